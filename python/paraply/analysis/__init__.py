@@ -1,0 +1,1 @@
+"""Answers about a log: verify and friends."""

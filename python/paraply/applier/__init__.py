@@ -1,0 +1,1 @@
+"""The coordinator, its workers and ordered commit."""

@@ -1,0 +1,152 @@
+"""Exceptions: one base class, one subclass for each cause, each with the exit code that the commands end with."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "AlreadyRunning",
+    "ApplyFailed",
+    "ConfigurationMismatch",
+    "ConnectionFailed",
+    "ConnectionLost",
+    "DdlUndecided",
+    "LogDamaged",
+    "LogNotUnderstood",
+    "LogTruncated",
+    "NotALog",
+    "ParaplyError",
+    "PrecedingFailed",
+    "RowNotFound",
+    "SchemaMismatch",
+    "Stopped",
+    "TemporaryFailure",
+    "TypeNotMapped",
+    "UsageError",
+    "ValueNotStorable",
+]
+
+
+class ParaplyError(Exception):
+    """Base of everything that paraply raises by itself.
+
+    Args:
+        message: What happened and what to do about it, in one line.
+        file: The log file concerned.
+        position: The byte offset in that file.
+        gtid: The transaction concerned.
+        table: The table concerned, as ``database.table``.
+        key: The row's key as text.
+
+    >>> error = ParaplyError("no room left on the target", file="binlog.000003", position=120)
+    >>> str(error)
+    'no room left on the target (file binlog.000003, position 120)'
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        position: int | None = None,
+        gtid: str | None = None,
+        table: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.position = position
+        self.gtid = gtid
+        self.table = table
+        self.key = key
+
+    def __str__(self) -> str:
+        """The message and where it happened."""
+        places = {"file": self.file, "position": self.position, "transaction": self.gtid, "table": self.table, "key": self.key}
+        where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None)
+        return f"{self.message} ({where})" if where else self.message
+
+
+class UsageError(ParaplyError):
+    """The request itself is wrong: an option, a URL, a combination that is not allowed."""
+
+    exit_code = 2
+
+
+class ConfigurationMismatch(UsageError):
+    """Stored progress belongs to other sources, filters or start (R25)."""
+
+
+class LogError(ParaplyError):
+    """The source is damaged or not understood."""
+
+    exit_code = 3
+
+
+class NotALog(LogError):
+    """The file does not begin as a binlog or relay log does."""
+
+
+class LogDamaged(LogError):
+    """A checksum does not match, or an event contradicts itself."""
+
+
+class LogTruncated(LogDamaged):
+    """The log ends inside an event or inside a transaction (R27)."""
+
+
+class LogNotUnderstood(LogError):
+    """An event, a statement or a status variable that must not be guessed (R27, R33, R35)."""
+
+
+class ApplyFailed(ParaplyError):
+    """A transaction could not be applied, for good."""
+
+
+class RowNotFound(ApplyFailed):
+    """The row to change is not there, or not as the log says (R31, R32)."""
+
+
+class SchemaMismatch(ApplyFailed):
+    """The target's table and the log's differ, or the table is missing (R31, R32, R34)."""
+
+
+class TypeNotMapped(ApplyFailed):
+    """A column type that the target has no exact counterpart for."""
+
+
+class ValueNotStorable(ApplyFailed):
+    """A value that the target cannot hold, such as a zero date."""
+
+
+class PrecedingFailed(ApplyFailed):
+    """Rolled back because an older transaction failed (R18); never the root cause."""
+
+
+class DdlUndecided(ApplyFailed):
+    """A crash fell between a DDL's start and its end and the catalog cannot tell which (R25b)."""
+
+
+class TemporaryFailure(ParaplyError):
+    """A deadlock or a lock-wait timeout: the transaction may be tried again (R24)."""
+
+
+class ConnectionFailed(ParaplyError):
+    """The server cannot be reached, or does not let us in."""
+
+
+class ConnectionLost(ConnectionFailed):
+    """The connection broke while a transaction was under way."""
+
+
+class AlreadyRunning(ParaplyError):
+    """Another apply took the channel over (R25a)."""
+
+
+class Stopped(ParaplyError):
+    """Stopped on request, at a transaction boundary; the same command resumes."""
+
+    exit_code = 4

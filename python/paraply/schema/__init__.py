@@ -1,0 +1,1 @@
+"""What tables look like at a position of the log."""

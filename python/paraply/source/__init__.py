@@ -1,0 +1,1 @@
+"""Reading logs: open files, advance the schema, hand out batches."""

@@ -1,0 +1,1 @@
+"""Databases that transactions are applied to."""

@@ -1,0 +1,128 @@
+"""What the applier asks of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from paraply._native import Block, GtidSet
+    from paraply.schema.catalog import SchemaCatalog, SchemaChange
+    from paraply.schema.model import Table
+
+__all__ = ["ApplyPlan", "Progress", "Session", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyPlan:
+    """What an apply run is about, as the target must know it before the first write.
+
+    Attributes:
+        channel: Name under which progress is kept.
+        fingerprint: Identity of sources, filters and start; stored progress with another one is refused (R25).
+        workers: How many sessions will apply at the same time.
+        gtid_mode: ``record``, ``preserve``, ``none`` or ``auto``.
+        has_gtids: Whether the log's transactions carry GTIDs.
+        mariadb: Whether a MariaDB server wrote the log.
+        allow_nontransactional: Take tables of non-transactional engines (R34).
+        ddl_decision: ``done`` or ``not-done`` where the user answered the question of R25b, else None.
+    """
+
+    channel: str
+    fingerprint: str
+    workers: int
+    gtid_mode: Literal["auto", "record", "preserve", "none"] = "auto"
+    has_gtids: bool = True
+    mariadb: bool = False
+    allow_nontransactional: bool = False
+    ddl_decision: Literal["done", "not-done"] | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the target holds already.
+
+    Attributes:
+        executed: GTIDs applied (stored progress and the target's own gtid_executed); empty for a log without GTIDs.
+        file: Base name of the log file of the last committed transaction, if any.
+        offset: Offset after that transaction.
+        ordinal: Transactions of the source that are through.
+        resumed: Whether an earlier run left this.
+    """
+
+    executed: GtidSet
+    file: str | None = None
+    offset: int | None = None
+    ordinal: int = 0
+    resumed: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+class Session(Protocol):
+    """One connection of one worker. Not shared between threads, but ``interrupt`` may be called from another one."""
+
+    @property
+    def connection_id(self) -> int:
+        """The server's number of this connection, as ``Target.blockers`` speaks of it."""
+
+    def apply(self, block: Block) -> None:
+        """Begins a transaction, checks the channel's epoch (R25a), writes the progress and applies the block's rows; leaves it open.
+
+        Raises:
+            TemporaryFailure: Deadlock or lock-wait timeout; the caller rolls back and tries again.
+            ApplyFailed: For good, with transaction, table and key.
+            ConnectionLost: The connection is gone; the caller reconnects and finds out what was committed.
+            AlreadyRunning: The epoch is not ours any more.
+        """
+
+    def commit(self) -> None:
+        """Commits what ``apply`` left open."""
+
+    def rollback(self) -> None:
+        """Rolls back; never raises for a connection that is gone."""
+
+    def execute_statement(self, block: Block) -> None:
+        """Runs a DDL or XA block, with its progress, to the end (R25b, R33, R35); commits by itself."""
+
+    def interrupt(self) -> None:
+        """Ends the statement under way, from another thread: Ctrl-C, or the younger one of R24."""
+
+    def close(self) -> None:
+        """Closes the connection; never raises."""
+
+
+class Target(Protocol):
+    """A database that transactions are applied to."""
+
+    @property
+    def family(self) -> Literal["mysql", "mariadb", "postgresql"]:
+        """Which kind of server."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
+
+    def open(self, plan: ApplyPlan) -> Progress:
+        """Connects, checks privileges and modes, raises the channel's epoch, makes the progress tables, and reads progress."""
+
+    def session(self) -> Session:
+        """A new connection for a worker; called from the worker's thread."""
+
+    def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
+        """The tables that stand in the target now, for hashing; empty where the target is of another family than the log."""
+
+    def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
+        """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
+
+    def committed(self, block: Block) -> bool:
+        """Whether the block (or DDL) is in: asked after a connection broke during its commit."""
+
+    def blockers(self, connection_id: int) -> list[int]:
+        """Connections that hold locks which this one waits for (R24); empty when it waits for none or cannot be told."""
+
+    def finish(self, executed: GtidSet) -> None:
+        """Everything is applied: record mode adds the set to gtid_purged (R26)."""
+
+    def close(self) -> None:
+        """Lets the channel go; never raises."""

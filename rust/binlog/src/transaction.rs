@@ -1,0 +1,176 @@
+//! A transaction as it is read from a log: its header, its statements and its raw row events.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use paraply_core::gtid::Gtid;
+
+/// The format that the events of a transaction are written in: the last format description event before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    /// The format description event itself, its checksum cut off and its checksum algorithm set to none.
+    pub event: Vec<u8>,
+    /// The server's version as text, for example `9.7.4` or `10.11.6-MariaDB-log`.
+    pub server_version: String,
+    /// Whether a MariaDB server wrote the log.
+    pub mariadb: bool,
+    /// The version as numbers: major, minor, patch.
+    pub version: (u8, u8, u8),
+    /// Post-header lengths by event type, starting with type 1.
+    pub post_header_lengths: Vec<u8>,
+    /// Whether events end with a CRC32 in the file.
+    pub checksum: bool,
+    /// The server that wrote the log, and when it made it (seconds since 1970): the identity of a log without GTIDs.
+    pub server_id: u32,
+    /// Creation time of the log.
+    pub created: u32,
+}
+
+/// What a transaction is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Row changes only.
+    Dml,
+    /// A statement that commits by itself (DDL, GRANT, ...), or CREATE TABLE ... SELECT with its rows.
+    Ddl,
+    /// Nothing but begin and commit, or a GTID alone.
+    Empty,
+    /// A group's view change.
+    ViewChange,
+    /// XA PREPARE: row changes that stay prepared under a XID.
+    XaPrepare,
+    /// XA COMMIT or XA ROLLBACK of an earlier XA PREPARE.
+    XaEnd,
+}
+
+/// Where the rows of one event are, and what they do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowsKind {
+    /// After images.
+    Insert,
+    /// Before and after images in turn.
+    Update,
+    /// Before and after images in turn, the after image with partial JSON.
+    PartialUpdate,
+    /// Before images.
+    Delete,
+}
+
+/// A raw event inside a transaction: a whole event with header, uncompressed and without checksum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawEvent {
+    /// The event's type code as in the header.
+    pub type_code: u8,
+    /// The event's bytes in [`Transaction::data`].
+    pub range: Range<usize>,
+    /// The file offset of the event (of the payload event where it was compressed).
+    pub offset: u64,
+}
+
+/// The status variables of a statement: everything that its meaning depends on (rule R33).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatementContext {
+    /// The session that ran it (`thread_id`).
+    pub thread_id: u32,
+    /// The event's error code; not zero where the statement ended in an error on the source.
+    pub error_code: u16,
+    /// `Q_FLAGS2_CODE`: `OPTION_NO_FOREIGN_KEY_CHECKS`, `OPTION_RELAXED_UNIQUE_CHECKS`, `OPTION_NOT_AUTOCOMMIT`, ...
+    pub flags2: Option<u32>,
+    /// `sql_mode` as its bit set.
+    pub sql_mode: Option<u64>,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub auto_increment: Option<(u16, u16)>,
+    /// `character_set_client`, `collation_connection`, `collation_server` as collation numbers.
+    pub charset: Option<(u16, u16, u16)>,
+    /// `time_zone`.
+    pub time_zone: Option<String>,
+    /// `lc_time_names` as a number.
+    pub lc_time_names: Option<u16>,
+    /// `collation_database` as a number.
+    pub charset_database: Option<u16>,
+    /// User and host of the definer.
+    pub invoker: Option<(String, String)>,
+    /// Databases that the statement changed, where the source says.
+    pub updated_databases: Vec<String>,
+    /// `explicit_defaults_for_timestamp`.
+    pub explicit_defaults_for_timestamp: Option<bool>,
+    /// `default_collation_for_utf8mb4` as a number.
+    pub default_collation_for_utf8mb4: Option<u16>,
+    /// `sql_require_primary_key`.
+    pub sql_require_primary_key: Option<u8>,
+    /// `default_table_encryption`.
+    pub default_table_encryption: Option<u8>,
+    /// Microseconds of the statement's start, added to the event's second.
+    pub microseconds: Option<u32>,
+    /// Codes of status variables that this version does not know: the statement must not be run.
+    pub unknown: Vec<u8>,
+}
+
+/// A statement that stands in the log as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The statement, in `character_set_client`.
+    pub sql: Vec<u8>,
+    /// The default database; empty where there was none.
+    pub database: String,
+    /// The event's second (UTC).
+    pub timestamp: u32,
+    /// Its status variables.
+    pub context: StatementContext,
+    /// File offset of the event.
+    pub offset: u64,
+}
+
+/// The identity that a transaction has in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// A GTID of MySQL (with or without tag) or of MariaDB.
+    Gtid(Gtid),
+    /// MySQL's anonymous transactions and logs older than GTIDs: known by file and offset only.
+    Anonymous,
+}
+
+/// One transaction of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    /// GTID or none.
+    pub identity: Identity,
+    /// What it is made of.
+    pub kind: Kind,
+    /// The server on which it began.
+    pub server_id: u32,
+    /// The number that the source or the certifier stamped; none where the log has none.
+    pub last_committed: Option<i64>,
+    /// The number that the source or the certifier stamped; none where the log has none.
+    pub sequence_number: Option<i64>,
+    /// MariaDB's group-commit number and flags (FL_*) where the log has them.
+    pub mariadb_commit_id: Option<u64>,
+    /// MariaDB's GTID flags.
+    pub mariadb_flags: u8,
+    /// The session (thread id) that ran it, where the log says.
+    pub session: Option<u32>,
+    /// Commit time on the original source, microseconds since 1970 UTC; whole seconds where the log has no better.
+    pub committed_at: Option<i64>,
+    /// `FLAG_NO_FOREIGN_KEY_CHECKS` on any of its row events.
+    pub no_foreign_key_checks: bool,
+    /// Statements in text: the DDL, or `XA ...`; `BEGIN` and `COMMIT` are left out.
+    pub statements: Vec<Statement>,
+    /// The XID text of XA transactions (`X'..',X'..',n`).
+    pub xid: Option<String>,
+    /// All table-map and row events in order (uncompressed, no checksum).
+    pub events: Vec<RawEvent>,
+    /// The bytes that [`RawEvent::range`] points into.
+    pub data: Vec<u8>,
+    /// Changed rows, as counted from the row events (an update's two images are one row). Filled by the row decoder.
+    pub rows: u64,
+    /// Bytes that the transaction takes in the file.
+    pub bytes: u64,
+    /// Which of the log's files it stands in, as an index into the reader's list.
+    pub file: u32,
+    /// File offset of its first event.
+    pub offset: u64,
+    /// File offset after its last event.
+    pub end_offset: u64,
+    /// The format that held.
+    pub format: Arc<Format>,
+}

@@ -1,0 +1,29 @@
+//! Global transaction identifiers and sets of them, MySQL's and MariaDB's.
+
+/// Where a transaction began: what stands before the number of a GTID.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// MySQL: the source's UUID and an optional tag (empty where there is none).
+    MySql {
+        /// The sixteen bytes of the UUID.
+        uuid: [u8; 16],
+        /// The tag in lower case; empty for none.
+        tag: String,
+    },
+    /// MariaDB: the replication domain and the server.
+    MariaDb {
+        /// The domain.
+        domain: u32,
+        /// The server.
+        server: u32,
+    },
+}
+
+/// A global transaction identifier.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Gtid {
+    /// Where it began.
+    pub origin: Origin,
+    /// Its number, from 1.
+    pub number: u64,
+}

@@ -1,0 +1,11 @@
+//! The domain of parallel apply: GTIDs, write sets, certification and scheduling.
+//!
+//! Nothing in this crate reads a file, opens a socket or knows Python.
+
+pub mod certifier;
+pub mod collation;
+pub mod gtid;
+pub mod schedule;
+pub mod schema;
+pub mod value;
+pub mod write_set;

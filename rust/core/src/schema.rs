@@ -1,0 +1,174 @@
+//! What hashing must know of a table: its columns, its unique keys and its foreign keys.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A database and a table name, as the source spells them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableName {
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+}
+
+impl TableName {
+    /// Makes a name out of its two parts.
+    pub fn new(database: impl Into<String>, table: impl Into<String>) -> Self {
+        Self { database: database.into(), table: table.into() }
+    }
+}
+
+impl std::fmt::Display for TableName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.database, self.table)
+    }
+}
+
+/// One column, in the order of the row image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The name as declared.
+    pub name: String,
+    /// The type's keyword in lower case, without length or sign: `bigint`, `varchar`, `enum`.
+    pub data_type: String,
+    /// Whether a number is UNSIGNED.
+    pub unsigned: bool,
+    /// Whether NULL may be stored.
+    pub nullable: bool,
+    /// The collation's full name for character types, `binary` for binary strings, else none.
+    pub collation: Option<String>,
+    /// The labels of ENUM and SET.
+    pub labels: Vec<String>,
+    /// The declared length in characters or bytes, or the BIT width.
+    pub length: Option<u32>,
+}
+
+/// One part of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPart {
+    /// A whole column, by its index in [`Table::columns`].
+    Column(usize),
+    /// The first characters (or bytes) of a column.
+    Prefix {
+        /// The column's index.
+        column: usize,
+        /// Characters of text, bytes of binary.
+        length: u32,
+    },
+    /// An expression (functional or multi-valued key): not known from the row image.
+    Expression,
+}
+
+/// A primary or unique key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UniqueKey {
+    /// The key's name; `PRIMARY` for the primary key.
+    pub name: String,
+    /// Its parts in order.
+    pub parts: Vec<KeyPart>,
+}
+
+/// What a foreign key does to the children when the parent goes or changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReferenceAction {
+    /// The change is refused while children exist.
+    #[default]
+    Refuse,
+    /// The children go or change too.
+    Cascade,
+    /// The children's columns become NULL.
+    SetNull,
+}
+
+/// A foreign key of a child table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The constraint's name.
+    pub name: String,
+    /// The child's columns, by index.
+    pub columns: Vec<usize>,
+    /// The parent table.
+    pub parent: TableName,
+    /// The parent's columns, by name.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferenceAction,
+    /// ON UPDATE.
+    pub on_update: ReferenceAction,
+}
+
+/// One table's definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Database and table.
+    pub name: TableName,
+    /// Columns in row-image order.
+    pub columns: Vec<Column>,
+    /// Primary key first, then the unique keys in the order of the definition.
+    pub unique_keys: Vec<UniqueKey>,
+    /// Foreign keys of this table as a child.
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+impl Table {
+    /// The index of a column by its name, without regard to ASCII case (as the server compares column names).
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// All tables known at one position of a log.
+///
+/// Cloning is cheap: a batch of transactions keeps the catalog that held when it was read.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    tables: HashMap<TableName, Arc<Table>>,
+    children: HashMap<TableName, Vec<Arc<Table>>>,
+}
+
+impl Catalog {
+    /// Adds a table or replaces its definition.
+    pub fn put(&mut self, table: Table) {
+        self.remove(&table.name);
+        let table = Arc::new(table);
+        for key in &table.foreign_keys {
+            let children = self.children.entry(key.parent.clone()).or_default();
+            if !children.iter().any(|c| c.name == table.name) {
+                children.push(Arc::clone(&table));
+            }
+        }
+        self.tables.insert(table.name.clone(), table);
+    }
+
+    /// Forgets a table; unknown names are passed over.
+    pub fn remove(&mut self, name: &TableName) {
+        if let Some(old) = self.tables.remove(name) {
+            for key in &old.foreign_keys {
+                if let Some(children) = self.children.get_mut(&key.parent) {
+                    children.retain(|c| c.name != *name);
+                }
+            }
+        }
+    }
+
+    /// The definition of a table, if known.
+    pub fn get(&self, name: &TableName) -> Option<&Arc<Table>> {
+        self.tables.get(name)
+    }
+
+    /// The tables with a foreign key to this one.
+    pub fn children(&self, parent: &TableName) -> &[Arc<Table>] {
+        self.children.get(parent).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many tables are known.
+    pub fn len(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Whether no table is known.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+}
