@@ -1,6 +1,5 @@
 //! `GtidSet`.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use paraply_core::gtid::{Gtid, GtidError, GtidSet};
@@ -75,12 +74,6 @@ impl PyGtidSet {
             CompareOp::Ge => set.contains_set(&other),
             CompareOp::Gt => set.strictly_contains_set(&other),
         })
-    }
-
-    fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.__str__().hash(&mut hasher);
-        hasher.finish()
     }
 
     fn __bool__(&self) -> bool {
