@@ -4,7 +4,7 @@ use std::io::Read;
 
 use paraply_core::value::Value;
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::layout::{Layout, decimal_bytes, fraction_bytes};
 
 /// Decodes the next value of a row image.

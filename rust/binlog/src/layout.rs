@@ -1,6 +1,6 @@
 //! How a column's values lie in a row image: derived from the type and metadata of the table-map event.
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 
 /// Type codes of the server (`enum_field_types`) that a table-map event may hold.
 pub mod type_code {

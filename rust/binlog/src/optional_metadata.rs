@@ -1,6 +1,6 @@
 //! The optional part of table-map events (MySQL 8.0 and later, `MariaDB` 10.5 and later).
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::layout::type_code;
 use crate::table_map::{MappedColumn, PrimaryKeyPart, TableMap, has_sign};
 

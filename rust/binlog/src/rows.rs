@@ -2,7 +2,7 @@
 
 use paraply_core::value::Value;
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::decode::{decode, decode_json_diff};
 use crate::layout::Layout;
 use crate::table_map::{EVENT_HEADER, TableMap, bit_is_set, table_id};

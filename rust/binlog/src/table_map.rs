@@ -3,7 +3,7 @@
 use paraply_core::schema::{Table, TableName};
 use xxhash_rust::xxh64::xxh64;
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::layout::{Layout, type_code};
 use crate::optional_metadata;
 use crate::transaction::Format;

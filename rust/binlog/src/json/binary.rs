@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::json::{Json, MAX_DEPTH, malformed};
 
 const SMALL_OBJECT: u8 = 0;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::json::{Json, malformed};
 
 /// What a difference does to the document.

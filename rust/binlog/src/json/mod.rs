@@ -8,7 +8,7 @@ mod text;
 
 use std::borrow::Cow;
 
-use crate::cursor::{Decoded, Malformed};
+use crate::image_cursor::{Decoded, Malformed};
 
 pub use diff::{Difference, Operation, apply_differences, differences};
 

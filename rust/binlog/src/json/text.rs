@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::cursor::{Cursor, Decoded, Malformed};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::decode::decimal_text;
 use crate::json::{Json, MAX_DEPTH, malformed};
 use crate::layout::type_code;

@@ -1,4 +1,9 @@
-//! Reading the bytes of one event in order, with every access checked.
+//! Reading the bytes of row images and JSON documents in order, with every access checked.
+//!
+//! Events are read once each with [`crate::cursor`], whose faults carry text. This cursor is used once for each value:
+//! it knows its position, and its errors allocate nothing.
+
+use crate::error::Fault;
 
 /// Bytes of an event that do not mean anything the format allows.
 ///
@@ -10,6 +15,12 @@ pub struct Malformed {
     pub what: &'static str,
     /// Where, in bytes.
     pub at: usize,
+}
+
+impl From<Malformed> for Fault {
+    fn from(error: Malformed) -> Self {
+        Self::damaged(error.to_string())
+    }
 }
 
 /// The result of decoding a part of an event.
