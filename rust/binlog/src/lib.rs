@@ -1,7 +1,13 @@
-//! Reads MySQL and `MariaDB` binlogs.
+//! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 
+pub mod checksum;
 pub mod cursor;
 pub mod decode;
+pub mod error;
+pub mod event;
+pub mod file;
+pub mod format;
+pub mod image_cursor;
 pub mod json;
 pub mod layout;
 mod optional_metadata;
