@@ -1,1 +1,3 @@
-//! To be filled.
+//! Targets: how transactions of a log are written to a database.
+
+pub mod postgres;
