@@ -12,8 +12,10 @@ __all__ = [
     "ConnectionLost",
     "DdlUndecided",
     "LogDamaged",
+    "LogError",
     "LogNotUnderstood",
     "LogTruncated",
+    "LogUnreadable",
     "NotALog",
     "ParaplyError",
     "PrecedingFailed",
@@ -66,7 +68,7 @@ class ParaplyError(Exception):
     def __str__(self) -> str:
         """The message and where it happened."""
         places = {"file": self.file, "position": self.position, "transaction": self.gtid, "table": self.table, "key": self.key}
-        where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None)
+        where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None and str(value) not in self.message)
         return f"{self.message} ({where})" if where else self.message
 
 
@@ -96,6 +98,10 @@ class LogDamaged(LogError):
 
 class LogTruncated(LogDamaged):
     """The log ends inside an event or inside a transaction (R27)."""
+
+
+class LogUnreadable(LogError):
+    """The operating system cannot read the file."""
 
 
 class LogNotUnderstood(LogError):
