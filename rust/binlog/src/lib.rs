@@ -12,5 +12,6 @@ pub mod json;
 pub mod layout;
 mod optional_metadata;
 pub mod rows;
+pub mod table_check;
 pub mod table_map;
 pub mod transaction;
