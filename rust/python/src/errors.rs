@@ -1,5 +1,6 @@
 //! Native errors as the exceptions of `paraply.errors`.
 
+use paraply_binlog::error::LogError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -42,4 +43,17 @@ pub fn usage(py: Python<'_>, message: &str) -> PyErr {
 /// Something that cannot happen did: an error instead of a panic.
 pub fn internal(message: &str) -> PyErr {
     PyRuntimeError::new_err(message.to_owned())
+}
+
+/// An error of the log as the exception of its cause.
+pub fn log_error(py: Python<'_>, error: &LogError) -> PyErr {
+    let class = match error {
+        LogError::NotALog { .. } => "NotALog",
+        LogError::Damaged { .. } => "LogDamaged",
+        LogError::Truncated { .. } => "LogTruncated",
+        LogError::NotUnderstood { .. } => "LogNotUnderstood",
+        LogError::Io { .. } => "LogUnreadable",
+    };
+    let place = Where { file: Some(error.file().to_owned()), position: Some(error.position()), ..Where::default() };
+    raise(py, class, &error.to_string(), &place)
 }
