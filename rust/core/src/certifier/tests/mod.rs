@@ -1,0 +1,3 @@
+//! The rules by name, the worklog's examples, and a comparison with a naive certifier.
+
+mod examples;
