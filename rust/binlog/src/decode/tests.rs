@@ -111,9 +111,12 @@ fn datetimes_and_timestamps_with_fractions() {
     let packed = |y: u64, m: u64, d: u64, h: u64, i: u64, s: u64| {
         ((y * 13 + m) << 22 | d << 17 | h << 12 | i << 6 | s) + 0x80_0000_0000
     };
-    for (decimals, fraction, micros) in
-        [(0, &[][..], 0), (1, &[90][..], 900_000), (4, &[0x27, 0x0f][..], 999_900), (6, &[0x0f, 0x42, 0x3f][..], 999_999)]
-    {
+    for (decimals, fraction, micros) in [
+        (0, &[][..], 0),
+        (1, &[90][..], 900_000),
+        (4, &[0x27, 0x0f][..], 999_900),
+        (6, &[0x0f, 0x42, 0x3f][..], 999_999),
+    ] {
         let mut bytes = packed(9999, 12, 31, 23, 59, 59).to_be_bytes()[3..].to_vec();
         bytes.extend_from_slice(fraction);
         let expected = Value::DateTime {
@@ -155,7 +158,10 @@ fn decimals_as_the_server_prints_them() {
     assert_eq!(text(&[0x80, 0], 3, 2), "0.00");
     assert_eq!(text(&[0x7f, 0xfe], 3, 2), "-0.01");
     assert_eq!(text(&[0xb2], 2, 2), "0.50");
-    assert_eq!(value(layout(t::NEWDECIMAL, 0x0302), &[0x80, 1]), Value::Decimal { packed: &[0x80, 1], precision: 3, scale: 2 });
+    assert_eq!(
+        value(layout(t::NEWDECIMAL, 0x0302), &[0x80, 1]),
+        Value::Decimal { packed: &[0x80, 1], precision: 3, scale: 2 }
+    );
     let mut nines = [0x3b, 0x9a, 0xc9, 0xff].repeat(7);
     nines.splice(0..0, [0xe3]); // 99 with the sign bit, then 63 digits
     assert_eq!(text(&nines, 65, 0), "9".repeat(65));
@@ -178,7 +184,9 @@ fn types_that_are_not_read_are_refused() {
     for code in [t::DECIMAL, t::NULL, 20, 100, 243, 244] {
         assert!(Layout::new(code, 0, 7).is_err_and(|error| error.at == 7), "type {code}");
     }
-    for (code, metadata) in [(t::BLOB, 5), (t::BLOB, 0), (t::TIME2, 7), (t::BIT, 0x0008 + 9), (t::BIT, 0), (t::SET, 9), (t::ENUM, 0)] {
+    for (code, metadata) in
+        [(t::BLOB, 5), (t::BLOB, 0), (t::TIME2, 7), (t::BIT, 0x0008 + 9), (t::BIT, 0), (t::SET, 9), (t::ENUM, 0)]
+    {
         assert!(Layout::new(code, metadata, 0).is_err(), "type {code}, metadata {metadata}");
     }
 }
