@@ -58,7 +58,8 @@ class Channel:
     epoch: int
 
     @property
-    def _ours(self) -> str:
+    def ours(self) -> str:
+        """The condition, in SQL, that the epoch is ours."""
         return f"(SELECT epoch FROM paraply.channel WHERE name = {quote_literal(self.name)}) = {self.epoch}"
 
     @property
@@ -74,7 +75,7 @@ class Channel:
         return (
             f"UPDATE paraply.progress SET ordinal = {block.ordinal}, executed = {quote_literal(executed)},"
             f' file = {quote_literal(block.end_file)}, "offset" = {block.end_offset}'
-            f" WHERE channel = {quote_literal(self.name)} AND slot = {slot} AND {self._ours}"
+            f" WHERE channel = {quote_literal(self.name)} AND slot = {slot} AND {self.ours}"
         ).encode()
 
     def make_slot(self, connection: PgConnection, slot: int) -> None:
@@ -85,7 +86,7 @@ class Channel:
         """
         insert = (
             "INSERT INTO paraply.progress (channel, slot, ordinal, executed)"
-            f" SELECT {quote_literal(self.name)}, {slot}, 0, '' WHERE {self._ours}"
+            f" SELECT {quote_literal(self.name)}, {slot}, 0, '' WHERE {self.ours}"
         )
         try:
             *_, made, _ = connection.run([*self.begin(), insert.encode(), b"COMMIT"])
@@ -110,7 +111,7 @@ class Channel:
 
     def finish(self, connection: PgConnection) -> None:
         """Says in the channel's row that everything is applied."""
-        connection.run([f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self._ours}".encode()])
+        connection.run([f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.ours}".encode()])
 
 
 def open_channel(
