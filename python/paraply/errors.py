@@ -21,6 +21,7 @@ __all__ = [
     "PrecedingFailed",
     "RowNotFound",
     "SchemaMismatch",
+    "ServerError",
     "Stopped",
     "TemporaryFailure",
     "TypeNotMapped",
@@ -146,6 +147,20 @@ class ConnectionFailed(ParaplyError):
 
 class ConnectionLost(ConnectionFailed):
     """The connection broke while a transaction was under way."""
+
+
+class ServerError(ParaplyError):
+    """A database server answered with an error; the target turns it into the cause's own class.
+
+    Attributes:
+        code: The server's error number, for example 1213.
+        sqlstate: The SQLSTATE, for example ``40001``.
+    """
+
+    def __init__(self, message: str, code: int, sqlstate: str = "HY000") -> None:
+        super().__init__(message)
+        self.code = code
+        self.sqlstate = sqlstate
 
 
 class AlreadyRunning(ParaplyError):

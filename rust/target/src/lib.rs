@@ -1,3 +1,4 @@
-//! Targets: how transactions of a log are written to a database.
+//! What a target is handed: connections, the text that carries a log's events to a server, and rendered row changes.
 
+pub mod mysql;
 pub mod postgres;
