@@ -10,7 +10,7 @@ use crate::gtid::{Gtid, GtidSet};
 
 /// Items whose cache lines are fetched together, ahead of their certification: enough to keep the memory busy, few
 /// enough to find them in the first-level cache.
-const AHEAD: usize = 64;
+pub(super) const AHEAD: usize = 64;
 
 /// R1: the number that everything may depend on at the start.
 const FIRST_LAST_COMMITTED: i64 = 1;
@@ -147,15 +147,7 @@ impl Certifier {
         let number = (!candidate.local).then(|| self.take_number());
         let before = self.store(candidate, number, gtid.as_ref());
         self.count(candidate, barrier);
-        let numbers = number.map(|number| {
-            let last_committed = if barrier {
-                self.last_committed_global = number;
-                number - 1
-            } else {
-                self.last_committed_global.max(before)
-            };
-            self.stamp(Numbers { last_committed, sequence_number: number })
-        });
+        let numbers = number.map(|number| self.number_remote(number, before, barrier));
         Outcome::Certified { numbers, gtid }
     }
 
@@ -229,6 +221,28 @@ impl Certifier {
             }
         }
         if highest_relative == 0 { highest } else { highest.max(i64::from(highest_relative) + *base) }
+    }
+
+    /// Accepts a remote transaction without a snapshot and a GTID.
+    pub(super) fn stamp_one(&mut self, items: &[u64], kind: Kind) -> Numbers {
+        let barrier = kind == Kind::Barrier || items.is_empty();
+        let number = self.take_number();
+        let before = self.replace(items, Mark::of_number((number - self.base) as u32));
+        self.stats.positive += 1;
+        self.stats.items += items.len() as u64;
+        self.stats.barriers += u64::from(barrier);
+        self.number_remote(number, before, barrier)
+    }
+
+    /// R3 and R5: the numbers of a remote transaction whose items' highest number was `before`.
+    fn number_remote(&mut self, number: i64, before: i64, barrier: bool) -> Numbers {
+        let last_committed = if barrier {
+            self.last_committed_global = number;
+            number - 1
+        } else {
+            self.last_committed_global.max(before)
+        };
+        self.stamp(Numbers { last_committed, sequence_number: number })
     }
 
     /// The last number that every transaction depends on, as it is stored.
