@@ -74,7 +74,7 @@ impl TablePlan {
     /// Works out the plan of a table.
     pub fn new(table: &Table, catalog: &Catalog, options: &Options) -> Self {
         let keys: Vec<KeyPlan> = table.unique_keys.iter().map(|key| key_plan(table, key, options)).collect();
-        let mut fallbacks = key_fallbacks(&keys, table);
+        let mut fallbacks = key_fallbacks(&keys);
         let references = match options.scheme {
             Scheme::Group => group_references(table, catalog, options),
             Scheme::Fine => fine_references(table, catalog, options, &mut fallbacks),
@@ -168,7 +168,7 @@ impl Part {
     }
 }
 
-fn key_fallbacks(keys: &[KeyPlan], _table: &Table) -> Vec<Reason> {
+fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
     let parts = keys.iter().flat_map(|key| &key.parts);
     parts
         .filter_map(|part| match part {
