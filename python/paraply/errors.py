@@ -12,13 +12,16 @@ __all__ = [
     "ConnectionLost",
     "DdlUndecided",
     "LogDamaged",
+    "LogError",
     "LogNotUnderstood",
     "LogTruncated",
+    "LogUnreadable",
     "NotALog",
     "ParaplyError",
     "PrecedingFailed",
     "RowNotFound",
     "SchemaMismatch",
+    "ServerError",
     "Stopped",
     "TemporaryFailure",
     "TypeNotMapped",
@@ -66,7 +69,7 @@ class ParaplyError(Exception):
     def __str__(self) -> str:
         """The message and where it happened."""
         places = {"file": self.file, "position": self.position, "transaction": self.gtid, "table": self.table, "key": self.key}
-        where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None)
+        where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None and str(value) not in self.message)
         return f"{self.message} ({where})" if where else self.message
 
 
@@ -96,6 +99,10 @@ class LogDamaged(LogError):
 
 class LogTruncated(LogDamaged):
     """The log ends inside an event or inside a transaction (R27)."""
+
+
+class LogUnreadable(LogError):
+    """The operating system cannot read the file."""
 
 
 class LogNotUnderstood(LogError):
@@ -140,6 +147,20 @@ class ConnectionFailed(ParaplyError):
 
 class ConnectionLost(ConnectionFailed):
     """The connection broke while a transaction was under way."""
+
+
+class ServerError(ParaplyError):
+    """A database server answered with an error; the target turns it into the cause's own class.
+
+    Attributes:
+        code: The server's error number, for example 1213.
+        sqlstate: The SQLSTATE, for example ``40001``.
+    """
+
+    def __init__(self, message: str, code: int, sqlstate: str = "HY000") -> None:
+        super().__init__(message)
+        self.code = code
+        self.sqlstate = sqlstate
 
 
 class AlreadyRunning(ParaplyError):

@@ -8,4 +8,5 @@ pub mod gtid;
 pub mod schedule;
 pub mod schema;
 pub mod value;
+pub mod verification;
 pub mod write_set;

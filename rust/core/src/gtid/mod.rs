@@ -1,5 +1,19 @@
 //! Global transaction identifiers and sets of them, MySQL's and MariaDB's.
 
+mod cursor;
+mod error;
+mod intervals;
+mod set;
+mod set_text;
+mod text;
+
+pub use error::GtidError;
+pub use intervals::Intervals;
+pub use set::GtidSet;
+
+/// The highest number that a MySQL GTID may have: one less than the largest signed 64-bit number.
+pub const MYSQL_MAX_NUMBER: u64 = i64::MAX as u64 - 1;
+
 /// Where a transaction began: what stands before the number of a GTID.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {
@@ -26,4 +40,14 @@ pub struct Gtid {
     pub origin: Origin,
     /// Its number, from 1.
     pub number: u64,
+}
+
+impl Origin {
+    /// The origin by which sets are kept: a MariaDB domain whatever the server.
+    pub(crate) fn without_server(&self) -> Self {
+        match self {
+            Self::MySql { .. } => self.clone(),
+            Self::MariaDb { domain, .. } => Self::MariaDb { domain: *domain, server: 0 },
+        }
+    }
 }

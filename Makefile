@@ -1,0 +1,72 @@
+# Everything a developer or a curious user runs. `make` alone prints the targets.
+# Needs Rust, Python 3.11+ and make; every target sets up what it needs.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-rust test-python lint format bench docs wheel wheel-check clean
+
+help: ## Print this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.made: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "paraply needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
+	@command -v cargo >/dev/null || { echo "paraply needs Rust: see https://rustup.rs"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9,<2"
+	@$(BIN)/python tools/dependencies.py dev | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.made $(NATIVE_SOURCES)
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+setup: $(VENV)/.made ## Make the virtual environment with all tools
+
+build: $(VENV)/.built ## Build the native core into the virtual environment
+
+demo: build ## Apply a real group relay log to the embedded PostgreSQL, serially and in parallel
+	@$(BIN)/paraply demo
+
+test: test-rust test-python ## Run all tests; those that need a server start it, or say that they skip
+
+test-rust: $(VENV)/.made
+	cargo test --quiet --workspace --exclude paraply-python
+
+test-python: build
+	$(BIN)/python -m pytest --quiet
+
+lint: build ## Check formats, lints and types
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest paraply._native --ignore-disjoint-bases
+
+format: setup ## Format all code
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format --quiet .
+
+bench: build ## Measure the kernels, and apply beside the server's own client pipeline
+	cargo bench --workspace --exclude paraply-python
+	$(BIN)/python benches/run.py
+
+docs: setup ## Build the documentation into site/
+	$(BIN)/python tools/dependencies.py docs | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
+	$(BIN)/mkdocs build --strict --quiet
+
+wheel: setup ## Build the wheel into target/wheels
+	@rm -rf target/wheels
+	$(BIN)/maturin build --release --quiet
+	@ls -lh target/wheels
+
+wheel-check: wheel ## Install the wheel into an empty environment and use it outside of the checkout
+	@tools/wheel-check.sh $(BIN)/python
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) target site dist

@@ -1,0 +1,128 @@
+"""Recomputing the numbers of a log and comparing them with what the server stamped.
+
+Sources: WL#8440 (algorithm AL1) and the behaviour of MySQL 9.7 group members.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from paraply._native import StampVerifier, TransactionBatch
+from paraply.errors import UsageError
+from paraply.source.schema_stage import HashedLog
+
+__all__ = ["VerifyReport", "verify"]
+
+SCHEMES = ("group",)
+SERVERS = ("5.7", "8.0", "9.7")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(slots=True)
+class VerifyReport:
+    """What ``verify`` found.
+
+    Attributes:
+        transactions: Transactions compared.
+        different: Those whose numbers are not the log's.
+        first_difference: ``gtid``, ``file``, ``position``, ``logged`` and ``computed`` of the first one, or None.
+        gc_after: Numbers after which a garbage collection was inferred.
+        fallbacks: How often a coarser write set was used (R13).
+        fallback_reasons: The same by reason and table.
+        seconds: Duration.
+    """
+
+    transactions: int = 0
+    different: int = 0
+    first_difference: dict[str, Any] | None = None
+    gc_after: list[int] = field(default_factory=list)
+    fallbacks: int = 0
+    fallback_reasons: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of the contract."""
+        names = ("transactions", "different", "first_difference", "gc_after", "fallbacks", "fallback_reasons")
+        return {name: getattr(self, name) for name in names}
+
+
+def verify(
+    log: Path | str | Sequence[Path | str],
+    *,
+    scheme: str = "group",
+    server: str | None = None,
+    schema: Path | None = None,
+    infer_gc: bool = False,
+    order: Path | None = None,
+    local_server_id: int | None = None,
+    bytewise: bool = False,
+    on_progress: Progress | None = None,
+) -> VerifyReport:
+    """Recomputes ``last_committed`` and ``sequence_number`` of every transaction and compares them with the log's.
+
+    Args:
+        log: Relay log of a group member, or several in order.
+        scheme: Whose numbers the log carries; ``group``.
+        server: Rules of this server version where they differ; by default the log's.
+        schema: A dump with the tables as they were at the start of the log; by default the log's own DDL must do.
+        infer_gc: Find garbage collections, which leave no event in the log.
+        order: A log that holds all transactions of the group in certification order; its DDL gives the schema.
+        local_server_id: With ``order``: transactions of this server were local on the member that wrote ``log``.
+        bytewise: Hash text without its collation. Wrong on purpose: shows what Bug#86078 does.
+        on_progress: Called with bytes read and transactions compared.
+
+    Returns:
+        The report; ``different`` is 0 where every number is the server's.
+
+    Raises:
+        UsageError: Options that do not go together.
+        LogError: The log is damaged or not understood.
+    """
+    if scheme not in SCHEMES:
+        raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
+    if server is not None and server not in SERVERS:
+        raise UsageError(f"unknown server version `{server}`: it is one of {', '.join(SERVERS)}")
+    if (order is None) != (local_server_id is None):
+        raise UsageError("--order and --local-server-id go together: whose transactions were local on this member?")
+    started = time.monotonic()
+    logs = [log] if isinstance(log, (str, Path)) else list(log)
+    verifier = StampVerifier(infer_gc=infer_gc, burn_on_collection=server == "5.7", local_server_id=local_server_id)
+    source = HashedLog([order] if order is not None else logs, scheme=scheme, schema=schema, bytewise=bytewise)
+    stamps = HashedLog.unhashed(logs) if order is not None else None
+    for batch, write_sets in source:
+        if stamps is not None:
+            feed_stamps(verifier, stamps, batch)
+        verifier.observe(batch, write_sets)
+        if on_progress is not None:
+            on_progress(source.bytes_read, verifier.transactions)
+    return report_of(verifier, source.fallbacks, time.monotonic() - started)
+
+
+def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ordered: TransactionBatch) -> None:
+    """Hands the verifier as many of the member's own stamps as the ordered batch may ask for."""
+    while verifier.stamps_ahead < len(ordered):
+        batch = next(stamps, None)
+        if batch is None:
+            return
+        verifier.add_stamps(batch)
+
+
+def report_of(verifier: StampVerifier, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
+    """Closes the comparison and puts its result together."""
+    verifier.finish()
+    return VerifyReport(
+        transactions=verifier.transactions,
+        different=verifier.different,
+        first_difference=verifier.first_difference,
+        gc_after=list(verifier.gc_after),
+        fallbacks=sum(count for _, _, count in fallbacks),
+        fallback_reasons=[{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],
+        seconds=seconds,
+    )
+
+

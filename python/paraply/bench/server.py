@@ -1,0 +1,173 @@
+"""Servers to measure on: one that is given, or a MariaDB that is started for the occasion."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from paraply._native import MySqlConnection
+from paraply.errors import ConnectionFailed, ParaplyError, UsageError
+from paraply.target.url import TargetUrl, parse_url
+
+__all__ = ["BenchServer", "bench_server", "connect"]
+
+DURABLE = (
+    "--innodb-flush-log-at-trx-commit=1",
+    "--sync-binlog=1",
+    "--log-bin=binlog",
+    "--binlog-format=ROW",
+    "--server-id=1",
+    "--innodb-buffer-pool-size=256M",
+    "--max-allowed-packet=64M",
+    "--character-set-server=utf8mb4",
+)
+SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+OUR_DATABASE = "paraply"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchServer:
+    """A server, and whether it is ours to empty.
+
+    Attributes:
+        url: How ``paraply apply --to`` reaches it.
+        version: The server's version text.
+        mariadb: Whether it is a MariaDB.
+        may_reset: Whether its binary logs and GTID state may be emptied between runs.
+    """
+
+    url: str
+    version: str
+    mariadb: bool
+    may_reset: bool
+
+    @property
+    def parsed(self) -> TargetUrl:
+        """The URL in its parts."""
+        return parse_url(self.url)
+
+    def query(self, statement: str) -> list[tuple[object, ...]]:
+        """Runs one statement and gives its rows."""
+        connection = connect(self.parsed)
+        try:
+            return [row for _, rows, _ in connection.query(statement) for row in rows]
+        finally:
+            connection.close()
+
+    def user_databases(self) -> list[str]:
+        """Databases that are not the server's own."""
+        names = [text(row[0]) for row in self.query("SHOW DATABASES")]
+        return [name for name in names if name.lower() not in SYSTEM_DATABASES]
+
+    def empty(self, databases: Sequence[str]) -> None:
+        """Drops what a run made, so that the next one starts from nothing."""
+        for name in [*databases, OUR_DATABASE]:
+            quoted = "`" + name.replace("`", "``") + "`"
+            self.query(f"SET foreign_key_checks=0; DROP DATABASE IF EXISTS {quoted}")
+        if self.may_reset:
+            self.query("RESET MASTER" if self.mariadb else "RESET BINARY LOGS AND GTIDS")
+            if self.mariadb:
+                self.query("SET GLOBAL gtid_slave_pos=''")
+
+    def checksums(self) -> dict[str, int]:
+        """``CHECKSUM TABLE`` of every table of every user database."""
+        found: dict[str, int] = {}
+        for database in self.user_databases():
+            if database == OUR_DATABASE:
+                continue
+            names = self.query(f"SELECT table_name FROM information_schema.tables WHERE table_schema='{database}' AND table_type='BASE TABLE'")
+            for (name,) in names:
+                ((full, checksum),) = self.query(f"CHECKSUM TABLE `{database}`.`{text(name)}`")
+                found[text(full)] = int(str(checksum))
+        return found
+
+
+def text(value: object) -> str:
+    """A text column, which arrives as bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def connect(url: TargetUrl) -> MySqlConnection:
+    """A connection for the measurements' own statements."""
+    return MySqlConnection(url.host, url.port, url.user, url.password, socket=url.socket)
+
+
+@contextmanager
+def bench_server(url: str | None, *, reset: bool) -> Iterator[BenchServer]:
+    """The server to measure on.
+
+    Args:
+        url: A MySQL or MariaDB server; None starts a MariaDB on a temporary folder with durable settings.
+        reset: Allow to empty the binary logs and GTID state of the given server.
+
+    Raises:
+        UsageError: No server is given and none can be started, or the given one holds other databases.
+    """
+    if url is None:
+        with started_mariadb() as started:
+            yield started
+        return
+    server = look_at(url, may_reset=reset)
+    others = [name for name in server.user_databases() if name != OUR_DATABASE]
+    if others:
+        raise UsageError(f"the server holds databases ({', '.join(others)}); a bench drops what it makes, so give it an empty server")
+    yield server
+
+
+def look_at(url: str, *, may_reset: bool) -> BenchServer:
+    """Connects and asks for the version."""
+    connection = connect(parse_url(url))
+    try:
+        version = connection.server_version
+    finally:
+        connection.close()
+    return BenchServer(url, version, "mariadb" in version.lower(), may_reset)
+
+
+@contextmanager
+def started_mariadb() -> Iterator[BenchServer]:
+    """A MariaDB on a temporary folder, with the settings of a server that must not lose a commit."""
+    server = shutil.which("mariadbd")
+    install = shutil.which("mariadb-install-db")
+    if server is None or install is None:
+        raise UsageError("no server to measure on: give one with --to URL, or install mariadb-server")
+    with tempfile.TemporaryDirectory(prefix="paraply-bench-") as folder:
+        data, path, port = Path(folder) / "data", Path(folder) / "s.sock", free_port()
+        common = ["--no-defaults", f"--datadir={data}", "--user=root"]
+        subprocess.run([install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"], check=True, capture_output=True)
+        arguments = [*common, *DURABLE, f"--socket={path}", f"--port={port}", "--bind-address=127.0.0.1"]
+        process = subprocess.Popen([server, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield wait_until_up(f"mariadb://root@127.0.0.1:{port}", process)
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30)
+            process.kill()
+
+
+def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 60.0) -> BenchServer:
+    """Waits for a started server to answer."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return look_at(url, may_reset=True)
+        except ParaplyError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise ConnectionFailed("the MariaDB server that was started for the bench does not answer") from None
+            time.sleep(0.1)
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,79 @@
+"""The commands of ``paraply`` and how mistakes in their use are told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from paraply._version import version
+from paraply.cli.apply import apply
+from paraply.cli.bench import bench
+from paraply.cli.demo import demo
+from paraply.cli.output import stderr
+from paraply.cli.verify import verify
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="paraply",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Replays replicated MySQL and MariaDB transactions in parallel, in the source's order.",
+    epilog="Exit codes: 0 done, 1 the apply failed, 2 usage, 3 the log is damaged or not understood, 4 stopped and resumable.",
+)
+for command in (apply, verify, demo, bench):
+    app.command()(command)
+
+
+def show_version(wanted: bool) -> None:
+    """Prints the version and leaves."""
+    if wanted:
+        print(f"paraply {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    """Replays replicated MySQL and MariaDB transactions in parallel, in the source's order."""
+
+
+def main() -> None:
+    """Runs the command line; ends the process with the exit code."""
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def invoke(arguments: list[str]) -> int:
+    """Runs one command line and gives its exit code.
+
+    >>> invoke(["no-such-command"])
+    2
+    """
+    try:
+        result = app(arguments, standalone_mode=False)
+    except click.exceptions.Abort:
+        return 4
+    except click.ClickException as mistake:
+        return tell_usage(mistake, arguments)
+    return result if isinstance(result, int) else 0
+
+
+def tell_usage(mistake: click.ClickException, arguments: list[str]) -> int:
+    """Tells a mistake in the command line, as JSON too where that was asked for."""
+    message = mistake.format_message()
+    stderr.print(f"[red]error:[/red] {message}", markup=True, soft_wrap=True)
+    context = getattr(mistake, "ctx", None)
+    if context is not None:
+        stderr.print(f"Try: {context.command_path} --help", markup=False)
+    if "--json" in arguments:
+        error = {"class": "UsageError", "message": message, "file": None, "position": None, "gtid": None}
+        command = context.info_name if context is not None else None
+        print(json.dumps({"command": command, "status": "failed", "exit_code": 2, "error": error, "seconds": 0.0}))
+    return 2

@@ -1,0 +1,150 @@
+"""``paraply apply``."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from paraply.cli import output
+from paraply.cli.progress import progress_line
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from paraply.applier import Applier, ApplyReport
+
+__all__ = ["apply", "report_json"]
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  paraply apply binlog.000041 binlog.000042
+
+  paraply apply binlog.0000* --to mysql://root@127.0.0.1:3306 --workers 8
+
+  paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
+
+Credentials may stand in the URL, in PARAPLY_PASSWORD or in an option file. Ctrl-C stops at a transaction boundary; the same command goes on from there.
+"""
+
+
+def apply(
+    log: Annotated[list[Path], typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Binlogs or relay logs, in order.")],
+    to: Annotated[str | None, typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data.")] = None,
+    workers: Annotated[int | None, typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores.")] = None,
+    policy: Annotated[str, typer.Option(help="Who may start when: [bold]dependency[/bold] or [bold]logical-clock[/bold].")] = "dependency",
+    consistency: Annotated[str, typer.Option(help="[bold]any-time[/bold]: every state that a reader sees was a state of the source.")] = "any-time",
+    merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
+    gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",
+    start_after: Annotated[str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")] = None,
+    schema: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")] = None,
+    channel: Annotated[str, typer.Option(help="Name under which progress is kept in the target.")] = "default",
+    allow_nontransactional: Annotated[bool, typer.Option("--allow-nontransactional", help="Take tables without transactions; gives up exactly-once for them.")] = False,
+    ddl_done: Annotated[bool, typer.Option("--ddl-done", help="After a crash inside a DDL: it took effect.")] = False,
+    ddl_not_done: Annotated[bool, typer.Option("--ddl-not-done", help="After a crash inside a DDL: it did not take effect.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+) -> None:
+    """Replay logs into a database, in parallel and in the source's order."""
+
+    def body() -> tuple[int, Mapping[str, Any]]:
+        from paraply.applier import Applier
+        from paraply.target import open_target
+
+        decision = ddl_decision(ddl_done, ddl_not_done)
+        total = sum(path.stat().st_size for path in log)
+        with open_target(to) as target, progress_line("apply", total, quiet=quiet or as_json) as line:
+            applier = Applier(
+                log,
+                target,
+                workers=workers,
+                policy=policy,
+                consistency=consistency,
+                merge=merge if merge in {"auto", "off"} else merge_size(merge),
+                gtid=gtid,
+                start_after=start_after,
+                schema=schema,
+                channel=channel,
+                allow_nontransactional=allow_nontransactional,
+                ddl_decision=decision,
+                on_progress=lambda counters: line.update(counters.bytes, f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"),
+            )
+            with stops_on_signal(applier):
+                report = applier.run()
+        if not as_json:
+            show(report)
+        return 0, report_json(report)
+
+    output.run("apply", body, as_json=as_json, debug=debug)
+
+
+def merge_size(text: str) -> int:
+    """The number behind ``--merge``.
+
+    >>> merge_size("32")
+    32
+    """
+    if not text.isdigit() or int(text) < 1:
+        raise UsageError(f"--merge {text}: give a number from 1, auto or off")
+    return int(text)
+
+
+def ddl_decision(done: bool, not_done: bool) -> str | None:
+    """What the user says of a DDL that a crash left undecided (R25b)."""
+    if done and not_done:
+        raise UsageError("--ddl-done and --ddl-not-done exclude each other")
+    return "done" if done else "not-done" if not_done else None
+
+
+@contextmanager
+def stops_on_signal(applier: Applier) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop at a transaction boundary; a second one gives up what is under way, which rolls back."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        output.stderr.print("stopping at a transaction boundary ...")
+        applier.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def report_json(report: ApplyReport) -> dict[str, Any]:
+    """The JSON fields of an apply."""
+    return {
+        "transactions": report.transactions,
+        "commits": report.commits,
+        "skipped": report.skipped,
+        "rows": report.rows,
+        "executed": report.executed,
+        "retries": report.retries,
+        "younger_rolled_back": report.younger_rolled_back,
+        "waits": report.waits,
+        "apply_seconds": round(report.seconds, 3),
+        "fallbacks": sum(count for _, _, count in report.fallbacks),
+        "fallback_reasons": output.fallback_reasons(report.fallbacks),
+    }
+
+
+def show(report: ApplyReport) -> None:
+    """Prints the report for people."""
+    rate = report.transactions / report.seconds if report.seconds else 0.0
+    skipped = f", {report.skipped:,} skipped" if report.skipped else ""
+    output.console.print(
+        f"{report.transactions:,} transactions ({report.rows:,} rows) in {report.seconds:.2f} s, {rate:,.0f}/s, "
+        f"{report.commits:,} commits{skipped}, {report.retries:,} retries"
+    )
+    for reason, table, count in report.fallbacks:
+        output.console.print(f"coarser write set: {reason}, table {table}, {count:,} times")
+
+
+apply.__doc__ = (apply.__doc__ or "") + "\n" + EXAMPLES

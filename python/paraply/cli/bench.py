@@ -1,0 +1,146 @@
+"""``paraply bench``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from paraply.cli import output
+from paraply.cli.demo import demo_log
+
+if TYPE_CHECKING:
+    from paraply.bench.kernels import KernelResult
+    from paraply.bench.peers import Measurement
+
+__all__ = ["bench"]
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  paraply bench binlog.000007
+
+  paraply bench binlog.000007 --to mysql://root@127.0.0.1:3306 --reset -o results.json
+
+  paraply bench --kernels
+"""
+
+
+def bench(
+    log: Annotated[list[Path] | None, typer.Argument(metavar="[LOG]...", exists=True, dir_okay=False, help="Binlogs to replay; none: the kernels alone.")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="URL", help="An empty MySQL or MariaDB server; none: a MariaDB is started on a temporary folder.")] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Allow to empty that server's binary logs and GTID state between the runs.")] = False,
+    workers: Annotated[str, typer.Option(metavar="N,N,...", help="Worker counts to measure.")] = "0,1,2,4,8",
+    merge: Annotated[str, typer.Option(metavar="off,auto", help="Merge settings to measure.")] = "off,auto",
+    peer: Annotated[bool, typer.Option("--peer/--no-peer", help="Measure the server's own client pipeline too.")] = True,
+    decode: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's decoder, instead of mysqlbinlog or mariadb-binlog on PATH.")] = None,
+    client: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's client, instead of mysql or mariadb on PATH.")] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Measure certification, hashing and decoding beside plain Python.")] = False,
+    results: Annotated[Path | None, typer.Option("-o", "--output", help="Write the results as JSON to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+) -> None:
+    """Measure replays of a log on a real server, single and parallel, beside the server's own client pipeline."""
+
+    def body() -> tuple[int, Mapping[str, Any]]:
+        fields: dict[str, Any] = {}
+        if kernels or not log:
+            fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
+        if log:
+            options = ReplayOptions(to, reset, numbers(workers), merge.split(","), peer, decode, client)
+            fields |= replay_results(log, options, as_json)
+        if results is not None:
+            results.parent.mkdir(parents=True, exist_ok=True)
+            results.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+        return 0, fields
+
+    output.run("bench", body, as_json=as_json, debug=debug)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """What the replays are asked to do."""
+
+    to: str | None
+    reset: bool
+    workers: list[int]
+    merges: list[str]
+    peer: bool
+    decode: str | None
+    client: str | None
+
+
+def numbers(text: str) -> list[int]:
+    """Worker counts.
+
+    >>> numbers("0,8")
+    [0, 8]
+    """
+    return [int(part) for part in text.split(",") if part.strip()]
+
+
+def kernel_results(log: Sequence[Path] | None, quiet: bool) -> list[KernelResult]:
+    """Measures the kernels, on the given log or the one that comes with paraply."""
+    from paraply.bench.kernels import measure_kernels
+
+    with demo_log(log[0] if log else None) as path:
+        found = list(measure_kernels(path))
+    if not quiet:
+        table = Table(title="Kernels, one thread, beside plain Python")
+        for name in ("kernel", "unit", "native", "plain Python", "ratio"):
+            table.add_column(name, justify="left" if name in {"kernel", "unit"} else "right")
+        for result in found:
+            table.add_row(result.name, result.unit, f"{result.native:,.1f}", f"{result.python:,.3f}", f"{result.ratio:,.0f}")
+        output.console.print(table)
+    return found
+
+
+def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> dict[str, Any]:
+    """Measures the replays; each line is shown as soon as it is known."""
+    from paraply.bench.peers import measure_all, pipeline_for
+    from paraply.bench.server import bench_server
+
+    found: list[Measurement] = []
+    with bench_server(options.to, reset=options.reset) as server:
+        if not quiet:
+            output.console.print(f"{server.version} at {server.parsed.redacted}")
+        pipeline = pipeline_for(server, options.decode, options.client) if options.peer else None
+        databases = databases_of(log)
+        for measurement in measure_all(server, log, pipeline=pipeline, workers=options.workers, merges=options.merges, databases=databases):
+            found.append(measurement)
+            if not quiet:
+                output.console.print(f"  {measurement.name:<36} {measurement.seconds:8.2f} s")
+    transactions = max(measurement.transactions for measurement in found)
+    for measurement in found:
+        measurement.transactions = transactions
+    if not quiet:
+        show(found)
+    return {"server": server.version, "transactions": transactions, "replays": [one.as_json(found[0].seconds) for one in found]}
+
+
+def databases_of(log: Sequence[Path]) -> list[str]:
+    """The databases that the log writes to."""
+    from paraply.source import open_log
+
+    names: set[str] = set()
+    for transaction in open_log(log):
+        names.update(table.split(".", 1)[0] for table in transaction.tables)
+    return sorted(names)
+
+
+def show(found: Sequence[Measurement]) -> None:
+    """Prints the table; ratios are to its first line."""
+    table = Table(title="Replays of one log; all end with the same CHECKSUM TABLE")
+    for name in ("replay", "seconds", "transactions/s", "ratio"):
+        table.add_column(name, justify="left" if name == "replay" else "right")
+    for measurement in found:
+        table.add_row(measurement.name, f"{measurement.seconds:.2f}", f"{measurement.rate:,.0f}", f"{found[0].seconds / measurement.seconds:.1f}")
+    output.console.print(table)
+
+
+bench.__doc__ = (bench.__doc__ or "") + "\n" + EXAMPLES

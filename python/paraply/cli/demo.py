@@ -1,0 +1,182 @@
+"""``paraply demo``."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import psycopg
+import typer
+from psycopg import sql
+from rich.table import Table
+
+from paraply.cli import output
+from paraply.cli.progress import progress_line
+
+if TYPE_CHECKING:
+    from paraply.applier import ApplyReport
+
+__all__ = ["demo"]
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  paraply demo
+
+  paraply demo --workers 8 --json
+
+  paraply demo --log relay.000002 --data ./demo-data
+"""
+
+SYSTEM_SCHEMAS = ("pg_catalog", "information_schema", "pg_toast", "paraply", "public")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One way to apply the log."""
+
+    name: str
+    database: str
+    workers: int
+    merge: str
+
+
+def demo(
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Workers of the parallel run.")] = 4,
+    log: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Another log, instead of the one that comes with paraply.")] = None,
+    data: Annotated[Path | None, typer.Option(file_okay=False, help="Keep the databases in this folder; by default they go when the demo ends.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+) -> None:
+    """Apply a real group relay log to an embedded PostgreSQL, with one worker and in parallel, and compare."""
+
+    def body() -> tuple[int, Mapping[str, Any]]:
+        from paraply.target.embedded import EmbeddedPostgres
+
+        runs = (Run("one worker", "serial", 1, "off"), Run(f"{workers} workers, merged", "parallel", workers, "auto"))
+        with demo_log(log) as path, folder(data) as place, EmbeddedPostgres(place) as server:
+            reports = {run.name: apply_once(server.uri, path, run, quiet=as_json) for run in runs}
+            differing = differing_tables(*(server.uri(run.database) for run in runs))
+        serial, parallel = reports.values()
+        ratio = serial.seconds / parallel.seconds if parallel.seconds else 0.0
+        if not as_json:
+            show(reports, ratio, differing)
+        fields = {
+            "transactions": parallel.transactions,
+            "equal": not differing,
+            "differing_tables": differing,
+            "ratio": round(ratio, 2),
+            "runs": [run_json(name, report) for name, report in reports.items()],
+        }
+        return (1 if differing else 0), fields
+
+    output.run("demo", body, as_json=as_json, debug=debug)
+
+
+@contextmanager
+def demo_log(log: Path | None) -> Iterator[Path]:
+    """The log to apply: the given one, or the one in the package, unpacked to a temporary file."""
+    if log is not None:
+        yield log
+        return
+    with tempfile.TemporaryDirectory(prefix="paraply-demo-") as place:
+        path = Path(place) / "demo.relay"
+        with resources.files("paraply.data").joinpath("demo.relay.xz").open("rb") as packed, lzma.open(packed) as plain, path.open("wb") as out:
+            shutil.copyfileobj(plain, out)
+        yield path
+
+
+@contextmanager
+def folder(data: Path | None) -> Iterator[Path]:
+    """The data folder: the given one, or a temporary one."""
+    if data is not None:
+        data.mkdir(parents=True, exist_ok=True)
+        yield data
+        return
+    with tempfile.TemporaryDirectory(prefix="paraply-demo-", ignore_cleanup_errors=True) as place:
+        yield Path(place)
+
+
+def apply_once(uri: Any, log: Path, run: Run, *, quiet: bool) -> ApplyReport:
+    """Applies the log into a fresh database."""
+    from paraply.applier import Applier
+    from paraply.target import open_target
+
+    fresh_database(uri("postgres"), run.database)
+    with open_target(uri(run.database)) as target, progress_line(run.name, log.stat().st_size, quiet=quiet) as line:
+        merge = run.merge if run.merge in {"auto", "off"} else int(run.merge)
+        applier = Applier(
+            [log],
+            target,
+            workers=run.workers,
+            merge=merge,
+            on_progress=lambda counters: line.update(counters.bytes, f"{counters.transactions:,} transactions"),
+        )
+        return applier.run()
+
+
+def fresh_database(admin: str, name: str) -> None:
+    """Makes an empty database, in place of an older one of that name."""
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+
+def differing_tables(left: str, right: str) -> list[str]:
+    """Tables whose rows are not the same in two databases; progress does not count."""
+    with psycopg.connect(left) as one, psycopg.connect(right) as other:
+        names = sorted(set(table_names(one)) | set(table_names(other)))
+        present = set(table_names(one)) & set(table_names(other))
+        return [f"{schema}.{table}" for schema, table in names if (schema, table) not in present or rows(one, schema, table) != rows(other, schema, table)]
+
+
+def table_names(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
+    """All tables that hold replicated rows."""
+    query = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname <> ALL(%s) ORDER BY 1, 2"
+    return [(schema, table) for schema, table in connection.execute(query, [list(SYSTEM_SCHEMAS)]).fetchall()]
+
+
+def rows(connection: psycopg.Connection[Any], schema: str, table: str) -> list[str]:
+    """Every row of a table as text, in the order of that text."""
+    query = sql.SQL('SELECT t::text FROM {} t ORDER BY t::text COLLATE "C"').format(sql.Identifier(schema, table))
+    return [text for (text,) in connection.execute(query).fetchall()]
+
+
+def run_json(name: str, report: ApplyReport) -> dict[str, Any]:
+    """One run in the JSON object."""
+    return {
+        "name": name,
+        "seconds": round(report.seconds, 3),
+        "transactions": report.transactions,
+        "commits": report.commits,
+        "waits": report.waits,
+        "retries": report.retries,
+        "younger_rolled_back": report.younger_rolled_back,
+    }
+
+
+def show(reports: Mapping[str, ApplyReport], ratio: float, differing: list[str]) -> None:
+    """Prints both runs side by side."""
+    table = Table(title="A group's relay log, applied to the embedded PostgreSQL")
+    table.add_column("run")
+    for name in ("seconds", "transactions", "per second", "commits", "waited for rows (s)", "waited for the turn (s)", "retries"):
+        table.add_column(name, justify="right")
+    for name, report in reports.items():
+        rate = report.transactions / report.seconds if report.seconds else 0.0
+        waits = [f"{report.waits.get(kind, 0.0):.2f}" for kind in ("dependency", "turn")]
+        table.add_row(name, f"{report.seconds:.2f}", f"{report.transactions:,}", f"{rate:,.0f}", f"{report.commits:,}", *waits, str(report.retries))
+    output.console.print(table)
+    if differing:
+        output.console.print(f"[red]the databases differ[/red] in {', '.join(differing)}")
+    else:
+        output.console.print(f"[green]both databases are equal[/green], the parallel run is {ratio:.1f} times as fast")
+
+
+demo.__doc__ = (demo.__doc__ or "") + "\n" + EXAMPLES

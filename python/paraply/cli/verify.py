@@ -1,0 +1,77 @@
+"""``paraply verify``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from paraply.cli import output
+from paraply.cli.progress import progress_line
+
+__all__ = ["verify"]
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  paraply verify member3.relay
+  paraply verify relay-group_replication_applier.000002 --infer-gc
+  paraply verify member1.relay --order member3.relay --local-server-id 1
+"""
+
+
+def verify(
+    log: Annotated[list[Path], typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Relay logs of a group member, in order.")],
+    scheme: Annotated[str, typer.Option(help="Whose numbers the log carries: [bold]group[/bold] (the certifier's).")] = "group",
+    server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: the log's own.")] = None,
+    schema: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")] = None,
+    infer_gc: Annotated[bool, typer.Option("--infer-gc", help="Find the garbage collections that the log does not show.")] = False,
+    order: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A member's log that holds all transactions in certification order; the schema comes from it too.")] = None,
+    local_server_id: Annotated[int | None, typer.Option(help="With --order: the server id whose transactions were local on LOG's member.")] = None,
+    ignore_collations: Annotated[bool, typer.Option("--ignore-collations", hidden=True, help="Hash text bytewise; wrong on purpose.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+) -> None:
+    """Recompute both numbers of every transaction and compare them with the log's own."""
+    from paraply.analysis.verify import verify as run_verify
+
+    def body() -> tuple[int, Mapping[str, Any]]:
+        total = sum(path.stat().st_size for path in ([order] if order else log))
+        with progress_line("verify", total, quiet=as_json) as line:
+            report = run_verify(
+                log,
+                scheme=scheme,
+                server=server,
+                schema=schema,
+                infer_gc=infer_gc,
+                order=order,
+                local_server_id=local_server_id,
+                bytewise=ignore_collations,
+                on_progress=lambda done, count: line.update(done, f"{count:,} transactions"),
+            )
+        if not as_json:
+            show(report)
+        return (0 if report.different == 0 else 1), report.as_json()
+
+    output.run("verify", body, as_json=as_json, debug=debug)
+
+
+def show(report: Any) -> None:
+    """Prints the report for people."""
+    colour = "green" if report.different == 0 else "red"
+    output.console.print(f"{report.transactions:,} transactions, [{colour}]{report.different:,} different[/{colour}], fallbacks {report.fallbacks:,}")
+    if report.gc_after:
+        output.console.print("collections after " + ", ".join(str(number) for number in report.gc_after))
+    if report.first_difference:
+        first = report.first_difference
+        output.console.print(
+            f"first difference: {first['gtid']} at {first['file']}:{first['position']}: "
+            f"the log says ({first['logged'][0]}, {first['logged'][1]}), the rules say ({first['computed'][0]}, {first['computed'][1]})"
+        )
+    for fallback in report.fallback_reasons:
+        output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {fallback['count']:,} times")
+
+
+verify.__doc__ = (verify.__doc__ or "") + "\n" + EXAMPLES

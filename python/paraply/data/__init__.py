@@ -1,0 +1,1 @@
+"""A real relay log that the demo applies."""

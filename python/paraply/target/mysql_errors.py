@@ -1,0 +1,107 @@
+"""What a server's error numbers mean for an apply, and what to do about them."""
+
+from __future__ import annotations
+
+from paraply.errors import (
+    ApplyFailed,
+    ConnectionFailed,
+    ConnectionLost,
+    ParaplyError,
+    RowNotFound,
+    SchemaMismatch,
+    ServerError,
+    TemporaryFailure,
+)
+
+__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain"]
+
+LOCK_WAIT_TIMEOUT = 1205
+
+#: Lock waits and deadlocks: 1020 is MariaDB's "record has changed since last read", 1317 a KILL QUERY, 1412 a DDL in between,
+#: 1614 a deadlock met by XA, 3058/3572 lock services and NOWAIT, 1969 a statement timeout.
+_TEMPORARY = frozenset({LOCK_WAIT_TIMEOUT, 1213, 1020, 1317, 1412, 1614, 3058, 3572, 1969})
+#: The server closed the connection: shutdown, KILL, idle timeout.
+_LOST = frozenset({1053, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 2055, 3169, 4031})
+_SCHEMA = {
+    1049: "the database is missing on the target: create it, or start the log where it is created",
+    1054: "a column is missing on the target: bring its tables to the state that they had where the log begins",
+    1146: "the table is missing on the target: bring its tables to the state that they had where the log begins",
+    1532: "the table's columns on the target differ from the log's: bring its tables to the state that they had where the log begins",
+    1677: "a column's type on the target differs from the log's: bring its tables to the state that they had where the log begins",
+}
+_FAILED = {
+    1021: "free disk space on the target's server, then run the same command again",
+    1028: "free disk space for the server's temporary files, then run the same command again",
+    1044: "the user lacks a privilege on this database",
+    1062: "a row with this key is there already: the target was changed by someone else, or the replay began too early",
+    1114: "free disk space on the target's server, then run the same command again",
+    1142: "the user lacks a privilege on this table",
+    1153: "raise max_allowed_packet on the target's server",
+    1227: "the user lacks a privilege: see the how-to on privileges of the target's user",
+    1290: "the target is read only: set read_only and super_read_only off",
+    1451: "a row that others refer to cannot go: the target was changed by someone else, or the replay began too early",
+    1452: "the row refers to one that is missing: the target was changed by someone else, or the replay began too early",
+    1836: "the target is read only: set read_only and super_read_only off",
+    3819: "the row violates a CHECK of the target's table",
+    4025: "the row violates a CHECK of the target's table",
+}
+_CONNECT = {
+    1040: "the server has no connection left: use fewer workers or raise max_connections",
+    1044: "the user may not use this database",
+    1045: "user or password is wrong, or the user may not come from this host; a password can be given in PARAPLY_PASSWORD",
+    1049: "the database does not exist",
+    1129: "the server blocks this host after too many connection errors: run FLUSH HOSTS there",
+    1130: "the server does not let this host in: the user's host part must match",
+    1698: "user or password is wrong, or the user may only log in over the unix socket",
+    3159: "the server wants TLS: add ?tls=required to the URL",
+}
+
+
+def explain(error: ParaplyError, *, file: str | None = None, position: int | None = None, gtid: str | None = None,
+            table: str | None = None) -> ParaplyError:
+    """The exception of a cause's own class for a server's error, with the place in the log.
+
+    Args:
+        error: What the native connection raised; anything but a ``ServerError`` is given back with the place filled in.
+        file: Log file of the transaction concerned.
+        position: Its offset.
+        gtid: Its GTID.
+        table: The table, where it is known.
+
+    >>> explain(ServerError("Deadlock found when trying to get lock", 1213, "40001"))
+    TemporaryFailure('Deadlock found when trying to get lock (error 1213)')
+    """
+    place = {"file": file, "gtid": gtid, "table": table}
+    if not isinstance(error, ServerError):
+        for name, value in (place | {"position": position}).items():
+            if getattr(error, name) is None:
+                setattr(error, name, value)
+        return error
+    kind, hint = _kind(error.code)
+    message = f"{error.message} (error {error.code})" + (f"; {hint}" if hint else "")
+    return kind(message, file=file, position=position, gtid=gtid, table=table)
+
+
+def _kind(code: int) -> tuple[type[ParaplyError], str]:
+    if code in _TEMPORARY:
+        return TemporaryFailure, ""
+    if code in _LOST:
+        return ConnectionLost, ""
+    if code == 1032:
+        return RowNotFound, "the row to change is not there: the target was changed by someone else, or the replay began too early"
+    if code in _SCHEMA:
+        return SchemaMismatch, _SCHEMA[code]
+    return ApplyFailed, _FAILED.get(code, "")
+
+
+def connect_error(error: ParaplyError, url: str) -> ParaplyError:
+    """The exception for a connection that could not be made.
+
+    Args:
+        error: What the native connection raised.
+        url: The target without its password.
+    """
+    if isinstance(error, ServerError):
+        hint = _CONNECT.get(error.code, "")
+        return ConnectionFailed(f"{url} does not let us in: {error.message} (error {error.code})" + (f"; {hint}" if hint else ""))
+    return ConnectionFailed(f"{url} cannot be reached: {error.message}; check host, port and socket, and that the server is running")

@@ -1,0 +1,261 @@
+"""The SQL of progress and fencing on MySQL and MariaDB (rules R25, R25a, R25b).
+
+``paraply.channel`` has one row for a channel: its epoch, and what earlier runs applied. ``paraply.progress`` has one row for each
+session of the running apply. A transaction that applies rows holds a shared lock on its channel's row until it ends; raising the
+epoch therefore waits until every older one has ended, also one whose client was killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
+from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
+from paraply.target.mysql_sql import Connection, Result, bytes_literal, rows_of, text_literal, to_int, to_text
+
+if TYPE_CHECKING:
+    from paraply.target.progress import Mark
+
+__all__ = ["PendingDdl", "ProgressStore", "StoredProgress"]
+
+_SCHEMA = """CREATE DATABASE IF NOT EXISTS paraply;
+CREATE TABLE IF NOT EXISTS paraply.channel (
+  name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY COMMENT 'name of the channel',
+  epoch BIGINT UNSIGNED NOT NULL COMMENT 'raised by every start; a session with an older one may not write',
+  fingerprint VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'sources, filters and start of the apply',
+  executed LONGTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'GTIDs that earlier runs applied',
+  file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'log file of the last of them',
+  position BIGINT UNSIGNED NULL COMMENT 'offset behind the last of them',
+  ordinal BIGINT UNSIGNED NOT NULL COMMENT 'transactions of the source that are through',
+  state VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'incomplete or complete',
+  ddl_ordinal BIGINT UNSIGNED NULL COMMENT 'a statement that was begun and is not known to have ended',
+  ddl_gtid VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'its GTID',
+  ddl_file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'its log file',
+  ddl_position BIGINT UNSIGNED NULL COMMENT 'offset behind it',
+  ddl_database VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the database of what it makes or drops',
+  ddl_table VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the table that it makes or drops',
+  ddl_existed TINYINT NULL COMMENT 'whether that stood there before'
+) ENGINE=InnoDB;
+CREATE TABLE IF NOT EXISTS paraply.progress (
+  channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
+  slot INT UNSIGNED NOT NULL COMMENT 'one for each session',
+  executed LONGTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'GTIDs known as applied when its last transaction committed',
+  file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'log file of that transaction',
+  position BIGINT UNSIGNED NULL COMMENT 'offset behind that transaction',
+  ordinal BIGINT UNSIGNED NOT NULL COMMENT 'number of that transaction in the source',
+  PRIMARY KEY (channel, slot)
+) ENGINE=InnoDB"""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDdl:
+    """A statement that an earlier run began, and of which the end was not recorded.
+
+    Attributes:
+        ordinal: Its transaction's number in the source.
+        gtid: Its transaction's GTID, if it has one.
+        file: Its log file.
+        position: The offset behind it.
+        database: The database that it makes or drops, or of the table that it makes or drops; None for other statements.
+        table: The table that it makes or drops.
+        existed: Whether that stood there before.
+    """
+
+    ordinal: int
+    gtid: str | None
+    file: str
+    position: int
+    database: str | None = None
+    table: str | None = None
+    existed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProgress:
+    """What the target's tables say of a channel."""
+
+    epoch: int
+    executed: list[str]
+    file: str | None
+    position: int | None
+    ordinal: int
+    complete: bool
+    resumed: bool
+    pending_ddl: PendingDdl | None
+
+
+class ProgressStore:
+    """Reads and writes one channel's progress; holds no connection of its own."""
+
+    def __init__(self, channel: str) -> None:
+        self._name = text_literal(channel)
+        self._channel = channel
+        # Names of locks are limited to 64 characters and compared without case.
+        self._lock = "paraply." + hashlib.sha256(channel.encode()).hexdigest()[:40]
+
+    def create_schema(self, connection: Connection) -> None:
+        """Makes the tables where they are missing."""
+        exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
+        if to_int(rows_of(connection.query(exists))[0][0]) < 2:
+            connection.query(_SCHEMA)
+
+    def open(self, connection: Connection, fingerprint: str, *, wait: int = 20) -> StoredProgress:
+        """Raises the epoch and reads the progress; from here on no older session can commit.
+
+        Args:
+            connection: A connection with autocommit on and the isolation level READ COMMITTED.
+            fingerprint: Identity of sources, filters and start.
+            wait: Seconds to wait for transactions of an earlier run that have not ended.
+
+        Raises:
+            ConfigurationMismatch: The channel belongs to other sources, filters or start.
+            AlreadyRunning: Transactions of an earlier run did not end in time.
+        """
+        self._check_fingerprint(connection, fingerprint)
+        connection.query(
+            f"INSERT IGNORE INTO paraply.channel (name, epoch, fingerprint, executed, ordinal, state)"
+            f" VALUES ({self._name}, 0, {text_literal(fingerprint)}, '', 0, 'incomplete')"
+        )
+        if not self.lock_statements(connection, wait):
+            raise AlreadyRunning(f"a statement of an earlier apply of channel {self._channel} is still running on the target;"
+                                 " wait for it, or end its connection, and start again")
+        try:
+            self._raise_epoch(connection, wait)
+            self._check_fingerprint(connection, fingerprint)
+            return self.read(connection)
+        finally:
+            self.unlock_statements(connection)
+
+    def read(self, connection: Connection) -> StoredProgress:
+        """Reads the progress as it is committed now."""
+        results = connection.query(
+            "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_file, ddl_position, ddl_database,"
+            f" ddl_table, ddl_existed FROM paraply.channel WHERE name={self._name};"
+            f" SELECT executed, file, position, ordinal FROM paraply.progress WHERE channel={self._name} ORDER BY ordinal"
+        )
+        epoch, executed, file, position, ordinal, state, *ddl = rows_of(results, 0)[0]
+        slots = rows_of(results, 1)
+        if slots and to_int(slots[-1][3]) > to_int(ordinal):
+            _, file, position, ordinal = slots[-1]
+        texts = [to_text(text) for text in (executed, *(slot[0] for slot in slots))]
+        return StoredProgress(
+            epoch=to_int(epoch),
+            executed=[text for text in texts if text],
+            file=to_text(file) or None,
+            position=None if position is None else to_int(position),
+            ordinal=to_int(ordinal),
+            complete=to_text(state) == "complete",
+            resumed=to_int(epoch) > 1,
+            pending_ddl=_pending(ddl),
+        )
+
+    def consolidate(self, connection: Connection, progress: StoredProgress, executed: str, state: str = "incomplete") -> None:
+        """Moves the sessions' rows into the channel's; the epoch must be ours."""
+        position = "NULL" if progress.position is None else str(progress.position)
+        self.checked(
+            connection.query(
+                f"START TRANSACTION; {self.fence()};"
+                f" UPDATE paraply.channel SET executed={bytes_literal(executed.encode())}, file={_nullable(progress.file)}, position={position},"
+                f" ordinal={progress.ordinal}, state='{state}' WHERE name={self._name} AND epoch={progress.epoch};"
+                f" DELETE FROM paraply.progress WHERE channel={self._name}"
+            ),
+            progress.epoch,
+            connection,
+            at=1,
+        )
+        connection.query("COMMIT")
+
+    def take_slot(self, connection: Connection, slot: int) -> None:
+        """Makes a session's row."""
+        connection.query(f"REPLACE INTO paraply.progress (channel, slot, executed, ordinal) VALUES ({self._name}, {slot}, '', 0)")
+
+    def fence(self) -> str:
+        """The query whose one row must hold our epoch; it keeps a shared lock until the transaction ends."""
+        return f"SELECT epoch FROM paraply.channel WHERE name={self._name} LOCK IN SHARE MODE"
+
+    def write(self, slot: int, mark: Mark) -> str:
+        """The statement that writes a session's progress."""
+        return (
+            f"UPDATE paraply.progress SET executed={bytes_literal(mark.executed.encode())}, file={text_literal(mark.file)},"
+            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot}"
+        )
+
+    def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:
+        """Compares the epoch that ``fence`` read.
+
+        Args:
+            results: All results of the query that the fence was part of.
+            epoch: Ours.
+            connection: Rolled back where the epoch is another one.
+            at: Which of the results is the fence's.
+
+        Raises:
+            AlreadyRunning: Another apply took the channel over.
+        """
+        rows = results[at][1]
+        if not rows or to_int(rows[0][0]) != epoch:
+            connection.query("ROLLBACK")
+            raise AlreadyRunning(f"another apply took channel {self._channel} over; this one ends here and has done no harm")
+
+    def begin_ddl(self, connection: Connection, pending: PendingDdl, epoch: int) -> None:
+        """Records that a statement is about to run (R25b)."""
+        connection.query(
+            f"UPDATE paraply.channel SET ddl_ordinal={pending.ordinal}, ddl_gtid={_nullable(pending.gtid)},"
+            f" ddl_file={_nullable(pending.file)}, ddl_position={pending.position}, ddl_database={_nullable(pending.database)},"
+            f" ddl_table={_nullable(pending.table)}, ddl_existed={int(pending.existed)} WHERE name={self._name} AND epoch={epoch}"
+        )
+
+    def end_ddl(self) -> str:
+        """The statement that takes the record of ``begin_ddl`` away; part of the transaction that writes its progress."""
+        return f"UPDATE paraply.channel SET ddl_ordinal=NULL WHERE name={self._name}"
+
+    def lock_statements(self, connection: Connection, wait: int) -> bool:
+        """Takes the lock that a session holds while it runs a DDL, which no row lock outlives; false if it was not free in time."""
+        return to_int(rows_of(connection.query(f"SELECT GET_LOCK('{self._lock}', {wait})"))[0][0]) == 1
+
+    def unlock_statements(self, connection: Connection) -> None:
+        """Gives the lock of ``lock_statements`` back."""
+        connection.query(f"SELECT RELEASE_LOCK('{self._lock}')")
+
+    def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:
+        rows = rows_of(connection.query(f"SELECT fingerprint FROM paraply.channel WHERE name={self._name}"))
+        if rows and to_text(rows[0][0]) != fingerprint:
+            raise ConfigurationMismatch(
+                f"channel {self._channel} on the target belongs to an apply with other logs, filters or start:"
+                " use the same arguments as then, or another --channel"
+            )
+
+    def _raise_epoch(self, connection: Connection, wait: int) -> None:
+        connection.query(f"SET SESSION innodb_lock_wait_timeout={wait}")
+        try:
+            connection.query(f"UPDATE paraply.channel SET epoch=epoch+1 WHERE name={self._name}")
+        except ServerError as error:
+            if error.code != LOCK_WAIT_TIMEOUT:
+                raise
+            raise AlreadyRunning(
+                f"transactions of an earlier apply of channel {self._channel} have not ended on the target within {wait} s"
+                f"{self._holders(connection)}; wait for them or end their connections with KILL, and start again"
+            ) from None
+
+    @staticmethod
+    def _holders(connection: Connection) -> str:
+        """Connections with an open InnoDB transaction of some age, as a hint."""
+        rows = rows_of(connection.query(
+            "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_mysql_thread_id<>CONNECTION_ID()"
+            " AND trx_started < NOW() - INTERVAL 5 SECOND ORDER BY trx_started LIMIT 8"
+        ))
+        return f" (open transactions: connections {', '.join(to_text(row[0]) for row in rows)})" if rows else ""
+
+
+def _nullable(text: str | None) -> str:
+    return "NULL" if text is None else text_literal(text)
+
+
+def _pending(columns: list[Any]) -> PendingDdl | None:
+    ordinal, gtid, file, position, database, table, existed = columns
+    if ordinal is None:
+        return None
+    return PendingDdl(to_int(ordinal), to_text(gtid) or None, to_text(file), to_int(position), to_text(database) or None,
+                      to_text(table) or None, bool(to_int(existed)))

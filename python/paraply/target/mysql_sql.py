@@ -1,0 +1,68 @@
+"""Names and values as SQL text for MySQL and MariaDB, and the small interface of a connection."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+__all__ = ["Connection", "Result", "bytes_literal", "identifier", "rows_of", "text_literal", "to_int", "to_text"]
+
+Result = tuple[list[str], list[tuple[Any, ...]], int]
+"""Column names, rows, affected rows."""
+
+
+class Connection(Protocol):
+    """What ``paraply._native.MySqlConnection`` offers."""
+
+    @property
+    def connection_id(self) -> int:
+        """The server's number of this connection."""
+
+    @property
+    def server_version(self) -> str:
+        """The server's version as text."""
+
+    def query(self, sql: bytes | str) -> list[Result]:
+        """Runs one or several statements and gives the result of each."""
+
+    def close(self) -> None:
+        """Closes the connection."""
+
+
+def identifier(name: str) -> str:
+    """A name in backticks.
+
+    >>> identifier("odd`name")
+    '`odd``name`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def text_literal(value: str) -> str:
+    """A text as a literal that means the same in every sql_mode and connection character set.
+
+    >>> text_literal("it's")
+    "CONVERT(X'69742773' USING utf8mb4)"
+    """
+    return f"CONVERT({bytes_literal(value.encode())} USING utf8mb4)"
+
+
+def bytes_literal(value: bytes) -> str:
+    """Bytes as a hexadecimal literal."""
+    return f"X'{value.hex()}'"
+
+
+def rows_of(results: list[Result], index: int = -1) -> list[tuple[Any, ...]]:
+    """The rows of one of several results."""
+    return results[index][1]
+
+
+def to_text(value: Any) -> str:
+    """A value of a result row as text; NULL is empty."""
+    if value is None:
+        return ""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def to_int(value: Any) -> int:
+    """A value of a result row as a number; NULL is 0."""
+    return int(value) if value is not None else 0

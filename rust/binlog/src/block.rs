@@ -1,0 +1,140 @@
+//! Consecutive transactions that become one commit on a target.
+
+use std::sync::Arc;
+
+use paraply_core::gtid::GtidSet;
+
+use crate::transaction::{Identity, Kind, Transaction};
+
+/// What a block needs of its older ones.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Blocks that must be committed before it starts, ascending.
+    pub blocks: Vec<u64>,
+    /// A barrier: all older ones must be committed first, and no younger one starts before it is committed.
+    pub all: bool,
+}
+
+/// Transactions of one batch that are applied and committed together.
+///
+/// The transactions stay in their batch; a block only points at them, so that cutting and splitting copy no row.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// Dense from 1 in the source's order.
+    pub id: u64,
+    /// What must be committed before.
+    pub needs: Needs,
+    /// Transactions passed over right before or inside this block: they are through once it is committed (rule R19).
+    pub skipped: u64,
+    /// Number of the last transaction, dense from 1 over all transactions read.
+    pub ordinal: u64,
+    /// Everything that is executed once this block and all older ones are committed.
+    pub executed: Arc<GtidSet>,
+    batch: Arc<Vec<Transaction>>,
+    members: Vec<u32>,
+}
+
+impl Block {
+    /// An empty block over a batch; [`Block::push`] fills it.
+    pub(crate) fn new(id: u64, batch: Arc<Vec<Transaction>>) -> Self {
+        Self {
+            id,
+            needs: Needs::default(),
+            skipped: 0,
+            ordinal: 0,
+            executed: Arc::default(),
+            batch,
+            members: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, index: usize) {
+        self.members.push(index as u32);
+    }
+
+    /// The transactions in order.
+    pub fn transactions(&self) -> impl ExactSizeIterator<Item = &Transaction> + Clone {
+        self.members.iter().map(|&index| &self.batch[index as usize])
+    }
+
+    /// Where the transactions stand in their batch.
+    pub fn members(&self) -> &[u32] {
+        &self.members
+    }
+
+    /// The batch that the transactions stand in.
+    pub fn batch(&self) -> &Arc<Vec<Transaction>> {
+        &self.batch
+    }
+
+    /// How many transactions become one commit.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether no transaction is in it; a planned block never is.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The first transaction.
+    pub fn first(&self) -> Option<&Transaction> {
+        self.members.first().map(|&index| &self.batch[index as usize])
+    }
+
+    /// The last transaction.
+    pub fn last(&self) -> Option<&Transaction> {
+        self.members.last().map(|&index| &self.batch[index as usize])
+    }
+
+    /// The kind of its one transaction; [`Kind::Dml`] for several.
+    pub fn kind(&self) -> Kind {
+        match (self.len(), self.first()) {
+            (1, Some(transaction)) => transaction.kind,
+            _ => Kind::Dml,
+        }
+    }
+
+    /// Bytes that the transactions take in the log.
+    pub fn bytes(&self) -> u64 {
+        self.transactions().map(|t| t.bytes).sum()
+    }
+
+    /// Changed rows.
+    pub fn rows(&self) -> u64 {
+        self.transactions().map(|t| t.rows).sum()
+    }
+
+    /// The GTIDs of its transactions.
+    pub fn gtids(&self) -> GtidSet {
+        let mut set = GtidSet::default();
+        for transaction in self.transactions() {
+            if let Identity::Gtid(gtid) = &transaction.identity {
+                set.add(gtid);
+            }
+        }
+        set
+    }
+
+    /// One block for each transaction, to be committed one after the other in the place of this one (rule R24).
+    pub fn split(&self) -> Vec<Block> {
+        let mut executed = (*self.executed).clone();
+        executed = executed.difference(&self.gtids());
+        let before = self.ordinal - (self.len() as u64).min(self.ordinal);
+        let mut parts = Vec::with_capacity(self.len());
+        for (place, &member) in self.members.iter().enumerate() {
+            let transaction = &self.batch[member as usize];
+            if let Identity::Gtid(gtid) = &transaction.identity {
+                executed.add(gtid);
+            }
+            parts.push(Block {
+                skipped: if place == 0 { self.skipped } else { 0 },
+                ordinal: before + place as u64 + 1,
+                executed: Arc::new(executed.clone()),
+                members: vec![member],
+                ..self.clone()
+            });
+        }
+        parts
+    }
+}

@@ -1,0 +1,151 @@
+//! Cutting transactions into blocks, and finding what each block must wait for (rules R13 to R15, R19, R21).
+
+use std::sync::Arc;
+
+use paraply_core::gtid::GtidSet;
+use paraply_core::schedule::DependencyTracker;
+use paraply_core::write_set::WriteSet;
+
+use crate::block::{Block, Needs};
+use crate::transaction::{Identity, Kind, Transaction};
+
+/// How large a block may grow.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockLimits {
+    /// Transactions that may become one commit; 1 merges nothing.
+    pub transactions: usize,
+    /// Bytes of log after which a block is full.
+    pub bytes: u64,
+}
+
+/// A place in the log behind which the apply starts: index of the file, offset after the last applied transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Index in the reader's list of files.
+    pub file: u32,
+    /// Offset in that file.
+    pub offset: u64,
+}
+
+/// Cuts batches into blocks.
+///
+/// GTIDs decide what is skipped; the place counts only for transactions without one (rule R25).
+#[derive(Debug, Default)]
+pub struct Planner {
+    tracker: DependencyTracker,
+    executed: Arc<GtidSet>,
+    skip: GtidSet,
+    after: Option<Place>,
+    next_id: u64,
+    ordinal: u64,
+    skipped: u64,
+}
+
+impl Planner {
+    /// A planner that skips what is executed already: by GTID, or up to a place for transactions without one.
+    pub fn new(executed: GtidSet, after: Option<Place>) -> Self {
+        Self { executed: Arc::new(executed.clone()), skip: executed, after, next_id: 1, ..Self::default() }
+    }
+
+    /// Transactions skipped since the last block: they are through once that block is committed.
+    pub fn trailing_skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Number of the last transaction seen, dense from 1.
+    pub fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
+    /// Cuts a batch into blocks.
+    ///
+    /// `sets` holds one write set for each transaction; `committed` is the low-water mark: the block up to which
+    /// everything is committed, so that nothing needs to wait for it any more.
+    pub fn plan(
+        &mut self,
+        batch: &Arc<Vec<Transaction>>,
+        sets: &[WriteSet],
+        limits: BlockLimits,
+        committed: u64,
+    ) -> Vec<Block> {
+        self.tracker.forget_up_to(committed);
+        let mut blocks = Vec::new();
+        let mut open: Option<Block> = None;
+        for (index, (transaction, set)) in batch.iter().zip(sets).enumerate() {
+            self.ordinal += 1;
+            if self.is_executed(transaction) {
+                self.skipped += 1;
+                continue;
+            }
+            let alone = stands_alone(transaction, set);
+            if alone || !open.as_ref().is_some_and(|block| fits(block, transaction, limits)) {
+                blocks.extend(open.take());
+            }
+            let mut block = open.take().unwrap_or_else(|| self.begin(batch));
+            self.join(&mut block, index, transaction, set);
+            if alone {
+                blocks.push(block);
+            } else {
+                open = Some(block);
+            }
+        }
+        blocks.extend(open);
+        for block in &mut blocks {
+            block.needs.blocks.retain(|&older| older > committed);
+        }
+        blocks
+    }
+
+    fn begin(&mut self, batch: &Arc<Vec<Transaction>>) -> Block {
+        let block = Block::new(self.next_id, Arc::clone(batch));
+        self.next_id += 1;
+        block
+    }
+
+    fn join(&mut self, block: &mut Block, index: usize, transaction: &Transaction, set: &WriteSet) {
+        block.push(index);
+        block.skipped += std::mem::take(&mut self.skipped);
+        block.ordinal = self.ordinal;
+        if let Identity::Gtid(gtid) = &transaction.identity {
+            Arc::make_mut(&mut self.executed).add(gtid);
+        }
+        block.executed = Arc::clone(&self.executed);
+        if changes_nothing(transaction.kind) {
+            return;
+        }
+        let found = self.tracker.add(block.id, &set.exclusive, &set.shared, is_barrier(transaction, set));
+        let Needs { blocks, all } = &mut block.needs;
+        *all |= found.all;
+        blocks.extend(found.blocks);
+        blocks.sort_unstable();
+        blocks.dedup();
+    }
+
+    fn is_executed(&self, transaction: &Transaction) -> bool {
+        match &transaction.identity {
+            Identity::Gtid(gtid) => self.skip.contains(gtid),
+            Identity::Anonymous => self
+                .after
+                .is_some_and(|place| Place { file: transaction.file, offset: transaction.end_offset } <= place),
+        }
+    }
+}
+
+/// An empty transaction or a view change only has an identity to record.
+fn changes_nothing(kind: Kind) -> bool {
+    matches!(kind, Kind::Empty | Kind::ViewChange)
+}
+
+fn is_barrier(transaction: &Transaction, set: &WriteSet) -> bool {
+    set.barrier || !matches!(transaction.kind, Kind::Dml)
+}
+
+/// Statements, XA and transactions whose keys are not known never share a commit (rules R13, R35).
+fn stands_alone(transaction: &Transaction, set: &WriteSet) -> bool {
+    !changes_nothing(transaction.kind) && is_barrier(transaction, set)
+}
+
+fn fits(block: &Block, transaction: &Transaction, limits: BlockLimits) -> bool {
+    let same_format = block.last().is_some_and(|last| Arc::ptr_eq(&last.format, &transaction.format));
+    same_format && block.len() < limits.transactions && block.bytes() + transaction.bytes <= limits.bytes
+}

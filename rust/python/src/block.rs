@@ -1,0 +1,227 @@
+//! Blocks and the planner that cuts them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paraply_binlog::block::Block;
+use paraply_binlog::plan::{BlockLimits, Place, Planner};
+use pyo3::prelude::*;
+
+use crate::errors::{Where, usage};
+use crate::gtid::PyGtidSet;
+use crate::log::{PyTransactionBatch, PyWriteSets};
+use crate::table_map::{PyTableMap, table_maps};
+use crate::transaction::{PyFormat, PyStatement, PyTransaction, file_name, gtid_text, kind_name};
+
+#[pyclass(name = "Block", module = "paraply._native", frozen)]
+pub struct PyBlock {
+    pub block: Block,
+    pub files: Arc<Vec<String>>,
+}
+
+impl PyBlock {
+    /// Where the block begins, for errors.
+    pub fn place(&self) -> Where {
+        let first = self.block.first();
+        Where {
+            file: first.map(|t| file_name(&self.files, t.file).to_owned()),
+            position: first.map(|t| t.offset),
+            gtid: first.and_then(gtid_text),
+            ..Where::default()
+        }
+    }
+}
+
+#[pymethods]
+impl PyBlock {
+    #[getter]
+    fn id(&self) -> u64 {
+        self.block.id
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_name(self.block.kind())
+    }
+
+    #[getter]
+    fn depends_on(&self) -> Vec<u64> {
+        self.block.needs.blocks.clone()
+    }
+
+    #[getter]
+    fn depends_on_all(&self) -> bool {
+        self.block.needs.all
+    }
+
+    #[getter]
+    fn transactions(&self) -> Vec<PyTransaction> {
+        let batch = self.block.batch();
+        self.block.members().iter().map(|&index| PyTransaction::new(batch, &self.files, index as usize)).collect()
+    }
+
+    #[getter]
+    fn transaction_count(&self) -> usize {
+        self.block.len()
+    }
+
+    #[getter]
+    fn skipped(&self) -> u64 {
+        self.block.skipped
+    }
+
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.block.rows()
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.block.bytes()
+    }
+
+    #[getter]
+    fn gtids(&self) -> PyGtidSet {
+        PyGtidSet::from(self.block.gtids())
+    }
+
+    #[getter]
+    fn executed(&self) -> PyGtidSet {
+        PyGtidSet::from((*self.block.executed).clone())
+    }
+
+    #[getter]
+    fn first_gtid(&self) -> Option<String> {
+        self.block.first().and_then(gtid_text)
+    }
+
+    #[getter]
+    fn last_gtid(&self) -> Option<String> {
+        self.block.last().and_then(gtid_text)
+    }
+
+    #[getter]
+    fn file(&self) -> &str {
+        self.block.first().map_or("", |t| file_name(&self.files, t.file))
+    }
+
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.block.first().map_or(0, |t| t.offset)
+    }
+
+    #[getter]
+    fn end_file(&self) -> &str {
+        self.block.last().map_or("", |t| file_name(&self.files, t.file))
+    }
+
+    #[getter]
+    fn end_offset(&self) -> u64 {
+        self.block.last().map_or(0, |t| t.end_offset)
+    }
+
+    #[getter]
+    fn ordinal(&self) -> u64 {
+        self.block.ordinal
+    }
+
+    #[getter]
+    fn last_committed(&self) -> Option<i64> {
+        self.block.first().and_then(|t| t.last_committed)
+    }
+
+    #[getter]
+    fn sequence_number(&self) -> Option<i64> {
+        self.block.last().and_then(|t| t.sequence_number)
+    }
+
+    #[getter]
+    fn committed_at(&self) -> Option<i64> {
+        self.block.last().and_then(|t| t.committed_at)
+    }
+
+    #[getter]
+    fn statement(&self) -> Option<PyStatement> {
+        self.block.first().and_then(|t| t.statements.last()).cloned().map(PyStatement)
+    }
+
+    #[getter]
+    fn xid(&self) -> Option<&str> {
+        self.block.first().and_then(|t| t.xid.as_deref())
+    }
+
+    #[getter]
+    fn has_rows(&self) -> bool {
+        self.block.transactions().any(|t| !t.events.is_empty())
+    }
+
+    #[getter]
+    fn format(&self) -> Option<PyFormat> {
+        self.block.first().map(|t| PyFormat(Arc::clone(&t.format)))
+    }
+
+    #[getter]
+    fn no_foreign_key_checks(&self) -> bool {
+        self.block.transactions().any(|t| t.no_foreign_key_checks)
+    }
+
+    fn table_maps(&self, py: Python<'_>) -> PyResult<Vec<PyTableMap>> {
+        table_maps(py, self.block.transactions())
+    }
+
+    fn split(&self) -> Vec<PyBlock> {
+        self.block.split().into_iter().map(|block| PyBlock { block, files: Arc::clone(&self.files) }).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Block {} of {} transactions>", self.block.id, self.block.len())
+    }
+}
+
+#[pyclass(name = "Planner", module = "paraply._native", frozen)]
+pub struct PyPlanner {
+    planner: Mutex<Planner>,
+}
+
+#[pymethods]
+impl PyPlanner {
+    #[new]
+    #[pyo3(signature = (*, executed=None, after=None))]
+    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Self {
+        let executed = executed.map(PyGtidSet::snapshot).unwrap_or_default();
+        let after = after.map(|(file, offset)| Place { file, offset });
+        Self { planner: Mutex::new(Planner::new(executed, after)) }
+    }
+
+    /// Transactions skipped since the last block.
+    #[getter]
+    fn trailing_skipped(&self) -> u64 {
+        self.planner.lock().unwrap_or_else(PoisonError::into_inner).trailing_skipped()
+    }
+
+    /// Transactions seen.
+    #[getter]
+    fn ordinal(&self) -> u64 {
+        self.planner.lock().unwrap_or_else(PoisonError::into_inner).ordinal()
+    }
+
+    #[pyo3(signature = (batch, write_sets, *, merge, max_bytes, committed))]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        batch: &PyTransactionBatch,
+        write_sets: &PyWriteSets,
+        merge: usize,
+        max_bytes: u64,
+        committed: u64,
+    ) -> PyResult<Vec<PyBlock>> {
+        if write_sets.sets.len() != batch.transactions.len() {
+            return Err(usage(py, "the write sets belong to another batch"));
+        }
+        let limits = BlockLimits { transactions: merge.max(1), bytes: max_bytes };
+        let blocks = py.detach(|| {
+            let mut planner = self.planner.lock().unwrap_or_else(PoisonError::into_inner);
+            planner.plan(&batch.transactions, &write_sets.sets, limits, committed)
+        });
+        Ok(blocks.into_iter().map(|block| PyBlock { block, files: Arc::clone(&batch.files) }).collect())
+    }
+}

@@ -1,0 +1,125 @@
+//! Table definitions handed from Python to the native core.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paraply_core::schema::{Catalog, Column, ForeignKey, KeyPart, ReferenceAction, Table, TableName, UniqueKey};
+use pyo3::prelude::*;
+
+use crate::errors::usage;
+
+/// The catalog; a batch that is being hashed keeps the state that it began with.
+#[pyclass(name = "Catalog", module = "paraply._native", frozen)]
+#[derive(Default)]
+pub struct PyCatalog {
+    catalog: Mutex<Arc<Catalog>>,
+}
+
+impl PyCatalog {
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> T) -> T {
+        change(Arc::make_mut(&mut self.catalog.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+#[pymethods]
+impl PyCatalog {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn put(&self, table: &Bound<'_, PyAny>) -> PyResult<()> {
+        let table = table_from_python(table)?;
+        self.change(|catalog| catalog.put(table));
+        Ok(())
+    }
+
+    fn remove(&self, database: &str, table: &str) {
+        self.change(|catalog| catalog.remove(&TableName::new(database, table)));
+    }
+
+    fn __len__(&self) -> usize {
+        self.snapshot().len()
+    }
+}
+
+/// Reads a `paraply.schema.model.Table`.
+pub fn table_from_python(table: &Bound<'_, PyAny>) -> PyResult<Table> {
+    let columns = sequence(table, "columns")?.iter().map(column).collect::<PyResult<Vec<_>>>()?;
+    let name = TableName::new(text(table, "database")?, text(table, "name")?);
+    let mut unique_keys = Vec::new();
+    for key in sequence(table, "keys")? {
+        if key.getattr("unique")?.is_truthy()? {
+            unique_keys.push(unique_key(&key, &columns)?);
+        }
+    }
+    unique_keys.sort_by_key(|key| key.name != "PRIMARY");
+    let foreign_keys =
+        sequence(table, "foreign_keys")?.iter().map(|key| foreign_key(key, &columns)).collect::<PyResult<Vec<_>>>()?;
+    Ok(Table { name, columns, unique_keys, foreign_keys })
+}
+
+fn column(column: &Bound<'_, PyAny>) -> PyResult<Column> {
+    Ok(Column {
+        name: text(column, "name")?,
+        data_type: text(column, "type")?,
+        unsigned: column.getattr("unsigned")?.is_truthy()?,
+        nullable: column.getattr("nullable")?.is_truthy()?,
+        collation: column.getattr("collation")?.extract()?,
+        labels: column.getattr("labels")?.extract()?,
+        length: column.getattr("length")?.extract()?,
+    })
+}
+
+fn unique_key(key: &Bound<'_, PyAny>, columns: &[Column]) -> PyResult<UniqueKey> {
+    let parts = sequence(key, "parts")?.iter().map(|part| key_part(part, columns)).collect::<PyResult<Vec<_>>>()?;
+    Ok(UniqueKey { name: text(key, "name")?, parts })
+}
+
+fn key_part(part: &Bound<'_, PyAny>, columns: &[Column]) -> PyResult<KeyPart> {
+    let name: Option<String> = part.getattr("column")?.extract()?;
+    let Some(name) = name else { return Ok(KeyPart::Expression) };
+    let column = place(&name, columns, part.py())?;
+    let prefix: Option<u32> = part.getattr("prefix")?.extract()?;
+    Ok(prefix.map_or(KeyPart::Column(column), |length| KeyPart::Prefix { column, length }))
+}
+
+fn foreign_key(key: &Bound<'_, PyAny>, columns: &[Column]) -> PyResult<ForeignKey> {
+    let names: Vec<String> = key.getattr("columns")?.extract()?;
+    Ok(ForeignKey {
+        name: text(key, "name")?,
+        columns: names.iter().map(|name| place(name, columns, key.py())).collect::<PyResult<Vec<_>>>()?,
+        parent: TableName::new(text(key, "parent_database")?, text(key, "parent_table")?),
+        parent_columns: key.getattr("parent_columns")?.extract()?,
+        on_delete: action(&key.getattr("on_delete")?)?,
+        on_update: action(&key.getattr("on_update")?)?,
+    })
+}
+
+fn action(value: &Bound<'_, PyAny>) -> PyResult<ReferenceAction> {
+    match value.extract::<String>()?.as_str() {
+        "refuse" => Ok(ReferenceAction::Refuse),
+        "cascade" => Ok(ReferenceAction::Cascade),
+        "set null" => Ok(ReferenceAction::SetNull),
+        other => Err(usage(value.py(), &format!("unknown foreign key action `{other}`"))),
+    }
+}
+
+fn place(name: &str, columns: &[Column], py: Python<'_>) -> PyResult<usize> {
+    let lower = name.to_lowercase();
+    columns
+        .iter()
+        .position(|column| column.name.to_lowercase() == lower)
+        .ok_or_else(|| usage(py, &format!("a key names the column `{name}`, which the table does not have")))
+}
+
+fn text(object: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
+    object.getattr(name)?.extract()
+}
+
+fn sequence<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    object.getattr(name)?.try_iter()?.collect()
+}

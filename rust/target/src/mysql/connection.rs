@@ -1,0 +1,295 @@
+//! One connection to MySQL or MariaDB: text queries, all their result sets, and errors that keep the server's number.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mysql::consts::{ColumnFlags, ColumnType};
+use mysql::prelude::Queryable;
+use mysql::{ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
+
+/// What may go wrong on a connection.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server answered with an error.
+    #[error("{message}")]
+    Server {
+        /// The server's error number, for example 1213.
+        code: u16,
+        /// The SQLSTATE, for example `40001`.
+        state: String,
+        /// The server's text.
+        message: String,
+    },
+    /// The connection broke, or could not be made.
+    #[error("{0}")]
+    Lost(String),
+    /// The server does not offer TLS.
+    #[error("the server does not offer TLS")]
+    NoTls,
+    /// TLS was asked for and could not be agreed on.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// A statement that is not UTF-8.
+    #[error("the statement is not valid UTF-8 at byte {0}")]
+    NotUtf8(usize),
+    /// Anything else that the client library found wrong.
+    #[error("{0}")]
+    Client(String),
+}
+
+impl From<mysql::Error> for Error {
+    fn from(error: mysql::Error) -> Self {
+        match error {
+            mysql::Error::MySqlError(e) => Self::Server { code: e.code, state: e.state, message: e.message },
+            mysql::Error::DriverError(DriverError::TlsNotSupported) => Self::NoTls,
+            mysql::Error::TlsError(e) => Self::Tls(e.to_string()),
+            mysql::Error::IoError(e) => Self::Lost(e.to_string()),
+            mysql::Error::CodecError(e) => Self::Lost(e.to_string()),
+            mysql::Error::DriverError(e @ (DriverError::ConnectTimeout | DriverError::CouldNotConnect(_))) => {
+                Self::Lost(e.to_string())
+            }
+            // Debug output of other variants may hold values; their Display does not.
+            other => Self::Client(other.to_string()),
+        }
+    }
+}
+
+/// How far TLS is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TlsMode {
+    /// Never.
+    Disabled,
+    /// Where the server offers it; its certificate is not checked.
+    #[default]
+    Preferred,
+    /// Always; the certificate is not checked.
+    Required,
+    /// Always; the certificate must come from a trusted authority.
+    VerifyCa,
+    /// Always; the certificate must also name the host.
+    VerifyIdentity,
+}
+
+/// TLS options.
+#[derive(Debug, Clone, Default)]
+pub struct Tls {
+    /// How far TLS is asked for.
+    pub mode: TlsMode,
+    /// The authority's certificate; the bundled web authorities where there is none.
+    pub ca: Option<PathBuf>,
+    /// The client's certificate and key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// Where and as whom to connect. Its `Debug` shows no password.
+#[derive(Clone)]
+pub struct Options {
+    /// Host name or address.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// User.
+    pub user: String,
+    /// Password.
+    pub password: Option<String>,
+    /// Default database.
+    pub database: Option<String>,
+    /// Unix socket; used instead of host and port.
+    pub socket: Option<String>,
+    /// TLS; not used on a unix socket.
+    pub tls: Tls,
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .field("user", &self.user)
+            .field("database", &self.database)
+            .field("socket", &self.socket)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One value of a result row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// NULL.
+    Null,
+    /// A signed number.
+    Int(i64),
+    /// An unsigned number.
+    Unsigned(u64),
+    /// FLOAT or DOUBLE.
+    Float(f64),
+    /// Everything else, as the server wrote it.
+    Bytes(Vec<u8>),
+}
+
+/// One result of a query: rows, or how many rows were changed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ResultSet {
+    /// Column names; empty for a statement without rows.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<Cell>>,
+    /// Rows that the statement changed.
+    pub affected: u64,
+}
+
+/// A connection. Closed when dropped.
+pub struct Connection {
+    inner: Conn,
+    version: String,
+}
+
+impl Connection {
+    /// Connects.
+    ///
+    /// `caching_sha2_password` works without TLS too: the password then goes under the server's public key.
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        let mut inner = open_conn(options)?;
+        let version: Option<String> = inner.query_first("SELECT VERSION()")?;
+        Ok(Self { inner, version: version.unwrap_or_default() })
+    }
+
+    /// The server's number of this connection.
+    pub fn connection_id(&self) -> u32 {
+        self.inner.connection_id()
+    }
+
+    /// The server's version as text, for example `9.7.4` or `10.11.6-MariaDB`.
+    pub fn server_version(&self) -> &str {
+        &self.version
+    }
+
+    /// Runs one or several statements separated by semicolons and gives the result of each.
+    ///
+    /// At the first error the rest is not run by the server, and the error is returned.
+    pub fn query(&mut self, sql: &[u8]) -> Result<Vec<ResultSet>, Error> {
+        let text = std::str::from_utf8(sql).map_err(|e| Error::NotUtf8(e.valid_up_to()))?;
+        let mut result = self.inner.query_iter(text)?;
+        let mut sets = Vec::new();
+        while let Some(set) = result.iter() {
+            let mut out = ResultSet { affected: set.affected_rows(), ..ResultSet::default() };
+            let columns: Vec<_> = set.columns().as_ref().to_vec();
+            out.columns = columns.iter().map(|c| c.name_str().into_owned()).collect();
+            for row in set {
+                let values = row?.unwrap();
+                out.rows.push(values.into_iter().zip(&columns).map(|(v, c)| cell(v, c)).collect());
+            }
+            sets.push(out);
+        }
+        Ok(sets)
+    }
+}
+
+/// Ends the statement that another connection is running; nothing happens if it runs none.
+pub fn interrupt(options: &Options, connection_id: u32) -> Result<(), Error> {
+    let mut other = open_conn(options)?;
+    match other.query_drop(format!("KILL QUERY {connection_id}")).map_err(Error::from) {
+        // ER_NO_SUCH_THREAD: it is gone already.
+        Err(Error::Server { code: 1094, .. }) => Ok(()),
+        result => result,
+    }
+}
+
+fn open_conn(options: &Options) -> Result<Conn, Error> {
+    let plain = builder(options);
+    if options.socket.is_some() || options.tls.mode == TlsMode::Disabled {
+        return Ok(Conn::new(plain)?);
+    }
+    let tls = plain.clone().ssl_opts(Some(ssl_options(&options.tls)));
+    match Conn::new(tls).map_err(Error::from) {
+        Err(Error::NoTls) if options.tls.mode == TlsMode::Preferred => Ok(Conn::new(plain)?),
+        result => result,
+    }
+}
+
+fn builder(options: &Options) -> OptsBuilder {
+    OptsBuilder::new()
+        .ip_or_hostname(Some(options.host.clone()))
+        .tcp_port(options.port)
+        .user(Some(options.user.clone()))
+        .pass(options.password.clone())
+        .db_name(options.database.clone())
+        .socket(options.socket.clone())
+        // The library would otherwise change to the server's socket by itself, past the address that was asked for.
+        .prefer_socket(options.socket.is_some())
+        .tcp_connect_timeout(Some(options.connect_timeout))
+        .tcp_nodelay(true)
+        .stmt_cache_size(0)
+}
+
+fn ssl_options(tls: &Tls) -> SslOpts {
+    let identity = tls.identity.clone().map(|(cert, key)| ClientIdentity::new(cert, key));
+    SslOpts::default()
+        .with_root_cert_path(tls.ca.clone())
+        .with_client_identity(identity)
+        .with_danger_accept_invalid_certs(matches!(tls.mode, TlsMode::Preferred | TlsMode::Required))
+        .with_danger_skip_domain_validation(tls.mode != TlsMode::VerifyIdentity)
+}
+
+/// The text protocol gives bytes for everything: numbers are made numbers again by the column's type.
+fn cell(value: Value, column: &mysql::Column) -> Cell {
+    let bytes = match value {
+        Value::NULL => return Cell::Null,
+        Value::Bytes(bytes) => bytes,
+        Value::Int(n) => return Cell::Int(n),
+        Value::UInt(n) => return Cell::Unsigned(n),
+        Value::Float(n) => return Cell::Float(f64::from(n)),
+        Value::Double(n) => return Cell::Float(n),
+        other => return Cell::Bytes(other.as_sql(true).into_bytes()),
+    };
+    let number = match column.column_type() {
+        ColumnType::MYSQL_TYPE_TINY
+        | ColumnType::MYSQL_TYPE_SHORT
+        | ColumnType::MYSQL_TYPE_INT24
+        | ColumnType::MYSQL_TYPE_LONG
+        | ColumnType::MYSQL_TYPE_LONGLONG
+        | ColumnType::MYSQL_TYPE_YEAR => integer(&bytes, column.flags().contains(ColumnFlags::UNSIGNED_FLAG)),
+        ColumnType::MYSQL_TYPE_FLOAT | ColumnType::MYSQL_TYPE_DOUBLE => parse(&bytes).map(Cell::Float),
+        _ => None,
+    };
+    number.unwrap_or(Cell::Bytes(bytes))
+}
+
+fn integer(bytes: &[u8], unsigned: bool) -> Option<Cell> {
+    if unsigned { parse(bytes).map(Cell::Unsigned) } else { parse(bytes).map(Cell::Int) }
+}
+
+fn parse<T: std::str::FromStr>(bytes: &[u8]) -> Option<T> {
+    std::str::from_utf8(bytes).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> Options {
+        Options {
+            host: "127.0.0.1".into(),
+            port: 1,
+            user: "app".into(),
+            password: Some("not to be seen".into()),
+            database: None,
+            socket: None,
+            tls: Tls::default(),
+            connect_timeout: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn debug_output_has_no_password() {
+        assert!(!format!("{:?}", options()).contains("not to be seen"));
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_a_lost_connection() {
+        let error = Connection::open(&options()).err();
+        assert!(matches!(error, Some(Error::Lost(_))), "{error:?}");
+    }
+}

@@ -1,0 +1,4 @@
+//! MySQL and MariaDB as targets: a plain connection, and `BINLOG` statements that hand raw row events over.
+
+pub mod binlog_statement;
+pub mod connection;
