@@ -101,7 +101,7 @@ impl WriteSetBuilder {
         if let Some(plan) = self.plans.get(table) {
             return Some(Arc::clone(plan));
         }
-        let plan = Arc::new(TablePlan::new(catalog.get(table)?, catalog, &self.options));
+        let plan = Arc::new(TablePlan::new(catalog.get(table)?, catalog, self.options));
         self.plans.insert(table.clone(), Arc::clone(&plan));
         Some(plan)
     }
