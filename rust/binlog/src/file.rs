@@ -86,6 +86,7 @@ impl<'s> Window<'s> {
 /// The events of one file in order, each with its checksum verified and cut off.
 ///
 /// Format description events take effect as they are met.
+#[expect(clippy::struct_excessive_bools, reason = "an option of the caller and three independent facts of the file")]
 pub struct EventReader<'s> {
     name: Arc<str>,
     window: Window<'s>,

@@ -5,6 +5,7 @@ mod common;
 use common::{Log, STOP, read};
 use paraply_binlog::error::LogError;
 use paraply_binlog::event::EventHeader;
+use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Kind};
 use paraply_core::gtid::{Gtid, Origin};
 
@@ -222,10 +223,70 @@ fn events_that_were_taken_out_or_moved_are_noticed() {
 fn a_batch_ends_with_a_ddl_and_before_an_error() {
     let log = Log::new(true).transaction(1).gtid(2).query("DROP TABLE t").transaction(3).transaction(4).gtid(5);
     let sources = vec![("log".to_owned(), Box::new(std::io::Cursor::new(log.bytes)) as _)];
-    let mut reader = paraply_binlog::reader::LogReader::from_sources(sources, Default::default());
+    let mut reader = LogReader::from_sources(sources, ReaderOptions::default());
     let mut next = || reader.next_batch(100, 1 << 20).map(|batch| batch.map_or(0, |batch| batch.len()));
     assert_eq!(next().expect("a batch"), 2);
     assert_eq!(next().expect("a batch"), 2);
     assert!(next().is_err());
     assert!(next().is_err(), "an error is no end");
+}
+
+/// A payload event around the events of a transaction.
+fn payload(compression: u8, inner: &[u8], content: &[u8]) -> Vec<u8> {
+    let size = |field: u8, size: usize| [&[field, 5, 253][..], &(size as u32).to_le_bytes()[..3], &[0]].concat();
+    let mut body = size(1, content.len());
+    if compression < 251 {
+        body.extend([2, 1, compression]);
+    } else {
+        body.extend([2, 3, 252, compression, 0]);
+    }
+    body.extend(size(3, inner.len()));
+    body.push(0);
+    body.extend(content);
+    body
+}
+
+#[test]
+fn a_payload_gives_the_same_transaction_compressed_or_not() {
+    let start = Log::new(false).bytes.len();
+    let inner = Log::new(false).query("BEGIN").rows(0).xid().bytes.split_off(start);
+    let packed = zstd::encode_all(&inner[..], 3).expect("packed");
+    let (expected, _) = Log::new(true).transaction(1).read();
+    for (compression, content) in [(0, &packed), (255, &inner)] {
+        let log = Log::new(true).gtid(1).event(40, 0, &payload(compression, &inner, content));
+        let (transactions, error) = log.read();
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(transactions[0].events.len(), 2);
+        let bodies = |t: &paraply_binlog::transaction::Transaction| -> Vec<Vec<u8>> {
+            t.events.iter().map(|event| t.data[event.range.clone()][19..].to_vec()).collect()
+        };
+        assert_eq!(bodies(&transactions[0]), bodies(&expected[0]));
+        assert_eq!(transactions[0].end_offset, log.bytes.len() as u64);
+    }
+    let position = Log::new(true).gtid(1).bytes.len() as u64;
+    for body in [
+        payload(9, &inner, &packed),
+        payload(0, &inner[1..], &packed),
+        payload(0, &inner, &packed[..packed.len() - 3]),
+        payload(255, &inner[..inner.len() - 27], &inner[..inner.len() - 27]),
+        payload(255, &[&inner[..], &inner].concat(), &[&inner[..], &inner].concat()),
+    ] {
+        let (transactions, error) = Log::new(true).gtid(1).event(40, 0, &body).read();
+        assert!(transactions.is_empty());
+        assert_eq!(error.expect("an error").position(), position);
+    }
+}
+
+#[test]
+fn a_payload_cannot_fill_the_memory() {
+    let mut inner = Log::new(false).query("BEGIN").bytes.split_off(Log::new(false).bytes.len());
+    let rows = Log::new(false).event(30, 0, &vec![0; 1 << 20]).bytes.split_off(Log::new(false).bytes.len());
+    for _ in 0..64 {
+        inner.extend(&rows);
+    }
+    let packed = zstd::encode_all(&inner[..], 3).expect("packed");
+    assert!(packed.len() < 1 << 16);
+    let (transactions, error) = Log::new(true).gtid(1).event(40, 0, &payload(0, &inner, &packed)).read();
+    assert!(transactions.is_empty());
+    assert!(matches!(error, Some(LogError::NotUnderstood { .. })), "over the limit of the reader: {error:?}");
 }

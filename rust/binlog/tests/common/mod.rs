@@ -118,7 +118,7 @@ impl Log {
         body.push(2);
         body.extend(number.wrapping_sub(1).to_le_bytes());
         body.extend(number.to_le_bytes());
-        let immediate = (1_700_000_001_000_007_u64 | 1 << 55).to_le_bytes();
+        let immediate = (1_700_000_001_000_007_u64 + (1 << 55)).to_le_bytes();
         body.extend(&immediate[..7]);
         body.extend(&1_700_000_001_000_003_u64.to_le_bytes()[..7]);
         self.event(type_code, 0, &body)
