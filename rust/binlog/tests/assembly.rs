@@ -1,8 +1,8 @@
 //! From events to transactions, on logs built by hand.
 
-mod common;
+mod by_hand;
 
-use common::{Log, STOP, read};
+use by_hand::{Log, STOP, read};
 use paraply_binlog::error::LogError;
 use paraply_binlog::event::EventHeader;
 use paraply_binlog::reader::{LogReader, ReaderOptions};

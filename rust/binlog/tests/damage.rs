@@ -1,8 +1,8 @@
 //! Any damage gives an error or the same transactions: never a panic, a hang or another result.
 
-mod common;
+mod by_hand;
 
-use common::{Log, read};
+use by_hand::{Log, read};
 use paraply_binlog::transaction::Transaction;
 use proptest::prelude::*;
 

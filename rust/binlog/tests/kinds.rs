@@ -1,10 +1,10 @@
 //! Small logs of real servers that hold every kind of transaction.
 
-mod common;
+mod by_hand;
 
 use std::path::PathBuf;
 
-use common::collect;
+use by_hand::collect;
 use paraply_binlog::error::LogError;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Kind, Transaction};

@@ -3,11 +3,11 @@
 //! The folder of the unpacked logs is named by `PARAPLY_TRUTH_UNPACKED`; without it the tests say so and pass over.
 //! The numbers are those that MySQL's and MariaDB's own tools give for the same files.
 
-mod common;
+mod by_hand;
 
 use std::path::PathBuf;
 
-use common::collect;
+use by_hand::collect;
 use paraply_binlog::error::LogError;
 use paraply_binlog::file::events;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
