@@ -1,5 +1,6 @@
 //! Prints one line for each transaction of the named log files: identity, stamped numbers, kind, row events.
 
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,15 +21,19 @@ fn main() -> ExitCode {
 
 fn print(paths: &[PathBuf]) -> Result<(), paraply_binlog::error::LogError> {
     let mut reader = LogReader::open(paths, ReaderOptions::default())?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
     while let Some(transaction) = reader.next_transaction() {
-        print_line(&transaction?);
+        if print_line(&mut out, &transaction?).is_err() {
+            break;
+        }
     }
     Ok(())
 }
 
-fn print_line(transaction: &Transaction) {
+fn print_line(out: &mut impl Write, transaction: &Transaction) -> std::io::Result<()> {
     let number = |number: Option<i64>| number.map_or("-".to_owned(), |number| number.to_string());
-    println!(
+    writeln!(
+        out,
         "{} {} {} {:?} events={} statements={} at={} time={}",
         identity(&transaction.identity),
         number(transaction.last_committed),
@@ -38,7 +43,7 @@ fn print_line(transaction: &Transaction) {
         transaction.statements.len(),
         transaction.offset,
         number(transaction.committed_at),
-    );
+    )
 }
 
 fn identity(identity: &Identity) -> String {
