@@ -1,5 +1,6 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 
+pub mod block;
 pub mod checksum;
 pub mod cursor;
 pub mod decode;
@@ -16,6 +17,7 @@ pub mod layout;
 pub mod mariadb;
 mod optional_metadata;
 pub mod payload;
+pub mod plan;
 pub mod query;
 pub mod reader;
 mod refusal;
@@ -26,3 +28,5 @@ pub mod table_check;
 pub mod table_map;
 pub mod text;
 pub mod transaction;
+pub mod verify;
+pub mod write_sets;
