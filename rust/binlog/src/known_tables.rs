@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use paraply_core::schema::{Catalog, KeyPart, Table};
+use paraply_core::schema::{Catalog, KeyPart, ReferenceAction, Table, TableName};
 use xxhash_rust::xxh64::xxh64;
 
 use crate::image_cursor::Decoded;
@@ -39,27 +39,31 @@ pub struct KnownTable {
     pub definition: Result<Arc<Table>, Unusable>,
     /// The columns that some hash depends on; the others are passed over.
     pub hashed: Vec<bool>,
+    /// Whether a change of this table's rows may go on to rows of its children (ON DELETE CASCADE and the like).
+    pub cascades: bool,
     body: Vec<u8>,
     mariadb: bool,
 }
 
-/// Finds the tables of one catalog by the bytes of their table maps.
-#[derive(Debug)]
-pub struct KnownTables<'c> {
-    catalog: &'c Catalog,
+/// Tables kept before everything is forgotten and read again; a log repeats far fewer.
+const MOST_TABLES: usize = 10_000;
+
+/// Finds tables by the bytes of their table maps.
+#[derive(Debug, Default)]
+pub struct KnownTables {
+    version: u64,
     tables: Vec<KnownTable>,
     by_body: HashMap<u64, Vec<usize>>,
 }
 
-impl<'c> KnownTables<'c> {
-    /// Nothing known yet; the catalog is the one that holds for the rows to come.
-    pub fn new(catalog: &'c Catalog) -> Self {
-        Self { catalog, tables: Vec::new(), by_body: HashMap::new() }
-    }
-
-    /// The catalog.
-    pub fn catalog(&self) -> &'c Catalog {
-        self.catalog
+impl KnownTables {
+    /// Must be called before a transaction's first table: what another catalog said is forgotten.
+    pub fn begin(&mut self, catalog: &Catalog) {
+        if self.version != catalog.version() || self.tables.len() > MOST_TABLES {
+            self.tables.clear();
+            self.by_body.clear();
+            self.version = catalog.version();
+        }
     }
 
     /// A table by the index that [`Self::find`] gave.
@@ -68,7 +72,7 @@ impl<'c> KnownTables<'c> {
     }
 
     /// Reads a table-map event: the table id, and the index of the table.
-    pub fn find(&mut self, event: &[u8], format: &Format) -> Decoded<(u64, usize)> {
+    pub fn find(&mut self, event: &[u8], format: &Format, catalog: &Catalog) -> Decoded<(u64, usize)> {
         let (table_id, body) = split_table_id(event, format)?;
         let hash = xxh64(body, 0);
         let same = self.by_body.get(&hash).into_iter().flatten().copied();
@@ -80,7 +84,7 @@ impl<'c> KnownTables<'c> {
         }
         let map = TableMap::parse(event, format)?;
         let index = self.tables.len();
-        self.tables.push(prepare(map, self.catalog, body, format));
+        self.tables.push(prepare(map, catalog, body, format));
         self.by_body.entry(hash).or_default().push(index);
         Ok((table_id, index))
     }
@@ -99,7 +103,14 @@ fn prepare(mut map: TableMap, catalog: &Catalog, body: &[u8], format: &Format) -
         map.take_signs(table);
         mark_hashed(table, catalog, &mut hashed);
     }
-    KnownTable { map, definition, hashed, body: body.to_vec(), mariadb: format.mariadb }
+    let cascades = carries_on(&map.name, catalog);
+    KnownTable { map, definition, hashed, cascades, body: body.to_vec(), mariadb: format.mariadb }
+}
+
+fn carries_on(name: &TableName, catalog: &Catalog) -> bool {
+    let keys = catalog.children(name).iter().flat_map(|child| &child.foreign_keys);
+    let refuses = |action| action == ReferenceAction::Refuse;
+    keys.filter(|key| key.parent == *name).any(|key| !refuses(key.on_delete) || !refuses(key.on_update))
 }
 
 /// Marks the columns of unique keys, of foreign keys, and those that children's foreign keys point at.

@@ -49,11 +49,18 @@ pub struct RowPlan {
 
 impl RowPlan {
     /// Finds the tables of a transaction's row events.
-    pub fn prepare(&mut self, transaction: &Transaction, known: &mut KnownTables<'_>) -> Result<(), RowsError> {
+    pub fn prepare(
+        &mut self,
+        transaction: &Transaction,
+        catalog: &Catalog,
+        known: &mut KnownTables,
+    ) -> Result<(), RowsError> {
+        known.begin(catalog);
         self.steps.clear();
         self.ids.clear();
         for (index, event) in transaction.events.iter().enumerate() {
-            self.add(index, event, transaction, known).map_err(|source| RowsError::new(transaction, event, source))?;
+            self.add(index, transaction, catalog, known)
+                .map_err(|source| RowsError::new(transaction, event, source))?;
         }
         Ok(())
     }
@@ -61,13 +68,14 @@ impl RowPlan {
     fn add(
         &mut self,
         index: usize,
-        event: &RawEvent,
         transaction: &Transaction,
-        known: &mut KnownTables<'_>,
+        catalog: &Catalog,
+        known: &mut KnownTables,
     ) -> Decoded<()> {
+        let Some(event) = transaction.events.get(index) else { return Ok(()) };
         let bytes = event_bytes(transaction, event)?;
         if event.type_code == TABLE_MAP {
-            let (id, table) = known.find(bytes, &transaction.format)?;
+            let (id, table) = known.find(bytes, &transaction.format, catalog)?;
             match self.ids.iter_mut().find(|(known_id, _)| *known_id == id) {
                 Some(entry) => entry.1 = table,
                 None => self.ids.push((id, table)),
@@ -84,24 +92,19 @@ impl RowPlan {
         Ok(())
     }
 
-    /// The tables of the row events in order, one for each event.
-    pub fn tables<'k>(&self, known: &'k KnownTables<'_>) -> impl Iterator<Item = &'k KnownTable> {
-        self.steps.iter().filter_map(|step| known.get(step.table))
-    }
-
-    /// Walks the rows, decoding the columns that are hashed.
+    /// Walks the rows, decoding the columns that are hashed; the visitor also gets the table's index.
     pub fn walk<'a>(
         &self,
         transaction: &'a Transaction,
-        known: &'a KnownTables<'_>,
-        mut visit: impl FnMut(&'a KnownTable, &RowsHeader<'a>, Row<'a, '_>),
+        known: &'a KnownTables,
+        mut visit: impl FnMut(usize, &'a KnownTable, &RowsHeader<'a>, Row<'a, '_>),
     ) -> Result<(), RowsError> {
         let mut buffer = RowBuffer::default();
         for step in &self.steps {
             let (Some(event), Some(table)) = (transaction.events.get(step.event), known.get(step.table)) else {
                 continue;
             };
-            visit_event(transaction, event, table, &mut buffer, &mut visit)
+            visit_event(transaction, event, table, &mut buffer, |header, row| visit(step.table, table, header, row))
                 .map_err(|source| RowsError::new(transaction, event, source))?;
         }
         Ok(())
@@ -113,12 +116,12 @@ fn visit_event<'a>(
     event: &RawEvent,
     table: &'a KnownTable,
     buffer: &mut RowBuffer<'a>,
-    visit: &mut impl FnMut(&'a KnownTable, &RowsHeader<'a>, Row<'a, '_>),
+    mut visit: impl FnMut(&RowsHeader<'a>, Row<'a, '_>),
 ) -> Decoded<()> {
     let event = RowsEvent::parse(event_bytes(transaction, event)?, &table.map, &transaction.format)?;
     let mut rows = event.rows(buffer, Some(&table.hashed));
     while let Some(row) = rows.next_row() {
-        visit(table, &event.header, row?);
+        visit(&event.header, row?);
     }
     Ok(())
 }
@@ -130,11 +133,10 @@ fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decoded<&'
 
 /// Counts the changed rows of a transaction (an update's two images are one row).
 pub fn count_rows(transaction: &Transaction) -> Result<u64, RowsError> {
-    let catalog = Catalog::default();
-    let mut known = KnownTables::new(&catalog);
+    let mut known = KnownTables::default();
     let mut plan = RowPlan::default();
-    plan.prepare(transaction, &mut known)?;
+    plan.prepare(transaction, &Catalog::default(), &mut known)?;
     let mut rows = 0;
-    plan.walk(transaction, &known, |_, _, _| rows += 1)?;
+    plan.walk(transaction, &known, |_, _, _, _| rows += 1)?;
     Ok(rows)
 }
