@@ -18,6 +18,8 @@ pub enum Reason {
     MissingKeyColumn,
     /// The table's definition is not known: its transaction is a barrier.
     UnknownTable,
+    /// The table's known definition is not the one that its rows were written under: its transaction is a barrier.
+    OtherDefinition,
     /// The parent of a foreign key is not known.
     UnknownParent,
     /// A foreign key that refers to columns that are no whole unique key: the parent table counts as one value.
@@ -39,6 +41,7 @@ impl Reason {
             Self::ExpressionKey => "expression key",
             Self::MissingKeyColumn => "key column missing in a partial row image",
             Self::UnknownTable => "unknown table",
+            Self::OtherDefinition => "known definition differs from the log",
             Self::UnknownParent => "unknown parent table",
             Self::NonUniqueParentKey => "foreign key to a non-unique parent key",
             Self::DifferentParentType => "foreign key and parent key compare differently",
