@@ -17,9 +17,12 @@ from paraply.schema.rules import Rules
 __all__ = ["read_dump", "split_statements"]
 
 CHUNK = 1 << 20
-# Everything that can hide a delimiter; the rest of a statement is passed over by the pattern's search, at the speed of the regex engine.
-INTERESTING = re.compile(r"""['"`;#\n]|--|/\*|\*/""")
-QUOTE_ENDS = {quote: re.compile(r"\\.|" + re.escape(quote), re.DOTALL) for quote in "'\""} | {"`": re.compile("`")}
+# Everything that can hide a delimiter.
+INTERESTING = re.compile(r"""['"`;#]|--|/\*|\*/""")
+# Whole rows at once, at the speed of the regex engine, up to something interesting that is not a complete string.
+BULK = re.compile(r"""(?:[^'"`;#/*-]++|'(?:[^'\\]++|\\.)*+'|-(?=[^-])|/(?=[^*])|\*(?=[^/]))*+""", re.DOTALL)
+QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]++|\\.)*+{quote}", re.DOTALL) for quote in "'\""} | {"`": re.compile("[^`]*+`")}
+SPACE = re.compile(r"\s*")
 DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*", re.IGNORECASE)
 ROWS = re.compile(r"\s*(?:/\*!\d+\s+)?(INSERT|REPLACE|LOCK|UNLOCK|SET|ALTER\s+TABLE\s+\S+\s+(?:DISABLE|ENABLE)\s+KEYS)\b", re.IGNORECASE)
 KEEP = 4096
@@ -58,13 +61,18 @@ class _Splitter:
         self.size = 0
         self.start = 0
         self.opened = 0
+        self.fresh = True
 
     def statements(self) -> Iterator[str]:
         self._more()
         while True:
-            if not self._has_text() and (match := self._at_delimiter_command()):
+            if self.fresh and (match := self._at_delimiter_command()):
                 self._set_delimiter(match.group(1))
                 self.place = self.start = match.end()
+                continue
+            self.fresh = False
+            if self.delimiter == ";" and (bulk := BULK.match(self.text, self.place)):
+                self.place = bulk.end()
             found = self._search(self.pattern)
             if found is None:
                 break
@@ -75,15 +83,12 @@ class _Splitter:
         if self._rest(len(self.text)).strip():
             raise UsageError("the dump ends inside a statement; give a complete dump")
 
-    def _has_text(self) -> bool:
-        return bool("".join(self.kept).strip() or self.text[self.start : self.place].strip())
-
     def _at_delimiter_command(self) -> re.Match[str] | None:
         while True:
-            match = re.compile(r"\s*").match(self.text, self.place)
+            match = SPACE.match(self.text, self.place)
             place = match.end() if match else self.place
             if "\n" in self.text[place:] or not self._more():
-                return DELIMITER.match(self.text, self.place if place == 0 else place)
+                return DELIMITER.match(self.text, place)
 
     def _set_delimiter(self, delimiter: str) -> None:
         self.delimiter = delimiter
@@ -130,19 +135,14 @@ class _Splitter:
         if not self.kept and ROWS.match(piece):
             piece = piece[:KEEP]
         statement = ("".join(self.kept) + piece).strip()
-        self.kept, self.size, self.start = [], 0, self.place
+        self._drop()
         if statement:
             yield statement
 
     def _pass(self, found: str) -> None:
         """Passes over what a quote or comment hides; comments outside of statements are dropped."""
         if found in ("'", '"', "`"):
-            while True:
-                inner = self._search(QUOTE_ENDS[found])
-                if inner is None:
-                    raise UsageError(f"the dump ends inside a text that begins with {found}; give a complete dump")
-                if inner == found:
-                    return
+            self._to_quote_end(found)
         elif found == "#" or (found == "--" and self.text[self.place : self.place + 1] in (" ", "\t", "\n", "\r", "")):
             self._to_line_end(len(found))
         elif found == "/*" and self.text[self.place : self.place + 1] != "!" and self.text[self.place : self.place + 2] != "M!":
@@ -151,6 +151,12 @@ class _Splitter:
             self.opened += 1
         elif found == "*/":
             self.opened = max(0, self.opened - 1)
+
+    def _to_quote_end(self, quote: str) -> None:
+        while not (match := QUOTED[quote].match(self.text, self.place)):
+            if not self._more():
+                raise UsageError(f"the dump ends inside a text that begins with {quote}; give a complete dump")
+        self.place = match.end()
 
     def _to_line_end(self, width: int) -> None:
         outside = not self._rest(self.place - width).strip()
@@ -167,6 +173,7 @@ class _Splitter:
 
     def _drop(self) -> None:
         self.kept, self.size, self.start = [], 0, self.place
+        self.fresh = True
 
 
 def read_dump(
