@@ -112,9 +112,7 @@ def _virtual(cursor: Cursor) -> Literal["virtual"]:
 
 def _skip_attribute(cursor: Cursor) -> None:
     """Passes over an attribute without meaning for keys."""
-    if cursor.accept("DEFAULT"):
-        _skip_default(cursor)
-    elif cursor.accept("ON", "UPDATE"):
+    if cursor.accept("DEFAULT") or cursor.accept("ON", "UPDATE"):
         _skip_default(cursor)
     elif cursor.accept_any(VALUED_ATTRIBUTES):
         cursor.accept("=")
