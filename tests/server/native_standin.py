@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import re
 import struct
-import sys
-import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -369,19 +367,3 @@ def read_blocks(path: Path, merge: int) -> Iterator[Block]:
     if pending:
         yield Block(number + 1, pending, ordinal + len(pending))
 
-
-def install() -> None:
-    """Puts this module in the place of ``paraply._native`` where that has not been built."""
-    try:
-        from paraply import _native
-
-        _native.MySqlConnection, _native.binlog_statements, _native.format_statement  # noqa: B018
-    except (ImportError, AttributeError):
-        module = types.ModuleType("paraply._native")
-        for name, value in globals().items():
-            if not name.startswith("_"):
-                setattr(module, name, value)
-        sys.modules["paraply._native"] = module
-        import paraply
-
-        paraply._native = module  # type: ignore[attr-defined]

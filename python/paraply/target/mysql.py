@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -21,12 +20,15 @@ from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_statement import decide_pending
 from paraply.target.progress import ProgressLedger
 from paraply.target.statement_context import ServerKind
-from paraply.target.url import DatabaseUrl
 
 if TYPE_CHECKING:
-    from paraply._native import Block, GtidSet
+    from collections.abc import Callable, Sequence
+
     from paraply.schema.catalog import SchemaCatalog, SchemaChange
+
+    from paraply._native import Block, GtidSet
     from paraply.schema.model import Table
+    from paraply.target.url import DatabaseUrl
 
 __all__ = ["MySqlTarget", "connect"]
 
@@ -113,10 +115,11 @@ class MySqlTarget:
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing."""
-        from paraply.schema.information_schema import read_tables  # noqa: PLC0415
+        from paraply.schema.live import read_tables
 
         control = self._controlled()
-        return read_tables(lambda sql: rows_of(control.query(sql)), databases)
+        tables = read_tables(lambda sql: rows_of(control.query(sql)), databases)
+        return [table for table in tables if table.database != "paraply"]
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""

@@ -176,7 +176,7 @@ def _made_or_dropped(statement: Statement) -> tuple[str | None, str | None]:
     ``IF [NOT] EXISTS`` says nothing, because then the object's presence does not show whether the statement ran.
     """
     match = _CREATE_OR_DROP.match(statement.sql.decode("utf-8", "replace"))
-    if match is None or match.group(2) is None and match.group(3).upper() == "IF":
+    if match is None or (match.group(2) is None and match.group(3).upper() == "IF"):
         return None, None
     first, second = _name(match.group(2), match.group(3)), _name(match.group(4), match.group(5))
     if match.group(1).upper() != "TABLE":
