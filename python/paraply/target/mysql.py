@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MySqlTarget", "connect"]
 
 _ZOMBIE_SECONDS = 30.0
+_REMEMBERED = 10_000
 
 
 def connect(url: DatabaseUrl) -> Connection:
@@ -71,7 +72,8 @@ class MySqlTarget:
         self._url = replace(url, database=None)
         self._connector = connector
         self._control: Connection | None = None
-        self._sessions: dict[int, int] = {}
+        #: Connection and time of a block's last start.
+        self._sessions: dict[int, tuple[int, float]] = {}
         self._next_slot = 0
         self._lock = threading.Lock()
 
@@ -127,16 +129,18 @@ class MySqlTarget:
     def note_session(self, block: Block, connection_id: int) -> None:
         """Remembers which connection works on a block, so that ``committed`` can wait for its end."""
         with self._lock:
-            self._sessions[block.id] = connection_id
+            self._sessions[block.id] = (connection_id, time.monotonic())
+            # Only blocks under way are ever asked for, and those are few.
+            self._sessions.pop(block.id - _REMEMBERED, None)
 
     def committed(self, block: Block) -> bool:
         """Whether a block is in, asked after its connection broke: first its server session must have ended."""
         with self._lock:
-            connection_id = self._sessions.get(block.id)
+            session = self._sessions.get(block.id)
         connection = self.connect()
         try:
-            if connection_id is not None:
-                self._await_end(connection, connection_id)
+            if session is not None:
+                self._await_end(connection, *session)
             return self._is_in(connection, block)
         except ParaplyError as error:
             raise explain(error, file=block.file, position=block.offset, gtid=block.first_gtid) from None
@@ -251,8 +255,11 @@ class MySqlTarget:
         own = self.mode.own_executed(connection)
         return block.gtids <= self._union([*stored.executed, own])
 
-    def _await_end(self, connection: Connection, connection_id: int) -> None:
+    def _await_end(self, connection: Connection, connection_id: int, started: float) -> None:
         """Ends a server session and waits until it is gone, so that it can neither commit nor roll back any more."""
+        uptime = to_int(rows_of(connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'"))[0][1])
+        if uptime < time.monotonic() - started:
+            return  # The server was started anew; its connection numbers are others' now.
         deadline = time.monotonic() + _ZOMBIE_SECONDS
         while True:
             with contextlib.suppress(ServerError):
