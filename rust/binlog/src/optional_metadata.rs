@@ -19,21 +19,24 @@ const COLUMN_VISIBILITY: u8 = 12;
 const VECTOR_DIMENSIONALITY: u8 = 13;
 
 /// Reads the rest of a table-map event into the columns; fields that are not known are passed over.
-pub(crate) fn read(cursor: &mut Cursor<'_>, map: &mut TableMap) -> Decoded<()> {
+///
+/// The lists in them have no column numbers: one must know which columns each server counts.
+pub(crate) fn read(cursor: &mut Cursor<'_>, map: &mut TableMap, mariadb: bool) -> Decoded<()> {
     while !cursor.is_at_end() {
         let kind = cursor.u8()?;
         let length = cursor.packed_length()?;
         let at = cursor.position();
         let mut field = Cursor::new(cursor.take(length)?, 0);
-        read_field(kind, &mut field, map).map_err(|error| Malformed { at: error.at + at, ..error })?;
+        read_field(kind, &mut field, map, mariadb).map_err(|error| Malformed { at: error.at + at, ..error })?;
     }
     Ok(())
 }
 
-fn read_field(kind: u8, field: &mut Cursor<'_>, map: &mut TableMap) -> Decoded<()> {
+fn read_field(kind: u8, field: &mut Cursor<'_>, map: &mut TableMap, mariadb: bool) -> Decoded<()> {
     let columns = &mut map.columns;
+    let is_character = if mariadb { is_character_of_mariadb } else { is_character_of_mysql };
     match kind {
-        SIGNEDNESS => flags(field, columns, |c| has_sign(c.type_code), |c, bit| c.unsigned = Some(bit)),
+        SIGNEDNESS => flags(field, columns, is_signed, |c, bit| c.unsigned = Some(bit)),
         DEFAULT_CHARSET => default_charset(field, columns, is_character),
         COLUMN_CHARSET => numbers(field, columns, is_character, |c, id| c.collation_id = Some(id)),
         ENUM_AND_SET_DEFAULT_CHARSET => default_charset(field, columns, is_enum_or_set),
@@ -52,6 +55,21 @@ fn read_field(kind: u8, field: &mut Cursor<'_>, map: &mut TableMap) -> Decoded<(
         }
         _ => Ok(()),
     }
+}
+
+/// Both servers write a sign for YEAR too (seen on MySQL 9.7 and MariaDB 10.11), although it says nothing.
+fn is_signed(column: &MappedColumn) -> bool {
+    has_sign(column.type_code) || column.type_code == type_code::YEAR
+}
+
+/// MySQL counts a VECTOR among the character columns.
+fn is_character_of_mysql(column: &MappedColumn) -> bool {
+    is_character(column) || column.type_code == type_code::VECTOR
+}
+
+/// MariaDB's geometries are BLOBs, which have a (binary) collation.
+fn is_character_of_mariadb(column: &MappedColumn) -> bool {
+    is_character(column) || column.type_code == type_code::GEOMETRY
 }
 
 fn is_character(column: &MappedColumn) -> bool {

@@ -2,8 +2,8 @@
 
 use paraply_core::value::Value;
 
-use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::decode::{decode, decode_json_diff};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::layout::Layout;
 use crate::table_map::{EVENT_HEADER, TableMap, bit_is_set, table_id};
 use crate::transaction::{Format, RowsKind};
@@ -130,9 +130,9 @@ impl<'a> RowsEvent<'a> {
 
     /// An insert of nothing but default values under a minimal row image takes no byte at all.
     fn is_empty_row(&self) -> bool {
-        self.rows_at == self.event.len()
-            && self.before.is_none_or(|bits| bits.iter().all(|&byte| byte == 0))
-            && self.after.is_none_or(|bits| bits.iter().all(|&byte| byte == 0))
+        let columns = self.table.columns.len();
+        let is_empty = |bits: Option<&[u8]>| bits.is_none_or(|bits| count_bits(bits, columns) == 0);
+        self.rows_at == self.event.len() && is_empty(self.before) && is_empty(self.after)
     }
 }
 
@@ -181,7 +181,7 @@ impl<'a> Rows<'a, '_> {
         }
         if self.cursor.is_at_end() {
             self.stopped = true;
-            if !(self.event.is_empty_row()) {
+            if self.cursor.position() != self.event.rows_at || !self.event.is_empty_row() {
                 return None;
             }
         } else if let Err(error) = self.read_images() {

@@ -85,7 +85,7 @@ impl TableMap {
             column.nullable = bit_is_set(null_bits, index);
         }
         let mut map = Self { table_id, flags, name, columns, primary_key: Vec::new(), fingerprint };
-        optional_metadata::read(&mut cursor, &mut map)?;
+        optional_metadata::read(&mut cursor, &mut map, format.mariadb)?;
         map.apply_signs();
         Ok(map)
     }
@@ -136,7 +136,7 @@ pub(crate) fn table_id(cursor: &mut Cursor<'_>, format: &Format, type_code: u8) 
     cursor.uint_le(if post_header == Some(&6) { 4 } else { 6 })
 }
 
-/// Whether a type is written into the map's list of signs.
+/// Whether a number of this type may be UNSIGNED.
 pub(crate) fn has_sign(code: u8) -> bool {
     use type_code::{DOUBLE, FLOAT, INT24, LONG, LONGLONG, NEWDECIMAL, SHORT, TINY};
     matches!(code, TINY | SHORT | INT24 | LONG | LONGLONG | FLOAT | DOUBLE | NEWDECIMAL)

@@ -1,3 +1,4 @@
-//! What the targets need from the native side: connections, and the text that carries a log's events to a server.
+//! What a target is handed: connections, the text that carries a log's events to a server, and rendered row changes.
 
 pub mod mysql;
+pub mod postgres;

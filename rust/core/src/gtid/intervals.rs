@@ -18,7 +18,7 @@ impl Intervals {
     }
 
     /// First and last number of each interval, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + Clone + '_ {
         self.ranges.iter().copied()
     }
 

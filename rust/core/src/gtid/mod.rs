@@ -41,3 +41,13 @@ pub struct Gtid {
     /// Its number, from 1.
     pub number: u64,
 }
+
+impl Origin {
+    /// The origin by which sets are kept: a MariaDB domain whatever the server.
+    pub(crate) fn without_server(&self) -> Self {
+        match self {
+            Self::MySql { .. } => self.clone(),
+            Self::MariaDb { domain, .. } => Self::MariaDb { domain: *domain, server: 0 },
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Sets of GTIDs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Gtid, Intervals, Origin};
@@ -152,6 +153,13 @@ impl GtidSet {
     fn pick(&self, mysql: BTreeMap<Origin, Intervals>, mariadb: BTreeMap<u32, Intervals>) -> Self {
         let servers = self.servers.iter().filter(|(domain, _)| mariadb.contains_key(domain));
         Self { servers: servers.map(|(domain, seen)| (*domain, *seen)).collect(), mysql, mariadb }
+    }
+
+    /// Every origin and its numbers; the server of a MariaDB origin is 0.
+    pub(crate) fn by_origin(&self) -> impl Iterator<Item = (Cow<'_, Origin>, &Intervals)> + '_ {
+        let mysql = self.mysql.iter().map(|(origin, numbers)| (Cow::Borrowed(origin), numbers));
+        let domain = |domain: &u32| Cow::Owned(Origin::MariaDb { domain: *domain, server: 0 });
+        mysql.chain(self.mariadb.iter().map(move |(key, numbers)| (domain(key), numbers)))
     }
 
     /// Every interval: its origin, first and last number (inclusive), in the order of the text form.

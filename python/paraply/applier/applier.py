@@ -1,0 +1,314 @@
+"""The applier: a log, a target, and everything between them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Literal
+
+from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
+from paraply.applier.counters import ApplyReport, Counters
+from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_error
+from paraply.applier.job_list import JobList
+from paraply.applier.merge import MergeSize
+from paraply.applier.policy import check_combination, make_policy
+from paraply.applier.preparation import Options, Start, parse_gtids, start_run
+from paraply.applier.retry import RetryPolicy
+from paraply.applier.run_state import RunState
+from paraply.applier.snapshot import RateMeter, make_report, take_counters
+from paraply.applier.watchdog import Patience, Watchdog
+from paraply.applier.worker import Worker
+from paraply.errors import ParaplyError, UsageError
+from paraply.source.feed import Feed, FeedLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from paraply._native import Transaction
+    from paraply.schema.catalog import SchemaCatalog
+    from paraply.target.base import Target
+
+__all__ = ["Applier", "default_workers"]
+
+_log = logging.getLogger("paraply.applier")
+
+
+def default_workers() -> int:
+    """Two workers for each CPU that this process may use, from 4 to 16: a worker mostly waits for the server."""
+    try:
+        cpus = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cpus = os.cpu_count() or 2
+    return max(4, min(16, 2 * cpus))
+
+
+class Applier:
+    """Applies logs to a target in parallel, and commits in the source's order.
+
+    A run may be stopped, or die, at any moment; a later one with the same arguments goes on where it ended, and applies every
+    transaction exactly once (R25). As a context it closes the target at the end.
+
+    Args:
+        paths: Log files, in the order in which they were written.
+        target: Where to; opened by ``run``.
+        workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
+        policy: ``dependency`` or ``logical-clock`` (R21).
+        consistency: ``any-time`` (R20).
+        merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
+            with policies and in GTID modes that cannot merge.
+        gtid: ``auto``, ``record``, ``preserve`` or ``none`` (R26).
+        channel: Name under which the progress is kept.
+        schema: Definitions at the log's start; else they are read from a target of the same family, else learnt from the log.
+        start_after: GTID set that the target holds already.
+        allow_nontransactional: Take tables of non-transactional engines (R34).
+        ddl_decision: ``done`` or ``not-done``: the answer to the question of R25b.
+        retries: Retries of one block after temporary errors, or the whole policy of trying again (R24).
+        on_progress: Called about four times a second with the counters, from a thread of the applier (inline: from ``run``).
+        filters: What is filtered, for the identity of the progress (R25).
+        patience: When the oldest transaction's blockers are asked for.
+        limits: How far the reader runs ahead.
+
+    Raises:
+        UsageError: An option, or a combination of options, that is not allowed; says why (R21a).
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        target: Target,
+        *,
+        workers: int | None = None,
+        policy: str = "dependency",
+        consistency: str = "any-time",
+        merge: Literal["auto", "off"] | int = "auto",
+        gtid: Literal["auto", "record", "preserve", "none"] = "auto",
+        channel: str = "default",
+        schema: SchemaCatalog | None = None,
+        start_after: str | None = None,
+        allow_nontransactional: bool = False,
+        ddl_decision: Literal["done", "not-done"] | None = None,
+        retries: int | RetryPolicy = 10,
+        on_progress: Callable[[Counters], None] | None = None,
+        filters: Mapping[str, object] | None = None,
+        patience: Patience | None = None,
+        limits: FeedLimits | None = None,
+    ) -> None:
+        workers = default_workers() if workers is None else workers
+        if not paths:
+            raise UsageError("no log was given")
+        if workers < 0:
+            raise UsageError(f"workers must be 0 or more, not {workers}")
+        check_combination(policy, consistency, merge, gtid)
+        self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
+        if self._retry.limit < 0:
+            raise UsageError(f"retries must be 0 or more, not {self._retry.limit}")
+        self._options = Options(
+            paths=tuple(str(path) for path in paths),
+            workers=workers,
+            policy=policy,
+            consistency=consistency,
+            merge=merge,
+            gtid=gtid,
+            channel=channel,
+            start_after=start_after,
+            allow_nontransactional=allow_nontransactional,
+            ddl_decision=ddl_decision,
+            filters=dict(filters or {}),
+        )
+        self._target = target
+        self._schema = schema
+        self._on_progress = on_progress
+        self._patience = patience
+        self._limits = limits
+        self._stops = 0
+        self._run: RunState | None = None
+        self._feed: Feed | None = None
+        self._merge = MergeSize(merge, workers)
+        self._workers: list[Worker] = []
+        self._inline: InlineCrew | None = None
+        self._meter = RateMeter()
+        self._report: ApplyReport | None = None
+        self._used = False
+
+    def __enter__(self) -> Applier:
+        """Nothing to do: ``run`` opens the target."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        """Closes the target."""
+        self.close()
+
+    def close(self) -> None:
+        """Closes the target; not while ``run`` is under way."""
+        self._target.close()
+
+    @property
+    def report(self) -> ApplyReport | None:
+        """What the run did, also where it failed or was stopped; None before its end."""
+        return self._report
+
+    def counters(self) -> Counters:
+        """A snapshot of the run; from any thread, at any time."""
+        run, feed = self._run, self._feed
+        if run is None or feed is None:
+            return Counters()
+        return take_counters(run, feed, self._workers, self._merge, self._meter.rate)
+
+    def stop(self) -> None:
+        """Ends the run at a transaction boundary; ``run`` then raises Stopped.
+
+        The first call lets the blocks in flight finish, the second rolls them back. May be called from any thread and from a
+        signal handler.
+        """
+        self._stops += 1
+        inline = self._inline
+        if inline is not None:
+            inline.stopped = True
+            if self._stops > 1:
+                # A thread, because the interrupted one may hold the locks that this needs.
+                threading.Thread(target=self._abort, name="paraply-stop", daemon=True).start()
+
+    def run(self) -> ApplyReport:
+        """Applies the logs to their end.
+
+        Returns:
+            What was done.
+
+        Raises:
+            LogError: The log is damaged or not understood; everything before that place is applied.
+            ApplyFailed: A transaction cannot be applied; everything before it is applied.
+            Stopped: On request.
+            ParaplyError: Any other cause, by its class.
+        """
+        if self._used:
+            raise UsageError("an applier runs once; make another one")
+        self._used = True
+        first = self._first_transaction()
+        if first is None:
+            parse_gtids(self._options.start_after)
+            self._report = ApplyReport()
+            return self._report
+        start = start_run(self._options, self._target, first)
+        self._prepare(start)
+        return self._apply(start)
+
+    def _first_transaction(self) -> Transaction | None:
+        from paraply._native import LogReader
+
+        batch = LogReader(self._options.paths).next_batch(1)
+        return batch[0] if batch is not None and len(batch) else None
+
+    def _prepare(self, start: Start) -> None:
+        """Makes the stages."""
+        from paraply._native import Catalog, LogReader
+        from paraply.schema.catalog import SchemaCatalog
+
+        options = self._options
+        same_family = self._target.family == ("mariadb" if start.mariadb else "mysql")
+        seeds_from_target = self._schema is None and same_family
+        schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
+        feed = Feed(
+            LogReader(options.paths),
+            schema,
+            Catalog(),
+            passed=(lambda transaction: start.passed(transaction, options.paths)) if seeds_from_target else None,
+            rereads=same_family,
+            threaded=options.workers > 0,
+            limits=self._limits,
+        )
+        feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
+        jobs = JobList(options.workers) if options.workers else None
+        run = RunState(self._target, start.progress.executed, self._retry, jobs)
+        run.notes.extend(start.progress.notes)
+        self._merge = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and self._target.merges)
+        self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
+        self._feed, self._run = feed, run
+
+    def _apply(self, start: Start) -> ApplyReport:
+        from paraply._native import Planner
+
+        run, feed, options = self._run, self._feed, self._options
+        assert run is not None
+        assert feed is not None
+        crew: Crew
+        if run.jobs is None:
+            crew = self._inline = InlineCrew(run, self._workers[0], self._tick)
+            crew.stopped = self._stops > 0
+        else:
+            crew = ThreadCrew(run.jobs)
+        planner = Planner(executed=start.skip, after=start.place)
+        coordinator = Coordinator(run, feed, planner, make_policy(options.policy), self._merge, crew)
+        try:
+            complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
+            self._raise_failure(run)
+            if not complete:
+                raise stopped_error()
+            with run.target.exclusive() as target:
+                target.finish(run.executed)
+        except ParaplyError:
+            self._raise_failure(run)
+            raise
+        finally:
+            self._report = make_report(run, feed, self._workers)
+            self._tick()
+        return self._report
+
+    def _raise_failure(self, run: RunState) -> None:
+        """The root cause goes before everything that followed from it (R18)."""
+        if run.order.failure is not None:
+            raise run.order.failure
+
+    def _run_inline(self, coordinator: Coordinator) -> bool:
+        worker = self._workers[0]
+        worker.open()
+        try:
+            return coordinator.coordinate()
+        finally:
+            worker.close()
+
+    def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed) -> bool:
+        watchdog = Watchdog(run, self._workers, self._patience)
+        keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, self._tick)
+        threads = [threading.Thread(target=worker.loop, name=f"paraply-worker-{worker.counters.number}", daemon=True) for worker in self._workers]
+        keeper.start()
+        for thread in threads:
+            thread.start()
+        try:
+            return coordinator.coordinate()
+        except ParaplyError:
+            raise
+        except BaseException as error:  # a defect, or Ctrl-C where nobody handles it: nothing more is committed
+            run.abort(error)
+            raise
+        finally:
+            feed.stop()
+            jobs.close()
+            for thread in threads:
+                thread.join()
+            keeper.end()
+            feed.join()
+
+    def _abort(self) -> None:
+        run = self._run
+        if run is not None:
+            run.abort(stopped_error())
+            interrupt_all(self._workers)
+
+    def _tick(self) -> None:
+        """Samples the rate and reports progress; a callback that fails is not called again."""
+        run = self._run
+        if run is None:
+            return
+        self._meter.add(time.perf_counter(), run.transactions)
+        callback = self._on_progress
+        if callback is None:
+            return
+        try:
+            callback(self.counters())
+        except Exception:
+            self._on_progress = None
+            _log.exception("on_progress failed and is not called any more")

@@ -1,0 +1,260 @@
+"""The commit-order manager: commits happen in the order of the source (R17 to R19)."""
+
+from __future__ import annotations
+
+import enum
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from paraply.errors import PrecedingFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CommitOrder", "RollbackRequested", "Ticket", "TicketState"]
+
+
+class TicketState(enum.Enum):
+    """Where a registered transaction stands; the value is the text that status displays show."""
+
+    NEW = "Not registered"
+    REGISTERED = "Applying"
+    WAITING = "Waiting for preceding transaction to commit"
+    TURN = "Committing"
+    DONE = "Committed"
+    GIVEN_UP = "Rolled back"
+
+
+class RollbackRequested(Exception):
+    """The transaction holds locks that an older one needs: roll back, wait for the older one, apply again (R24).
+
+    Attributes:
+        older: Sequence of the ticket that must be through first.
+    """
+
+    def __init__(self, older: int) -> None:
+        super().__init__(f"rolled back so that the older transaction {older} can go on")
+        self.older = older
+
+
+class Ticket:
+    """A transaction's place in the commit order."""
+
+    __slots__ = ("_condition", "_older", "sequence", "state")
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        """Place in the order, dense from 1; 0 before it is registered."""
+        self.state = TicketState.NEW
+        """Where it stands."""
+        self._condition: threading.Condition | None = None
+        self._older: int | None = None
+
+    @property
+    def rollback_requested(self) -> bool:
+        """Whether it was asked to give its locks back."""
+        return self._older is not None
+
+    def __repr__(self) -> str:
+        return f"Ticket({self.sequence}, {self.state.name})"
+
+
+class CommitOrder:
+    """Lets transactions that are applied at the same time commit one after the other, in the order of registration.
+
+    One thread (the coordinator) registers tickets in the source's order. Any thread then holds one ticket at a time: it waits
+    for its turn, commits, and finishes the ticket, which wakes exactly the next one. The first error stops all younger tickets.
+
+    >>> order = CommitOrder()
+    >>> first, second = order.register(), order.register()
+    >>> order.wait_turn(first)
+    >>> order.finish(first)
+    >>> order.wait_turn(second)
+    >>> order.finish(second)
+    >>> order.low_water_mark
+    2
+    """
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._queue: deque[Ticket] = deque()
+        self._followers: dict[int, list[Ticket]] = {}
+        self._last = 0
+        self._low_water_mark = 0
+        self._failure: BaseException | None = None
+
+    @property
+    def low_water_mark(self) -> int:
+        """Sequence up to which every ticket is finished without an error."""
+        return self._low_water_mark
+
+    @property
+    def failure(self) -> BaseException | None:
+        """The root cause, once a transaction failed for good or the order was aborted."""
+        return self._failure
+
+    def register(self, ticket: Ticket | None = None) -> Ticket:
+        """Gives the next place to a transaction (R17).
+
+        Args:
+            ticket: A new ticket to register; made if not given.
+
+        Raises:
+            PrecedingFailed: An older transaction failed; nothing more is taken.
+            ValueError: The ticket is registered already.
+        """
+        ticket = Ticket() if ticket is None else ticket
+        if ticket.state is not TicketState.NEW:
+            raise ValueError("this ticket is registered already")
+        with self._mutex:
+            self._check()
+            self._last += 1
+            ticket.sequence = self._last
+            ticket.state = TicketState.REGISTERED
+            self._queue.append(ticket)
+        return ticket
+
+    def wait_turn(self, ticket: Ticket) -> None:
+        """Waits until all older transactions are through; then the caller, and nobody else, may commit.
+
+        Raises:
+            PrecedingFailed: An older one failed: roll back, then finish the ticket with this error (R18).
+            RollbackRequested: Roll back, ``wait_for`` its ``older``, apply again (R24).
+        """
+        with self._mutex:
+            if ticket.state is TicketState.TURN:
+                self._check()
+                return
+            self._wait(ticket, lambda: self._queue[0] is ticket, rollback=True)
+            ticket._older = None
+            ticket.state = TicketState.TURN
+
+    def wait_for(self, ticket: Ticket, older: int) -> None:
+        """Waits empty-handed until the older ticket with that sequence is through; a request to roll back is met thereby.
+
+        Raises:
+            PrecedingFailed: An older one failed.
+        """
+        with self._mutex:
+            if older > self._low_water_mark:
+                self._followers.setdefault(older, []).append(ticket)
+            self._wait(ticket, lambda: self._low_water_mark >= older)
+            ticket._older = None
+
+    def pause(self, ticket: Ticket, seconds: float) -> None:
+        """Sleeps empty-handed before another try, but not through the end of the order.
+
+        Raises:
+            PrecedingFailed: An older one failed.
+        """
+        deadline = time.monotonic() + seconds
+        with self._mutex:
+            self._wait(ticket, lambda: time.monotonic() >= deadline, deadline=deadline)
+            ticket._older = None
+
+    def finish(self, ticket: Ticket, error: BaseException | None = None) -> None:
+        """Ends the ticket, whose turn it is, and wakes the next; an error ends all younger ones too.
+
+        Args:
+            ticket: The ticket.
+            error: Why it was not committed, if it was not. Younger tickets then raise PrecedingFailed from it.
+
+        Raises:
+            ValueError: It is not the ticket's turn. After a failure, tickets may be finished in any order.
+        """
+        with self._mutex:
+            if self._queue and self._queue[0] is ticket and ticket.state is TicketState.TURN:
+                self._queue.popleft()
+                if error is None:
+                    self._through(ticket)
+                else:
+                    ticket.state = TicketState.GIVEN_UP
+                    self._fail(error)
+            elif self._failure is not None and error is not None:
+                ticket.state = TicketState.GIVEN_UP
+            else:
+                raise ValueError(f"it is not the turn of {ticket!r}")
+
+    def withdraw(self, ticket: Ticket) -> None:
+        """Takes back a ticket that nobody works on; all younger ones must be withdrawn as well."""
+        with self._mutex:
+            ticket.state = TicketState.GIVEN_UP
+            while self._queue and self._queue[-1].state is TicketState.GIVEN_UP:
+                self._queue.pop()
+
+    def abort(self, error: BaseException) -> None:
+        """Ends everything at once: whoever waits, or comes to wait, raises PrecedingFailed; a commit under way may still finish."""
+        with self._mutex:
+            self._fail(error)
+
+    def request_rollback(self, ticket: Ticket, older: int) -> bool:
+        """Asks a younger transaction to give its locks back, and to come again after ``older`` (R24).
+
+        Returns:
+            Whether it will: not if it is committing, done, or not younger.
+        """
+        with self._mutex:
+            if ticket.sequence <= older or ticket.state not in (TicketState.REGISTERED, TicketState.WAITING):
+                return False
+            ticket._older = older if ticket._older is None else max(older, ticket._older)
+            self._wake(ticket)
+            return True
+
+    def take_request(self, ticket: Ticket) -> int | None:
+        """The older ticket that a requested rollback is for, if one is requested; the request is met thereby."""
+        with self._mutex:
+            older, ticket._older = ticket._older, None
+            return older
+
+    def oldest(self) -> Ticket | None:
+        """The ticket whose turn it is or will be next."""
+        with self._mutex:
+            return self._queue[0] if self._queue else None
+
+    def waiting(self) -> list[Ticket]:
+        """The tickets that wait for their turn, oldest first."""
+        with self._mutex:
+            return [ticket for ticket in self._queue if ticket.state is TicketState.WAITING]
+
+    def _through(self, ticket: Ticket) -> None:
+        ticket.state = TicketState.DONE
+        self._low_water_mark = ticket.sequence
+        if self._queue:
+            self._wake(self._queue[0])
+        for follower in self._followers.pop(ticket.sequence, ()):
+            self._wake(follower)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._failure is None:
+            self._failure = error
+        for ticket in self._queue:
+            self._wake(ticket)
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise PrecedingFailed("rolled back because a preceding transaction failed; it is not applied") from self._failure
+
+    def _wait(self, ticket: Ticket, ready: Callable[[], bool], *, rollback: bool = False, deadline: float | None = None) -> None:
+        """Waits under the mutex on the ticket's own condition, so that a wake-up reaches this ticket only."""
+        before = ticket.state
+        try:
+            while True:
+                self._check()
+                if ready():
+                    return
+                if rollback and ticket._older is not None:
+                    older, ticket._older = ticket._older, None
+                    raise RollbackRequested(older)
+                if ticket._condition is None:
+                    ticket._condition = threading.Condition(self._mutex)
+                if rollback:
+                    ticket.state = TicketState.WAITING
+                ticket._condition.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        finally:
+            ticket.state = before
+
+    def _wake(self, ticket: Ticket) -> None:
+        if ticket._condition is not None:
+            ticket._condition.notify()

@@ -1,0 +1,200 @@
+"""The coordinator: cuts batches into blocks and hands them out in the source's order (R17, R19, R21)."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from paraply.applier.job_list import Job
+from paraply.applier.merge import MAX_BLOCK_BYTES, MergeSize
+from paraply.applier.policy import Policy, runs_statement
+from paraply.errors import ParaplyError, PrecedingFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply._native import Block, Planner
+    from paraply.applier.job_list import JobList
+    from paraply.applier.run_state import RunState
+    from paraply.applier.worker import Worker
+    from paraply.source.feed import Feed, FeedItem
+
+__all__ = ["Coordinator", "Crew", "InlineCrew", "ThreadCrew"]
+
+_TICK_SECONDS = 0.25
+
+
+class Crew(Protocol):
+    """Who applies the jobs."""
+
+    def put(self, job: Job) -> bool:
+        """Hands a job out; False if no more are taken."""
+
+    def drain(self, number: int) -> bool:
+        """Waits until every job up to this one is committed; False if that will not happen."""
+
+    def passed(self, number: int) -> None:
+        """The coordinator itself saw this number through, without a job."""
+
+
+class ThreadCrew:
+    """Workers in threads, behind the job list.
+
+    Args:
+        jobs: The job list.
+    """
+
+    def __init__(self, jobs: JobList) -> None:
+        self._jobs = jobs
+        self.put = jobs.put
+        self.drain = jobs.drain
+
+    def passed(self, number: int) -> None:
+        """Raises the low-water mark."""
+        self._jobs.committed(number, returns=False)
+
+
+class InlineCrew:
+    """One worker in the coordinator's own thread (R22).
+
+    Args:
+        run: The run.
+        worker: Its only worker.
+        on_tick: Called about four times a second, between two jobs.
+    """
+
+    def __init__(self, run: RunState, worker: Worker, on_tick: Callable[[], None]) -> None:
+        self._run = run
+        self._worker = worker
+        self._on_tick = on_tick
+        self._next_tick = 0.0
+        self.stopped = False
+        """Set to take no more jobs."""
+
+    def put(self, job: Job) -> bool:
+        """Applies and commits the job."""
+        if self.stopped:
+            return False
+        self._worker.process(job)
+        now = time.perf_counter()
+        if now >= self._next_tick:
+            self._next_tick = now + _TICK_SECONDS
+            self._on_tick()
+        return True
+
+    def drain(self, number: int) -> bool:
+        """Everything handed out is through."""
+        return self._run.order.low_water_mark >= number
+
+    def passed(self, number: int) -> None:
+        """Nothing to do."""
+
+
+class Coordinator:
+    """Runs in the thread that called ``Applier.run``.
+
+    Args:
+        run: The run.
+        feed: The reader stage.
+        planner: Cuts batches into blocks.
+        policy: Says when a block may start.
+        merge: Says how many transactions become one commit.
+        crew: Who applies them.
+    """
+
+    def __init__(self, run: RunState, feed: Feed, planner: Planner, policy: Policy, merge: MergeSize, crew: Crew) -> None:
+        self._run = run
+        self._feed = feed
+        self._planner = planner
+        self._policy = policy
+        self._merge = merge
+        self._crew = crew
+        self._last = 0
+        self._pending = 0
+
+    def coordinate(self) -> bool:
+        """Hands out everything and waits until it is committed.
+
+        Returns:
+            True at the end of the log, False if no more jobs were taken.
+
+        Raises:
+            LogError: The log is damaged or not understood; everything before that place is committed.
+            UsageError: The policy cannot decide about this log; likewise.
+        """
+        try:
+            for item in self._feed:
+                if not self._hand_out_item(item):
+                    return False
+            if not self._feed.exhausted:
+                return False
+            return self._crew.drain(self._last) and self._pass_skipped()
+        except PrecedingFailed:
+            return False
+        except ParaplyError:
+            self._crew.drain(self._last)
+            raise
+
+    def _hand_out_item(self, item: FeedItem) -> bool:
+        size = self._merge.next(self._feed.backlog + item.transactions)
+        committed = self._run.order.low_water_mark
+        blocks = self._planner.plan(item.batch, item.write_sets, merge=size, max_bytes=MAX_BLOCK_BYTES, committed=committed)
+        held = sum(block.transaction_count + block.skipped for block in blocks)
+        self._pending += item.transactions - held
+        statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
+        if not all(self._hand_out(block) for block in blocks):
+            return False
+        if item.changes and not self._tell_target(item):
+            return False
+        if statement is not None and not self._hand_out(statement):
+            return False
+        return not item.reread or self._reread()
+
+    def _hand_out(self, block: Block) -> bool:
+        order = self._run.order
+        needs = self._policy.needs(block, order.low_water_mark)
+        ticket = order.register()
+        if block.id != ticket.sequence:
+            raise ValueError(f"block {block.id} is out of order: {ticket.sequence} is next")
+        self._last = ticket.sequence
+        if self._crew.put(Job(ticket.sequence, needs, block, ticket)):
+            return True
+        order.withdraw(ticket)
+        return False
+
+    def _tell_target(self, item: FeedItem) -> bool:
+        """Everything before the statement is committed when the target hears of it, the statement itself is not."""
+        if not self._crew.drain(self._last):
+            return False
+        assert item.schema is not None
+        try:
+            with self._run.target.exclusive() as target:
+                target.schema_changed(item.schema, item.changes)
+        except ParaplyError as error:
+            statement = item.batch[item.transactions - 1]
+            if error.file is None:
+                error.file, error.position, error.gtid = statement.file, statement.offset, statement.gtid
+            raise
+        return True
+
+    def _reread(self) -> bool:
+        """After a statement that was not understood, the target says what the tables are now."""
+        if not self._crew.drain(self._last):
+            return False
+        with self._run.target.exclusive() as target:
+            tables = target.seed_tables()
+        self._feed.resume(tables)
+        return True
+
+    def _pass_skipped(self) -> bool:
+        """Skipped transactions behind the last block take their turn too (R19)."""
+        if self._pending <= 0:
+            return True
+        order = self._run.order
+        ticket = order.register()
+        order.wait_turn(ticket)
+        self._run.skipped += self._pending
+        order.finish(ticket)
+        self._last = ticket.sequence
+        self._crew.passed(ticket.sequence)
+        return True

@@ -1,0 +1,144 @@
+"""What an apply run counts, and what it reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["ApplyReport", "Counters", "WorkerCounters"]
+
+
+@dataclass(slots=True)
+class WorkerCounters:
+    """What one worker did; written by that worker only.
+
+    Attributes:
+        number: From 0.
+        state: What it does now, as text.
+        block: The block that it works on, 0 for none.
+        connection_id: The server's number of its connection.
+        blocks: Blocks committed.
+        transactions: Transactions committed.
+        rows: Rows of those.
+        retries: Tries again after temporary errors.
+        rollbacks: Times that it gave its locks back to an older transaction.
+        replays: Merged blocks that it replayed one by one.
+        reconnects: New connections after a lost one.
+        apply_seconds: Time spent applying and committing.
+        waits: Seconds waited, by kind: ``input``, ``dependency``, ``turn``, ``retry``, ``older``, ``reconnect``.
+    """
+
+    number: int
+    state: str = "Starting"
+    block: int = 0
+    connection_id: int = 0
+    blocks: int = 0
+    transactions: int = 0
+    rows: int = 0
+    retries: int = 0
+    rollbacks: int = 0
+    replays: int = 0
+    reconnects: int = 0
+    apply_seconds: float = 0.0
+    waits: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("input", "dependency", "turn", "retry", "older", "reconnect"), 0.0)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """A snapshot of a run; figures may be a moment apart.
+
+    Attributes:
+        seconds: Since the run began.
+        read: Transactions read from the log.
+        read_bytes: Bytes of those.
+        queue: Jobs handed out and not started.
+        backlog: Transactions read and not handed out.
+        low_water_mark: Block up to which everything is committed.
+        transactions: Transactions committed.
+        commits: Commits sent (blocks; parts of replayed ones).
+        skipped: Transactions passed over because they were applied before.
+        merged: Transactions that shared a commit.
+        rows: Rows committed.
+        running: Workers that apply.
+        waiting_dependency: Workers idle because no job may start.
+        waiting_input: Workers idle because there is no job.
+        waiting_turn: Workers whose transaction waits for its turn to commit.
+        retries: Tries again after temporary errors.
+        rollbacks: Rollbacks of a younger transaction for an older one.
+        reconnects: New connections after lost ones.
+        serial: Whether a storm of retries has degraded the apply to one block at a time.
+        merge: Most transactions that become one commit now.
+        rate: Transactions a second over the last seconds.
+        last_gtid: GTID of the last transaction committed, if it has one.
+        committed_at: When the source committed the last transaction, microseconds since 1970, UTC; None if not known.
+        foreign_blockers: Connections that are not ours and hold locks which the oldest block waits for.
+        workers: One for each worker.
+    """
+
+    seconds: float = 0.0
+    read: int = 0
+    read_bytes: int = 0
+    queue: int = 0
+    backlog: int = 0
+    low_water_mark: int = 0
+    transactions: int = 0
+    commits: int = 0
+    skipped: int = 0
+    merged: int = 0
+    rows: int = 0
+    running: int = 0
+    waiting_dependency: int = 0
+    waiting_input: int = 0
+    waiting_turn: int = 0
+    retries: int = 0
+    rollbacks: int = 0
+    reconnects: int = 0
+    serial: bool = False
+    merge: int = 1
+    rate: float = 0.0
+    last_gtid: str | None = None
+    committed_at: int | None = None
+    foreign_blockers: tuple[int, ...] = ()
+    workers: tuple[WorkerCounters, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyReport:
+    """What a run did.
+
+    Attributes:
+        transactions: Transactions committed.
+        commits: Commits that they took.
+        skipped: Transactions passed over because they were applied before.
+        rows: Rows committed.
+        merged: Transactions that shared a commit.
+        executed: GTID set that the target holds now, by its progress; empty for a log without GTIDs.
+        seconds: Wall time.
+        retries: Tries again after temporary errors.
+        rollbacks: Rollbacks of a younger transaction for an older one (R24).
+        replays: Merged blocks replayed one by one.
+        reconnects: New connections after lost ones.
+        storms: Times that retries degraded the apply to one block at a time.
+        waits: Seconds waited, summed over the workers, by kind; ``reader`` is the coordinator's wait for the log.
+        fallbacks: (reason, table, count) of coarser write sets (R13).
+        notes: Remarks for the user.
+        workers: One for each worker.
+    """
+
+    transactions: int = 0
+    commits: int = 0
+    skipped: int = 0
+    rows: int = 0
+    merged: int = 0
+    executed: str = ""
+    seconds: float = 0.0
+    retries: int = 0
+    rollbacks: int = 0
+    replays: int = 0
+    reconnects: int = 0
+    storms: int = 0
+    waits: dict[str, float] = field(default_factory=dict)
+    fallbacks: list[tuple[str, str, int]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    workers: list[WorkerCounters] = field(default_factory=list)

@@ -1,0 +1,238 @@
+"""The bounded list of jobs between the coordinator and the workers, and the low-water mark (WL#4648, R21, R22)."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply._native import Block
+    from paraply.applier.commit_order import Ticket
+
+__all__ = ["Job", "JobList", "Seat"]
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A block that was handed out.
+
+    Attributes:
+        number: Place in the commit order, dense from 1; the block's id.
+        needs: Number up to which everything must be committed before this one may start; 0 for nothing.
+        block: What to apply.
+        ticket: Its place in the commit order.
+    """
+
+    number: int
+    needs: int
+    block: Block
+    ticket: Ticket
+
+
+class Seat:
+    """Where an idle worker waits for a job; one for each worker."""
+
+    __slots__ = ("condition", "job", "seated")
+
+    def __init__(self, mutex: threading.Lock) -> None:
+        self.condition = threading.Condition(mutex)
+        self.job: Job | None = None
+        self.seated = False
+
+
+class JobList:
+    """Jobs in the source's order; a worker gets the oldest one that may start.
+
+    With commits in order, "everything that it conflicts with is committed" is one comparison: the newest of them is at or
+    below the low-water mark. The oldest job that is not committed may always start, so that there is always progress.
+
+    Args:
+        workers: Number of workers, n.
+        factor: k: the list is filled up to k * n jobs and refilled when n are left.
+    """
+
+    def __init__(self, workers: int, factor: int = 4) -> None:
+        self._mutex = threading.Lock()
+        self._room = threading.Condition(self._mutex)
+        self._drained = threading.Condition(self._mutex)
+        self._most = max(1, factor) * workers
+        self._least = workers
+        self._jobs: list[Job] = []
+        self._idle: list[Seat] = []
+        self._filling = False
+        self._awaited: int | None = None
+        self._newest_started = 0
+        self._low_water_mark = 0
+        self._serial = False
+        self._closed = False
+        self._limit: int | None = None
+        self._aborted = False
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    @property
+    def low_water_mark(self) -> int:
+        """Number up to which every job is committed."""
+        return self._low_water_mark
+
+    @property
+    def serial(self) -> bool:
+        """Whether only one job is in flight at a time (R24: after a storm of retries)."""
+        return self._serial
+
+    def seat(self) -> Seat:
+        """A place for one worker."""
+        return Seat(self._mutex)
+
+    def set_serial(self, serial: bool) -> None:
+        """Begins or ends the serial mode."""
+        with self._mutex:
+            self._serial = serial
+            self._hand_over()
+
+    def put(self, job: Job) -> bool:
+        """Appends a job; waits for room.
+
+        Returns:
+            False if no more jobs are taken: stopped or failed.
+        """
+        with self._mutex:
+            while len(self._jobs) >= self._most and not self._closed:
+                self._filling = True
+                self._room.wait()
+            self._filling = False
+            if self._closed:
+                return False
+            self._jobs.append(job)
+            if self._idle and self._may_start(job):
+                self._hand_over()
+            return True
+
+    def take(self, seat: Seat, on_wait: Callable[[bool], None] | None = None) -> Job | None:
+        """The oldest job that may start; waits for one.
+
+        Args:
+            seat: The worker's own.
+            on_wait: Called before waiting, with whether there are jobs that may not start yet (else the list is empty).
+
+        Returns:
+            None when there will be no more.
+        """
+        with self._mutex:
+            job = self._pop_ready()
+            if job is not None:
+                self._dismiss_if_over()
+                return job
+            if self._aborted or (self._closed and not self._jobs):
+                return None
+            if on_wait is not None:
+                on_wait(bool(self._jobs))
+            seat.seated = True
+            self._idle.append(seat)
+            while seat.seated:
+                seat.condition.wait()
+            job, seat.job = seat.job, None
+            return job
+
+    def committed(self, number: int, *, returns: bool = True) -> None:
+        """Raises the low-water mark; jobs that may start now go to idle workers.
+
+        Args:
+            number: The job that was committed last.
+            returns: Whether the caller takes a job next: then one is left for it.
+        """
+        with self._mutex:
+            if number > self._low_water_mark:
+                self._low_water_mark = number
+            if self._idle and self._jobs:
+                self._hand_over(leave=1 if returns else 0)
+            if self._awaited is not None and self._low_water_mark >= self._awaited:
+                self._drained.notify_all()
+
+    def drain(self, number: int) -> bool:
+        """Waits until every job up to this number is committed.
+
+        Returns:
+            False if that will not happen any more.
+        """
+        with self._mutex:
+            self._awaited = number
+            while self._low_water_mark < number and not self._aborted and (self._limit is None or number <= self._limit):
+                self._drained.wait()
+            self._awaited = None
+            return self._low_water_mark >= number
+
+    def close(self) -> None:
+        """No more jobs will come; workers end when the list is empty."""
+        with self._mutex:
+            self._close()
+
+    def stop(self) -> list[Job]:
+        """Takes no more jobs, and takes back those that are younger than any that was started.
+
+        Returns:
+            The jobs taken back, youngest first, so that their tickets can be withdrawn.
+        """
+        with self._mutex:
+            kept = [job for job in self._jobs if job.number < self._newest_started]
+            taken_back = [job for job in reversed(self._jobs) if job.number > self._newest_started]
+            self._jobs = kept
+            self._limit = self._newest_started
+            self._close()
+            self._drained.notify_all()
+            return taken_back
+
+    def abort(self) -> None:
+        """Drops everything that was not started; workers get no more jobs."""
+        with self._mutex:
+            self._aborted = True
+            self._jobs.clear()
+            self._close()
+            self._drained.notify_all()
+
+    def _close(self) -> None:
+        self._closed = True
+        self._room.notify_all()
+        self._dismiss_if_over()
+
+    def _may_start(self, job: Job) -> bool:
+        return (job.number - 1 if self._serial else job.needs) <= self._low_water_mark
+
+    def _pop_ready(self, skip: int = 0) -> Job | None:
+        mark = self._low_water_mark
+        serial = self._serial
+        for index, job in enumerate(self._jobs):
+            if (job.number - 1 if serial else job.needs) <= mark:
+                if skip:
+                    skip -= 1
+                    continue
+                del self._jobs[index]
+                self._started(job)
+                return job
+        return None
+
+    def _started(self, job: Job) -> None:
+        self._newest_started = max(self._newest_started, job.number)
+        if self._filling and len(self._jobs) <= self._least:
+            self._room.notify()
+
+    def _hand_over(self, leave: int = 0) -> None:
+        """Gives jobs that may start directly to workers that wait: no wake-up is lost, and none is for nothing."""
+        while self._idle and (job := self._pop_ready(leave)) is not None:
+            seat = self._idle.pop()
+            seat.job = job
+            seat.seated = False
+            seat.condition.notify()
+        self._dismiss_if_over()
+
+    def _dismiss_if_over(self) -> None:
+        if not self._closed or self._jobs:
+            return
+        for seat in self._idle:
+            seat.seated = False
+            seat.condition.notify()
+        self._idle.clear()

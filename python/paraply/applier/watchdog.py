@@ -1,0 +1,160 @@
+"""Sees when the oldest transaction waits for locks of younger ones that wait for their turn to commit (R24)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from paraply.applier.worker import APPLYING, COMMITTING
+from paraply.errors import ParaplyError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply.applier.commit_order import Ticket
+    from paraply.applier.run_state import RunState
+    from paraply.applier.worker import Worker
+
+__all__ = ["Patience", "Watchdog"]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the oldest block may take, in seconds, before something is done.
+
+    Attributes:
+        shortest: Least time before the target is asked who blocks the oldest block.
+        factor: That time in average apply times.
+        longest: Most time before the target is asked.
+        coarse: Time after which all waiting younger ones roll back although no blocker was told.
+        coarse_factor: That time is at least so many average apply times.
+        trusted: How much longer it is for a target that was able to tell a blocker before.
+        foreign: Time after which a blocker that is not ours is reported.
+    """
+
+    shortest: float = 0.02
+    factor: float = 4.0
+    longest: float = 1.0
+    coarse: float = 2.0
+    coarse_factor: float = 20.0
+    trusted: float = 10.0
+    foreign: float = 3.0
+
+
+@dataclass(slots=True)
+class _Case:
+    """One attempt of the oldest block, as it is watched."""
+
+    number: int
+    attempt: int
+    next_look: float
+    asked: set[int] = field(default_factory=set)
+    coarse_done: bool = False
+    reported: float = 0.0
+
+
+class Watchdog:
+    """Looks at the oldest block in flight; called again and again by one thread.
+
+    Args:
+        run: What the run's threads share.
+        workers: The workers.
+        patience: When to do what.
+    """
+
+    def __init__(self, run: RunState, workers: Sequence[Worker], patience: Patience | None = None) -> None:
+        self._run = run
+        self._workers = workers
+        self._patience = patience or Patience()
+        self._case: _Case | None = None
+        self._tells = False
+
+    def look(self) -> None:
+        """Looks once; makes whoever holds the oldest block up give way."""
+        oldest = self._run.order.oldest()
+        worker = self._worker_of(oldest)
+        if oldest is None or worker is None or worker.counters.state not in (APPLYING, COMMITTING):
+            self._forget()
+            return
+        now = time.perf_counter()
+        attempt, age = worker.attempt, now - worker.since
+        if self._case is None or (self._case.number, self._case.attempt) != (oldest.sequence, attempt):
+            self._forget()
+            self._case = _Case(oldest.sequence, attempt, worker.since + self._first_look())
+        case = self._case
+        if now < case.next_look:
+            return
+        blockers = self._blockers(worker.counters.connection_id)
+        self._resolve(case, blockers, age)
+        if not case.coarse_done and age > self._coarse():
+            case.coarse_done = True
+            for younger in self._run.order.waiting():
+                self._run.order.request_rollback(younger, case.number)
+        cost = time.perf_counter() - now
+        case.next_look = now + max(self._first_look(), 10 * cost)
+
+    def _resolve(self, case: _Case, blockers: list[int], age: float) -> None:
+        """Follows the chain of blockers: those of ours that are younger give way, others are reported."""
+        by_connection = {worker.counters.connection_id: worker for worker in self._workers}
+        foreign: set[int] = set()
+        seen: set[int] = set()
+        while blockers:
+            connection = blockers.pop()
+            if connection in seen:
+                continue
+            seen.add(connection)
+            self._tells = True
+            worker = by_connection.get(connection)
+            if worker is None:
+                foreign.add(connection)
+            else:
+                blockers += self._ask_to_give_way(case, worker)
+        self._report(case, foreign, age)
+
+    def _ask_to_give_way(self, case: _Case, worker: Worker) -> list[int]:
+        """Requests the rollback of a younger one; returns who blocks it in turn, if it is still applying."""
+        job = worker.job
+        if job is None or not self._run.order.request_rollback(job.ticket, case.number):
+            return []
+        if worker.counters.state != APPLYING:
+            return []
+        if job.number in case.asked:
+            worker.interrupt()
+        case.asked.add(job.number)
+        return self._blockers(worker.counters.connection_id)
+
+    def _report(self, case: _Case, foreign: set[int], age: float) -> None:
+        self._run.foreign_blockers = tuple(sorted(foreign))
+        if foreign and age >= max(self._patience.foreign, case.reported * 2):
+            case.reported = age
+            names = ", ".join(str(connection) for connection in sorted(foreign))
+            self._run.note(f"the oldest transaction waits for locks of connections that are not ours: {names}; end them or let them commit")
+
+    def _blockers(self, connection_id: int) -> list[int]:
+        try:
+            return list(self._run.target.blockers(connection_id))
+        except ParaplyError:
+            return []
+
+    def _worker_of(self, ticket: Ticket | None) -> Worker | None:
+        if ticket is None:
+            return None
+        for worker in self._workers:
+            job = worker.job
+            if job is not None and job.ticket is ticket:
+                return worker
+        return None
+
+    def _first_look(self) -> float:
+        patience = self._patience
+        return min(patience.longest, max(patience.shortest, patience.factor * self._run.apply_seconds))
+
+    def _coarse(self) -> float:
+        patience = self._patience
+        seconds = max(patience.coarse, patience.coarse_factor * self._run.apply_seconds)
+        return seconds * patience.trusted if self._tells else seconds
+
+    def _forget(self) -> None:
+        self._case = None
+        self._run.foreign_blockers = ()

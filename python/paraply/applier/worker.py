@@ -1,0 +1,324 @@
+"""A worker: one thread, one connection; applies blocks and commits them in turn (R17 to R19, R24)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from paraply.applier.commit_order import RollbackRequested, TicketState
+from paraply.applier.counters import WorkerCounters
+from paraply.applier.policy import runs_statement
+from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paraply._native import Block
+    from paraply.applier.job_list import Job
+    from paraply.applier.run_state import RunState
+    from paraply.target.base import Session
+
+__all__ = ["APPLYING", "COMMITTING", "Worker"]
+
+IDLE = "Waiting for a job"
+WAITING_DEPENDENCY = "Waiting for a dependency to commit"
+APPLYING = "Applying"
+COMMITTING = "Committing"
+WAITING_TURN = TicketState.WAITING.value
+BACKING_OFF = "Waiting before another try"
+STEPPING_BACK = "Rolled back for an older transaction"
+RECONNECTING = "Connecting again"
+
+_SMOOTHING = 0.05
+
+
+class Worker:
+    """Applies the jobs that it is given; the thread that runs it is its owner.
+
+    Args:
+        run: What the run's threads share.
+        number: From 0.
+    """
+
+    def __init__(self, run: RunState, number: int) -> None:
+        self._run = run
+        self._session: Session | None = None
+        self._idle_kind = "input"
+        self.counters = WorkerCounters(number)
+        self.job: Job | None = None
+        self.attempt = 0
+        """Counts every start of an apply or a statement, so that others see that it is a new one."""
+        self.since = 0.0
+        """When the attempt under way began (time.perf_counter)."""
+
+    def loop(self) -> None:
+        """The thread's body: takes jobs until there are no more."""
+        jobs = self._run.jobs
+        assert jobs is not None
+        seat = jobs.seat()
+        try:
+            self.open()
+            while True:
+                asked = time.perf_counter()
+                job = jobs.take(seat, self._on_idle)
+                self.counters.waits[self._idle_kind] += time.perf_counter() - asked
+                if job is None:
+                    return
+                self.process(job)
+                jobs.committed(job.number)
+        except PrecedingFailed:
+            pass
+        except BaseException as error:  # a thread must not die alone: the others would wait for it
+            self._run.abort(error)
+        finally:
+            self.counters.state = "Ended"
+            self.close()
+
+    def _on_idle(self, held: bool) -> None:
+        self._idle_kind = "dependency" if held else "input"
+        self.counters.state = WAITING_DEPENDENCY if held else IDLE
+
+    def open(self) -> None:
+        """Opens the session."""
+        self._session = self._run.target.session()
+        self.counters.connection_id = self._session.connection_id
+        self.counters.state = IDLE
+
+    def close(self) -> None:
+        """Closes the session, if there is one."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def interrupt(self) -> None:
+        """Ends the statement under way; from another thread."""
+        session = self._session
+        if session is not None:
+            with contextlib.suppress(ParaplyError, OSError):
+                session.interrupt()
+
+    def process(self, job: Job) -> None:
+        """Applies and commits a job; on return it is through.
+
+        Raises:
+            PrecedingFailed: An older one failed; this one is rolled back.
+            ParaplyError: This one failed, after all older ones were committed; every younger one will not be applied.
+        """
+        self.job, self.counters.block = job, job.number
+        order = self._run.order
+        try:
+            self._apply_job(job)
+            order.finish(job.ticket)
+        except PrecedingFailed as error:
+            self._rollback()
+            order.finish(job.ticket, error)
+            raise
+        except AlreadyRunning as error:
+            self._rollback()
+            self._run.abort(error)
+            raise
+        finally:
+            self.job, self.counters.block = None, 0
+
+    def _through(self, block: Block) -> None:
+        """Counts a committed block, while the turn is still ours."""
+        self._run.through(block)
+        counters = self.counters
+        counters.blocks += 1
+        counters.transactions += block.transaction_count
+        counters.rows += block.rows
+
+    def _apply_job(self, job: Job) -> None:
+        """Gets the block in, as a whole or one by one."""
+        try:
+            self._get_in(job, job.block)
+        except (PrecedingFailed, AlreadyRunning):
+            raise
+        except ParaplyError as error:
+            self._rollback()
+            if job.block.transaction_count > 1 and not isinstance(error, ConnectionFailed):
+                self._replay(job)
+            else:
+                self._fail(job, job.block, error)
+        else:
+            self._through(job.block)
+
+    def _replay(self, job: Job) -> None:
+        """Applies a merged block's transactions singly, so that everything before the culprit commits (R24)."""
+        self._run.order.wait_for(job.ticket, job.number - 1)
+        self._run.order.wait_turn(job.ticket)
+        self.counters.replays += 1
+        for part in job.block.split():
+            try:
+                self._get_in(job, part)
+            except (PrecedingFailed, AlreadyRunning):
+                raise
+            except ParaplyError as error:
+                self._rollback()
+                self._fail(job, part, error)
+            else:
+                self._through(part)
+
+    def _fail(self, job: Job, block: Block, error: ParaplyError) -> None:
+        """The block failed for good: older ones commit first, then its error ends the run (R18)."""
+        if error.gtid is None:
+            error.gtid = block.first_gtid
+        if error.file is None:
+            error.file, error.position = block.file, block.offset
+        order = self._run.order
+        order.wait_for(job.ticket, job.number - 1)
+        order.wait_turn(job.ticket)
+        order.finish(job.ticket, error)
+        self._run.abort(error)
+        raise error
+
+    def _get_in(self, job: Job, block: Block) -> None:
+        """Applies and commits one block, with all the tries that it may take."""
+        run, ticket = self._run, job.ticket
+        retries = losses = 0
+        statement = runs_statement(block)
+        while True:
+            if retries > run.retry.limit // 2 or statement:
+                self._wait_turn_empty_handed(job)
+            committing = False
+            try:
+                self._begin_attempt(APPLYING)
+                session = self._session
+                if session is None:
+                    raise ConnectionLost("the connection was closed")
+                if statement:
+                    committing = True
+                    session.execute_statement(block)
+                else:
+                    session.apply(block)
+                    self._end_attempt()
+                    self._wait_turn(job)
+                    committing = True
+                    self._begin_attempt(COMMITTING)
+                    session.commit()
+                self._end_attempt()
+                return
+            except RollbackRequested as request:
+                self._step_back(job, request.older)
+            except TemporaryFailure as error:
+                older = run.order.take_request(ticket)
+                if older is None:
+                    retries += 1
+                    self._back_off(job, error, retries)
+                else:
+                    self._step_back(job, older)
+            except ConnectionLost as error:
+                losses += 1
+                if losses > run.retry.reconnects:
+                    raise ApplyFailed(f"the connection was lost {losses} times while this transaction was under way: {error}") from error
+                self._reconnect(job)
+                if committing and self._is_in(job, block):
+                    return
+            except (PrecedingFailed, AlreadyRunning):
+                raise
+            except ParaplyError:
+                older = run.order.take_request(ticket)
+                if run.order.failure is not None:
+                    run.order.wait_for(ticket, job.number)  # raises PrecedingFailed
+                if older is None:
+                    raise
+                self._step_back(job, older)
+
+    def _begin_attempt(self, state: str) -> None:
+        self.attempt += 1
+        self.since = time.perf_counter()
+        self.counters.state = state
+
+    def _end_attempt(self) -> None:
+        taken = time.perf_counter() - self.since
+        self.counters.apply_seconds += taken
+        self._run.apply_seconds += _SMOOTHING * (taken - self._run.apply_seconds)
+
+    def _wait_turn(self, job: Job) -> None:
+        asked = time.perf_counter()
+        self.counters.state = WAITING_TURN
+        try:
+            self._run.order.wait_turn(job.ticket)
+        finally:
+            self.counters.waits["turn"] += time.perf_counter() - asked
+
+    def _wait_turn_empty_handed(self, job: Job) -> None:
+        """Takes the turn before any lock is held: no younger one can be in its way for long."""
+        if job.ticket.state is not TicketState.TURN:
+            with self._waiting("turn", WAITING_TURN):
+                self._run.order.wait_for(job.ticket, job.number - 1)
+                self._run.order.wait_turn(job.ticket)
+
+    def _step_back(self, job: Job, older: int) -> None:
+        """Gives the locks back, and waits until the older transaction that needs them is through (R24)."""
+        self._rollback()
+        self.counters.rollbacks += 1
+        self._run.retried()
+        with self._waiting("older", STEPPING_BACK):
+            self._run.order.wait_for(job.ticket, older)
+
+    def _back_off(self, job: Job, error: TemporaryFailure, retries: int) -> None:
+        """Rolls back and waits a little before another try; the oldest one has those that wait behind it give way."""
+        self._rollback()
+        order = self._run.order
+        if retries > self._run.retry.limit:
+            raise ApplyFailed(f"given up after {retries - 1} retries: {error.message}", table=error.table, key=error.key) from error
+        self.counters.retries += 1
+        self._run.retried()
+        if retries > 1 and order.low_water_mark == job.number - 1:
+            for younger in order.waiting():
+                order.request_rollback(younger, job.number)
+        with self._waiting("retry", BACKING_OFF):
+            order.pause(job.ticket, self._run.retry.delay(retries))
+
+    def _rollback(self) -> None:
+        if self._session is not None:
+            self._session.rollback()
+
+    def _reconnect(self, job: Job) -> None:
+        """Opens a new session in place of the lost one, with some patience."""
+        retry, order = self._run.retry, self._run.order
+        with self._waiting("reconnect", RECONNECTING):
+            self._close_lost()
+            attempt = 0
+            while True:
+                try:
+                    self._session = self._run.target.session()
+                    self.counters.connection_id = self._session.connection_id
+                    self.counters.reconnects += 1
+                    return
+                except ConnectionFailed:
+                    attempt += 1
+                    if attempt >= retry.reconnects:
+                        raise
+                    order.pause(job.ticket, retry.reconnect_delay(attempt))
+
+    def _close_lost(self) -> None:
+        """A session that is broken is not worth an error."""
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def _is_in(self, job: Job, block: Block) -> bool:
+        """Whether a commit that was under way when the connection broke has happened: exactly once."""
+        retry = self._run.retry
+        attempt = 0
+        while True:
+            try:
+                return self._run.target.committed(block)
+            except (ConnectionFailed, TemporaryFailure):
+                attempt += 1
+                if attempt >= retry.reconnects:
+                    raise
+                logging.getLogger("paraply.applier").info("cannot tell yet whether block %d was committed", block.id)
+                self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
+
+    @contextlib.contextmanager
+    def _waiting(self, kind: str, state: str) -> Iterator[None]:
+        asked = time.perf_counter()
+        self.counters.state = state
+        try:
+            yield
+        finally:
+            self.counters.waits[kind] += time.perf_counter() - asked

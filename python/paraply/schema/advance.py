@@ -1,0 +1,274 @@
+"""Carries parsed statements out on a catalog."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from paraply.schema.alteration import alter
+from paraply.schema.build import Draft, column_of
+from paraply.schema.catalog import Database, SchemaCatalog, assume
+from paraply.schema.change import (
+    AlterDatabase,
+    AlterTable,
+    CreateDatabase,
+    CreateTable,
+    DropDatabase,
+    DropTable,
+    Irrelevant,
+    RenameTable,
+    SchemaChange,
+    TruncateTable,
+    Unknown,
+)
+from paraply.schema.elements import ColumnSpec
+from paraply.schema.lexer import DdlSyntaxError
+from paraply.schema.model import ForeignKey, Table
+from paraply.schema.rules import Rules
+from paraply.schema.statements import (
+    AlterTableStatement,
+    CreateDatabaseStatement,
+    CreateTableStatement,
+    DatabaseStatement,
+    DropDatabaseStatement,
+    DropTablesStatement,
+    Name,
+    RenameTablesStatement,
+    Statement,
+    TableOptions,
+    TruncateStatement,
+)
+
+__all__ = ["ASSUMED_COLLATION", "Advance"]
+
+ASSUMED_COLLATION = "assumed_collation"
+
+
+class Advance:
+    """One statement on its way into the catalog.
+
+    Args:
+        catalog: Is changed.
+        database: The statement's default database.
+        rules: How to read it.
+    """
+
+    def __init__(self, catalog: SchemaCatalog, database: str, rules: Rules) -> None:
+        self.catalog = catalog
+        self.database = database
+        self.rules = rules
+
+    def run(self, statement: Statement) -> list[SchemaChange]:
+        """Changes the catalog; what was changed.
+
+        Raises:
+            DdlSyntaxError: The statement does not fit what is known.
+        """
+        match statement:
+            case CreateTableStatement():
+                return [self._create_table(statement)]
+            case AlterTableStatement():
+                return self._alter_table(statement)
+            case RenameTablesStatement():
+                return [change for old, new in statement.pairs for change in self._rename(self._place(old), self._place(new))]
+            case DropTablesStatement():
+                return [self._drop_table(name) for name in statement.names]
+            case TruncateStatement():
+                return [TruncateTable(*self._place(statement.name))]
+            case CreateDatabaseStatement():
+                return self._create_database(statement)
+            case DatabaseStatement():
+                return [self._alter_database(statement)]
+            case DropDatabaseStatement():
+                name = self.catalog.stored(statement.name)
+                self.catalog.remove_database(name)
+                return [DropDatabase(name)]
+        return [Irrelevant(statement.what)]
+
+    def _place(self, name: Name) -> tuple[str, str]:
+        database = name[0] or self.database
+        if not database:
+            raise DdlSyntaxError(f"no database for table {name[1]}")
+        return self.catalog.stored(database), self.catalog.stored(name[1])
+
+    def _unknown(self, reason: str, *tables: tuple[str, str]) -> Unknown:
+        for table in tables:
+            self.catalog.forget(*table)
+        return Unknown(reason, tables=tables)
+
+    def _pair(self, charset: str | None, collation: str | None, default: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
+        """Character set and collation of a table or database from its own options and the level above."""
+        if collation and collation.startswith("uca1400_"):
+            charset = charset or default[0]
+            return charset, f"{charset}_{collation}"
+        if collation and collation != "default":
+            return self.rules.charset_of(collation), collation
+        if charset and charset != "default":
+            return charset, self.rules.default_collation(charset)
+        return default
+
+    def _server(self) -> tuple[str | None, str | None]:
+        collation = self.rules.server_collation
+        return (self.rules.charset_of(collation), collation) if collation else (None, None)
+
+    def _database_of(self, name: str) -> Database:
+        charset, collation = self._server()
+        return assume(self.catalog, name, collation, charset)
+
+    def _create_database(self, statement: CreateDatabaseStatement) -> list[SchemaChange]:
+        name = self.catalog.stored(statement.name)
+        charset, collation = self._pair(statement.charset, statement.collation, self._server())
+        known = self.catalog.database(name)
+        certain = not statement.if_not_exists or self.catalog.complete
+        if statement.replace:
+            self.catalog.remove_database(name)
+        elif statement.if_not_exists and known is not None:
+            return [CreateDatabase(name, known.charset, known.collation, existed=True)]
+        self.catalog.put_database(Database(name, charset, collation, assumed=not certain), empty=certain)
+        return [CreateDatabase(name, charset, collation)]
+
+    def _alter_database(self, statement: DatabaseStatement) -> SchemaChange:
+        name = self.catalog.stored(statement.name or self.database)
+        old = self._database_of(name)
+        charset, collation = self._pair(statement.charset, statement.collation, (old.charset, old.collation))
+        named = bool(statement.charset or statement.collation)
+        self.catalog.put_database(Database(name, charset, collation, assumed=old.assumed and not named))
+        return AlterDatabase(name, charset, collation)
+
+    def _create_table(self, statement: CreateTableStatement) -> SchemaChange:
+        database, name = place = self._place(statement.name)
+        if statement.if_not_exists and not self.catalog.is_absent(database, name):
+            known = self.catalog.table(database, name)
+            if known is not None:
+                return Irrelevant("the table exists already")
+            return self._unknown("CREATE TABLE IF NOT EXISTS: whether the table existed before is not known", place)
+        if statement.select:
+            return self._unknown("CREATE TABLE ... SELECT: the columns come from a query", place)
+        if statement.like:
+            source = self.catalog.table(*self._place(statement.like))
+            if source is None:
+                return self._unknown("CREATE TABLE ... LIKE a table that is not known", place)
+            table = replace(source, database=database, name=name, foreign_keys=())
+        else:
+            table = self._table_of(statement, database, name)
+        self.catalog.put(table)
+        return CreateTable(table, replaced=statement.replace)
+
+    def _table_of(self, statement: CreateTableStatement, database: str, name: str) -> Table:
+        parent = self._database_of(database)
+        options = statement.options
+        charset, collation = self._pair(options.charset, options.collation, (parent.charset, parent.collation))
+        draft = Draft.empty(database, name, charset, collation, options.engine)
+        if parent.assumed and not options.charset and not options.collation:
+            draft.options[ASSUMED_COLLATION] = "1"
+        columns = [element for element in statement.elements if isinstance(element, ColumnSpec)]
+        if not columns:
+            raise DdlSyntaxError("a table without columns")
+        draft.columns = [column_of(spec, charset, collation, self.rules) for spec in columns]
+        draft.add_elements(statement.elements, self.rules, self.catalog.table)
+        return self._stored_parents(draft.table())
+
+    def _stored_parents(self, table: Table) -> Table:
+        """Parents' names as the server stores them."""
+        stored = self.catalog.stored
+        keys = tuple(
+            replace(key, parent_database=stored(key.parent_database), parent_table=stored(key.parent_table)) for key in table.foreign_keys
+        )
+        return replace(table, foreign_keys=keys)
+
+    def _drop_table(self, name: Name) -> SchemaChange:
+        place = self._place(name)
+        self.catalog.remove(*place)
+        return DropTable(*place)
+
+    def _alter_table(self, statement: AlterTableStatement) -> list[SchemaChange]:
+        place = self._place(statement.name)
+        old = self.catalog.table(*place)
+        if old is None:
+            if statement.if_exists and self.catalog.is_absent(*place):
+                return [Irrelevant("the table does not exist")]
+            places = (place, self._place(statement.rename)) if statement.rename else (place,)
+            return [self._unknown("ALTER TABLE of a table that is not known", *places)]
+        altered = alter(old, statement, self.rules, self.catalog.table, self._defaults(old, statement.options))
+        table = self._settled(self._stored_parents(altered.table), statement.options)
+        self.catalog.put(table)
+        changes: list[SchemaChange] = [AlterTable(old, table, altered.column_renames, altered.added)]
+        if altered.column_renames:
+            changes += self._rename_parent_columns(table, altered.column_renames)
+        if statement.rename and self._place(statement.rename) != place:
+            renamed = self._rename(place, self._place(statement.rename))
+            if isinstance(renamed[0], RenameTable):
+                changes[0] = AlterTable(old, renamed[0].table, altered.column_renames, altered.added)
+            changes += renamed[1:]
+        return changes
+
+    def _defaults(self, table: Table, options: TableOptions | None) -> TableOptions:
+        """Character set, collation and engine that the table has after an ALTER."""
+        if options is None:
+            return TableOptions(table.charset, table.collation, table.engine)
+        own = (table.charset, table.collation)
+        if options.convert and not options.charset and not options.collation:
+            database = self._database_of(table.database)
+            own = (database.charset, database.collation)
+            if self.rules.mariadb and database.charset:
+                own = (database.charset, self.rules.default_collation(database.charset))
+        charset, collation = self._pair(options.charset, options.collation, own)
+        return TableOptions(charset, collation, options.engine or table.engine, options.convert)
+
+    def _settled(self, table: Table, options: TableOptions | None) -> Table:
+        """CONVERT TO a named character set ends every assumption about the columns."""
+        if not (options and options.convert and (options.charset or options.collation)):
+            return table
+        return replace(table, options={k: v for k, v in table.options.items() if k != ASSUMED_COLLATION})
+
+    def _rename_parent_columns(self, parent: Table, renames: dict[str, str]) -> list[SchemaChange]:
+        """The children's foreign keys follow the parent's new column names."""
+        new_names = {old.lower(): new for new, old in renames.items()}
+        changes: list[SchemaChange] = []
+        for child in self.catalog.children(parent.database, parent.name):
+            if (child.database, child.name) == (parent.database, parent.name):
+                continue
+            keys = tuple(
+                replace(key, parent_columns=tuple(new_names.get(name.lower(), name) for name in key.parent_columns))
+                if self._same(key.parent_database, key.parent_table, parent)
+                else key
+                for key in child.foreign_keys
+            )
+            changes.append(self._consequence(child, replace(child, foreign_keys=keys)))
+        return changes
+
+    def _same(self, database: str, name: str, table: Table) -> bool:
+        fold = self.catalog.fold
+        return (fold(database), fold(name)) == (fold(table.database), fold(table.name))
+
+    def _consequence(self, old: Table, new: Table) -> AlterTable:
+        self.catalog.put(new)
+        return AlterTable(old, new, consequence=True)
+
+    def _rename(self, old: tuple[str, str], new: tuple[str, str]) -> list[SchemaChange]:
+        """Renames a table; foreign keys to it, and the names of its own that the server made, follow."""
+        table = self.catalog.table(*old)
+        if table is None:
+            self.catalog.remove(*old)
+            return [self._unknown("RENAME of a table that is not known", new)]
+        children = [child for child in self.catalog.children(*old) if not self._same(*old, child)]
+        self.catalog.remove(*old)
+        keys = tuple(self._follow(key, table, new) for key in table.foreign_keys)
+        renamed = replace(table, database=new[0], name=new[1], foreign_keys=tuple(sorted(keys, key=lambda key: key.name.lower())))
+        self.catalog.put(renamed)
+        changes: list[SchemaChange] = [RenameTable(*old, renamed)]
+        for child in children:
+            moved = tuple(
+                replace(key, parent_database=new[0], parent_table=new[1]) if self._same(key.parent_database, key.parent_table, table) else key
+                for key in child.foreign_keys
+            )
+            changes.append(self._consequence(child, replace(child, foreign_keys=moved)))
+        return changes
+
+    def _follow(self, key: ForeignKey, table: Table, new: tuple[str, str]) -> ForeignKey:
+        """One of the renamed table's own foreign keys."""
+        match = re.fullmatch(re.escape(table.name) + r"(_ibfk_\d+)", key.name)
+        name = new[1] + match.group(1) if match else key.name
+        if self._same(key.parent_database, key.parent_table, table):
+            return replace(key, name=name, parent_database=new[0], parent_table=new[1])
+        return replace(key, name=name)

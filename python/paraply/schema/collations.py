@@ -1,0 +1,80 @@
+"""Character sets and collations: their numbers, names and defaults, as MySQL 9.7 and MariaDB 10.11 list them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+__all__ = ["Collations", "canonical_charset", "canonical_collation", "collations"]
+
+Family = Literal["mysql", "mariadb"]
+
+
+@dataclass(frozen=True)
+class Collations:
+    """What one server family knows of character sets.
+
+    Attributes:
+        by_number: Collation number, as logs carry it, to the full name.
+        charset_of: Collation name to character set.
+        default_of: Character set to its default collation.
+        width_of: Character set to the most bytes that one character takes.
+    """
+
+    by_number: dict[int, str]
+    charset_of: dict[str, str]
+    default_of: dict[str, str]
+    width_of: dict[str, int]
+
+    def name(self, number: int) -> str | None:
+        """The collation with this number; None if the number is not known.
+
+        >>> collations("mysql").name(255)
+        'utf8mb4_0900_ai_ci'
+        """
+        return self.by_number.get(number)
+
+    def binary_of(self, charset: str) -> str | None:
+        """The collation that the BINARY attribute of a column chooses.
+
+        >>> collations("mysql").binary_of("latin1")
+        'latin1_bin'
+        """
+        name = "binary" if charset == "binary" else f"{charset}_bin"
+        return name if name in self.charset_of else None
+
+
+@cache
+def collations(family: Family) -> Collations:
+    """The collations of a server family (information_schema.COLLATIONS and CHARACTER_SETS, stored with the package)."""
+    data = json.loads(files(__package__).joinpath("collations.json").read_text("utf-8"))[family]
+    rows: list[tuple[int, str, str]] = [(number, name, charset) for number, name, charset in data["collations"]]
+    return Collations(
+        by_number={number: name for number, name, _ in rows},
+        charset_of={name: charset for _, name, charset in rows},
+        default_of={charset: default for charset, (default, _) in data["charsets"].items()},
+        width_of={charset: width for charset, (_, width) in data["charsets"].items()},
+    )
+
+
+def canonical_charset(name: str) -> str:
+    """Lower case, and ``utf8`` by its present name.
+
+    >>> canonical_charset("UTF8")
+    'utf8mb3'
+    """
+    name = name.lower()
+    return "utf8mb3" if name == "utf8" else name
+
+
+def canonical_collation(name: str) -> str:
+    """Lower case, and the collations of ``utf8`` by their present names.
+
+    >>> canonical_collation("utf8_general_ci")
+    'utf8mb3_general_ci'
+    """
+    name = name.lower()
+    return "utf8mb3_" + name[5:] if name.startswith("utf8_") else name

@@ -1,0 +1,95 @@
+"""What a DDL statement's meaning depends on besides its text (R33): family, version, sql_mode, default collations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paraply.schema.collations import Collations, canonical_collation, collations
+
+__all__ = ["MODE_ANSI_QUOTES", "MODE_NO_BACKSLASH_ESCAPES", "Rules"]
+
+MODE_REAL_AS_FLOAT = 1
+MODE_ANSI_QUOTES = 4
+MODE_ORACLE = 512
+MODE_NO_BACKSLASH_ESCAPES = 1048576
+MODE_STRICT = 2097152 | 4194304
+UCA1400_CHARSETS = ("utf8mb3", "utf8mb4", "ucs2", "utf16", "utf32")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The reading rules of one statement.
+
+    Attributes:
+        mariadb: Whether a MariaDB server ran it.
+        version: That server's version.
+        sql_mode: The bit set of ``sql_mode``.
+        server_collation: Collation of databases that do not say otherwise; None if not known.
+        utf8mb4_collation: Collation of utf8mb4 where none is named.
+        explicit_timestamp: Whether TIMESTAMP columns are nullable by default; None if not known.
+    """
+
+    mariadb: bool = False
+    version: tuple[int, int, int] = (9, 7, 0)
+    sql_mode: int = 0
+    server_collation: str | None = None
+    utf8mb4_collation: str | None = None
+    explicit_timestamp: bool | None = None
+
+    @classmethod
+    def of(cls, context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]) -> Rules:
+        """Reads them from a statement's status variables (``Statement.context``).
+
+        >>> Rules.of({"charset": (255, 255, 255)}, mariadb=False, version=(9, 7, 0)).server_collation
+        'utf8mb4_0900_ai_ci'
+        """
+        table = collations("mariadb" if mariadb else "mysql")
+        charset = context.get("charset")
+        utf8mb4 = context.get("default_collation_for_utf8mb4")
+        return cls(
+            mariadb=mariadb,
+            version=version,
+            sql_mode=int(context.get("sql_mode") or 0),
+            server_collation=table.name(charset[2]) if charset else None,
+            utf8mb4_collation=table.name(utf8mb4) if utf8mb4 else None,
+            explicit_timestamp=context.get("explicit_defaults_for_timestamp"),
+        )
+
+    @property
+    def collations(self) -> Collations:
+        """The character sets of the server family."""
+        return collations("mariadb" if self.mariadb else "mysql")
+
+    def has(self, mode: int) -> bool:
+        """Whether one of the sql_mode's bits is set."""
+        return bool(self.sql_mode & mode)
+
+    @property
+    def inline_references(self) -> bool:
+        """Whether REFERENCES behind a column makes a foreign key: in MariaDB (10.5 and later) and in MySQL since 9.0."""
+        return self.version >= ((10, 5, 0) if self.mariadb else (9, 0, 0))
+
+    @property
+    def index_names_constraint(self) -> bool:
+        """Whether a foreign key without a constraint's name takes the name behind FOREIGN KEY: MariaDB, MySQL before 8.0.16."""
+        return self.mariadb or self.version < (8, 0, 16)
+
+    def default_collation(self, charset: str) -> str | None:
+        """The collation of a character set that is named without one."""
+        if self.mariadb:
+            if self.version >= (11, 5, 0) and charset in UCA1400_CHARSETS:
+                return f"{charset}_uca1400_ai_ci"
+            return self.collations.default_of.get(charset)
+        if charset == "utf8mb4":
+            return self.utf8mb4_collation or ("utf8mb4_0900_ai_ci" if self.version >= (8, 0, 1) else "utf8mb4_general_ci")
+        return self.collations.default_of.get(charset)
+
+    def charset_of(self, collation: str) -> str | None:
+        """The character set of a collation, also of one that newer servers added."""
+        known = self.collations.charset_of.get(collation)
+        if known is not None:
+            return known
+        charset = canonical_collation(collation).split("_", 1)[0]
+        return charset if charset in self.collations.width_of else None

@@ -1,0 +1,205 @@
+"""Column types: reads a type as declared and turns it into what the server makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from paraply.schema.collations import canonical_charset, canonical_collation
+from paraply.schema.cursor import Cursor
+from paraply.schema.rules import MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
+
+__all__ = ["TypeSpec", "convert_charset", "read_type", "resolve_type"]
+
+SYNONYMS = {
+    "INT1": "tinyint", "INT2": "smallint", "INT3": "mediumint", "MIDDLEINT": "mediumint", "INT4": "int", "INTEGER": "int",
+    "INT8": "bigint", "BOOL": "tinyint", "BOOLEAN": "tinyint", "DEC": "decimal", "NUMERIC": "decimal", "FIXED": "decimal",
+    "FLOAT4": "float", "FLOAT8": "double", "CHARACTER": "char", "NCHAR": "char", "VARCHARACTER": "varchar", "NVARCHAR": "varchar",
+    "GEOMCOLLECTION": "geometrycollection",
+}  # fmt: skip
+INTEGERS = {"tinyint", "smallint", "mediumint", "int", "bigint"}
+CHARACTER = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"}
+BINARY = {"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
+TIMES = {"time", "datetime", "timestamp"}
+SPATIAL = {"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection"}
+OTHER = {"float", "double", "real", "decimal", "bit", "year", "date", "json", "vector", "serial", "long", "national"}
+MARIADB_ONLY = {"uuid", "inet4", "inet6"}
+KNOWN = INTEGERS | CHARACTER | BINARY | TIMES | SPATIAL | OTHER
+CAPACITY = {"tiny": 255, "": 65535, "medium": 16777215, "long": 4294967295}
+IN_BINARY = {"char": "binary", "varchar": "varbinary"}
+
+
+@dataclass(frozen=True, slots=True)
+class TypeSpec:
+    """A type as written, character set not yet resolved (fields as in ``model.Column``).
+
+    Attributes:
+        binary_collation: The BINARY attribute of a character type.
+        serial: SERIAL, which is more than a type.
+    """
+
+    type: str
+    length: int | None = None
+    scale: int | None = None
+    unsigned: bool = False
+    charset: str | None = None
+    collation: str | None = None
+    binary_collation: bool = False
+    labels: tuple[str, ...] = ()
+    serial: bool = False
+
+
+def read_type(cursor: Cursor) -> TypeSpec:
+    """Reads a type and the attributes that directly belong to it.
+
+    Raises:
+        DdlSyntaxError: Not a type of this server family.
+
+    >>> read_type(Cursor("DECIMAL(8,2) UNSIGNED", Rules()))
+    TypeSpec(type='decimal', length=8, scale=2, unsigned=True, charset=None, collation=None, binary_collation=False, labels=(), serial=False)
+    """
+    if cursor.rules.has(MODE_ORACLE) and cursor.rules.mariadb:
+        cursor.fail("a type outside of sql_mode ORACLE")
+    name, charset = _type_name(cursor)
+    spec = _with_arguments(cursor, name)
+    if charset:
+        spec = replace(spec, charset=charset)
+    return _with_attributes(cursor, spec)
+
+
+def _type_name(cursor: Cursor) -> tuple[str, str | None]:
+    """The resolved name, and the character set if the type brings one."""
+    word = cursor.token.upper
+    name = SYNONYMS.get(word, word.lower())
+    if name not in KNOWN and not (cursor.rules.mariadb and name in MARIADB_ONLY):
+        cursor.fail("a column type")
+    cursor.next()
+    if word == "NATIONAL":
+        inner = cursor.accept_any(("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER"))
+        if inner is None:
+            cursor.fail("CHAR or VARCHAR")
+        return ("varchar" if "VAR" in inner or cursor.accept("VARYING") else "char"), "utf8mb3"
+    if word in ("NCHAR", "NVARCHAR"):
+        varying = word == "NVARCHAR" or cursor.accept_any(("VARCHAR", "VARCHARACTER", "VARYING"))
+        return ("varchar" if varying else "char"), "utf8mb3"
+    if word == "LONG":
+        if cursor.accept("VARBINARY"):
+            return "mediumblob", None
+        if not (cursor.accept("VARCHAR") or cursor.accept("VARCHARACTER")) and cursor.accept_any(("CHAR", "CHARACTER")):
+            cursor.expect("VARYING")
+        return "mediumtext", None
+    if name == "char" and cursor.accept("VARYING"):
+        return "varchar", None
+    if word == "DOUBLE":
+        cursor.accept("PRECISION")
+    if word == "REAL":
+        return ("float" if cursor.rules.has(MODE_REAL_AS_FLOAT) else "double"), None
+    return name, None
+
+
+def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
+    if name in ("enum", "set"):
+        return TypeSpec(name, labels=tuple(label.rstrip(" ") for label in cursor.items(cursor.string)))
+    numbers = cursor.items(cursor.number) if cursor.at("(") else []
+    first = numbers[0] if numbers else None
+    if name in TIMES:
+        return TypeSpec(name, scale=first or 0)
+    if name == "decimal":
+        return TypeSpec(name, length=first or 10, scale=numbers[1] if len(numbers) > 1 else 0)
+    if name in ("char", "binary", "bit"):
+        return TypeSpec(name, length=1 if first is None else first)
+    if name == "varchar" or name == "varbinary":
+        return TypeSpec(name, length=first)
+    if name == "vector":
+        return TypeSpec(name, length=first or 2048)
+    if name == "float" and len(numbers) == 1 and first is not None and first > 24:
+        return TypeSpec("double")
+    if name == "serial":
+        return TypeSpec("bigint", unsigned=True, serial=True)
+    if name == "blob" and first:
+        return TypeSpec(_sized("blob", first))
+    return TypeSpec(name, length=first if name == "text" else None)
+
+
+def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:
+    """UNSIGNED, ZEROFILL, CHARACTER SET, COLLATE and BINARY, in any order."""
+    while True:
+        if cursor.accept("UNSIGNED") or cursor.accept("ZEROFILL"):
+            spec = replace(spec, unsigned=True)
+        elif cursor.accept("SIGNED"):
+            pass
+        elif spec.type in CHARACTER and (cursor.accept("CHARACTER", "SET") or cursor.accept("CHAR", "SET") or cursor.accept("CHARSET")):
+            spec = replace(spec, charset=canonical_charset(_charset_name(cursor)))
+        elif cursor.accept("COLLATE"):
+            spec = replace(spec, collation=canonical_collation(_charset_name(cursor)))
+        elif spec.type in CHARACTER and cursor.accept("BINARY"):
+            spec = replace(spec, binary_collation=True)
+        elif spec.type in CHARACTER and (word := cursor.accept_any(("ASCII", "UNICODE", "BYTE"))):
+            spec = replace(spec, charset={"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": "binary"}[word])
+        else:
+            return spec
+
+
+def _charset_name(cursor: Cursor) -> str:
+    return cursor.string() if cursor.token.kind == "string" else cursor.name()
+
+
+def resolve_type(spec: TypeSpec, table_charset: str | None, table_collation: str | None, rules: Rules) -> TypeSpec:
+    """Settles character set and collation, and with them the type itself (a VARCHAR in ``binary`` is a VARBINARY)."""
+    if spec.type == "json" and rules.mariadb:
+        return TypeSpec("longtext", charset="utf8mb4", collation="utf8mb4_bin")
+    if spec.type in BINARY:
+        return replace(spec, charset="binary", collation="binary")
+    if spec.type not in CHARACTER:
+        return replace(spec, charset=None, collation=None)
+    charset, collation = resolve_collation(spec, table_charset, table_collation, rules)
+    if spec.type == "text" and spec.length:
+        spec = replace(spec, type=_sized("text", spec.length * rules.collations.width_of.get(charset or "", 4)))
+    if spec.type.endswith("text"):
+        spec = replace(spec, length=None)
+    if charset == "binary":
+        spec = replace(spec, type=IN_BINARY.get(spec.type, spec.type.replace("text", "blob")))
+    return _fitting(replace(spec, charset=charset, collation=collation, binary_collation=False), rules)
+
+
+def resolve_collation(
+    spec: TypeSpec, table_charset: str | None, table_collation: str | None, rules: Rules
+) -> tuple[str | None, str | None]:
+    """Character set and collation of a character column: its own before its table's."""
+    if spec.collation and spec.collation != "default":
+        contextual = spec.collation.startswith("uca1400_")
+        charset = (spec.charset or table_charset) if contextual else rules.charset_of(spec.collation)
+        return charset, (f"{charset}_{spec.collation}" if contextual else spec.collation)
+    charset = spec.charset or table_charset
+    if spec.binary_collation and charset:
+        return charset, rules.collations.binary_of(charset)
+    if spec.charset or spec.collation == "default":
+        return charset, rules.default_collation(charset) if charset else None
+    return table_charset, table_collation
+
+
+def convert_charset(spec: TypeSpec, charset: str, collation: str | None, rules: Rules) -> TypeSpec:
+    """What CONVERT TO CHARACTER SET makes of a column: TEXT grows where the same number of characters needs more bytes."""
+    if spec.type not in CHARACTER or spec.charset == "binary":
+        return spec
+    width = rules.collations.width_of
+    if spec.type.endswith("text") and charset != "binary":
+        characters = CAPACITY[spec.type[:-4]] // width.get(spec.charset or "", 1)
+        spec = replace(spec, type=_sized("text", min(characters * width.get(charset, 4), CAPACITY["long"])))
+    if charset == "binary":
+        spec = replace(spec, type=IN_BINARY.get(spec.type, spec.type.replace("text", "blob")))
+    return _fitting(replace(spec, charset=charset, collation=collation), rules)
+
+
+def _fitting(spec: TypeSpec, rules: Rules) -> TypeSpec:
+    """A VARCHAR that is too long for a row becomes a TEXT (without strict mode; with it the server refuses)."""
+    if spec.type not in ("varchar", "varbinary") or spec.length is None:
+        return spec
+    size = spec.length * (rules.collations.width_of.get(spec.charset or "", 1))
+    if size <= CAPACITY[""]:
+        return spec
+    return replace(spec, type=_sized("text" if spec.type == "varchar" else "blob", size), length=None)
+
+
+def _sized(suffix: str, size: int) -> str:
+    """The smallest TEXT or BLOB that holds so many bytes."""
+    return next((prefix for prefix, capacity in CAPACITY.items() if size <= capacity), "long") + suffix

@@ -1,0 +1,90 @@
+"""A queue between two threads that is bounded by number and by bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Generic, TypeVar
+
+__all__ = ["BoundedQueue"]
+
+Item = TypeVar("Item")
+
+
+class BoundedQueue(Generic[Item]):
+    """One producer, one consumer. An item larger than the bound passes alone.
+
+    Args:
+        items: Most items.
+        size: Most bytes, by the sizes that ``put`` is told.
+
+    >>> queue = BoundedQueue[str](items=2, size=100)
+    >>> queue.put("a", 10), len(queue)
+    (True, 1)
+    >>> queue.end()
+    >>> queue.get(), queue.get()
+    ('a', None)
+    """
+
+    def __init__(self, items: int, size: int) -> None:
+        self._mutex = threading.Lock()
+        self._changed = threading.Condition(self._mutex)
+        self._items: deque[tuple[Item, int]] = deque()
+        self._most_items = items
+        self._most_size = size
+        self._size = 0
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def put(self, item: Item, size: int) -> bool:
+        """Appends an item; waits for room.
+
+        Returns:
+            False if the queue was closed: nobody will take the item.
+        """
+        with self._mutex:
+            while self._items and not self._ended and (len(self._items) >= self._most_items or self._size + size > self._most_size):
+                self._changed.wait()
+            if self._ended:
+                return False
+            self._items.append((item, size))
+            self._size += size
+            self._changed.notify()
+            return True
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The producer is done; the consumer gets the error, if there is one, after the items that were put before it."""
+        with self._mutex:
+            if not self._ended:
+                self._ended, self._error = True, error
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """The consumer wants no more; drops what is left, and a waiting producer goes on."""
+        with self._mutex:
+            self._ended = True
+            self._error = None
+            self._items.clear()
+            self._size = 0
+            self._changed.notify_all()
+
+    def get(self) -> Item | None:
+        """The next item; waits for one. None at the end.
+
+        Raises:
+            BaseException: The error that the producer ended with.
+        """
+        with self._mutex:
+            while not self._items and not self._ended:
+                self._changed.wait()
+            if not self._items:
+                if self._error is not None:
+                    raise self._error
+                return None
+            item, size = self._items.popleft()
+            self._size -= size
+            self._changed.notify()
+            return item

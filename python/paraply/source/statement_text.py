@@ -1,0 +1,81 @@
+"""The text of a statement in the log, decoded by the client's character set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paraply.errors import LogNotUnderstood
+from paraply.schema.collations import collations
+
+if TYPE_CHECKING:
+    from paraply._native import Statement
+
+__all__ = ["decode_statement"]
+
+_CODECS = {
+    "ascii": "ascii",
+    "big5": "big5",
+    "binary": "utf-8",
+    "cp1250": "cp1250",
+    "cp1251": "cp1251",
+    "cp1256": "cp1256",
+    "cp1257": "cp1257",
+    "cp850": "cp850",
+    "cp852": "cp852",
+    "cp866": "cp866",
+    "cp932": "cp932",
+    "eucjpms": "euc_jp",
+    "euckr": "euc_kr",
+    "gb18030": "gb18030",
+    "gb2312": "gb2312",
+    "gbk": "gbk",
+    "greek": "iso8859_7",
+    "hebrew": "iso8859_8",
+    "koi8r": "koi8_r",
+    "koi8u": "koi8_u",
+    "latin1": "cp1252",
+    "latin2": "iso8859_2",
+    "latin5": "iso8859_9",
+    "latin7": "iso8859_13",
+    "macroman": "mac_roman",
+    "sjis": "shift_jis",
+    "tis620": "tis_620",
+    "ujis": "euc_jp",
+    "utf8mb3": "utf-8",
+    "utf8mb4": "utf-8",
+}
+
+
+def decode_statement(statement: Statement, *, mariadb: bool, file: str | None = None) -> str:
+    """The statement's text.
+
+    Text that is plain ASCII needs no character set (every client character set contains it).
+
+    Args:
+        statement: A statement of the log.
+        mariadb: Whether a MariaDB server wrote it: collation numbers differ.
+        file: For the error.
+
+    Raises:
+        LogNotUnderstood: The character set is not known, or the bytes are not text in it.
+    """
+    try:
+        return statement.sql.decode("ascii")
+    except UnicodeDecodeError:
+        pass
+    numbers = statement.context.get("charset")
+    if numbers is None:
+        charset: str | None = "utf8mb4"
+    else:
+        known = collations("mariadb" if mariadb else "mysql")
+        name = known.name(numbers[0])
+        charset = None if name is None else known.charset_of.get(name)
+    codec = None if charset is None else _CODECS.get(charset)
+    if codec is None:
+        raise LogNotUnderstood(
+            f"a statement is written in a character set that is not known (collation {numbers and numbers[0]})", file=file, position=statement.offset
+        )
+    try:
+        return statement.sql.decode(codec)
+    except UnicodeDecodeError as error:
+        raise LogNotUnderstood(f"a statement is not valid {charset} text: {error.reason}", file=file, position=statement.offset) from error

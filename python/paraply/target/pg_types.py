@@ -1,0 +1,233 @@
+"""How MySQL's and MariaDB's column types become PostgreSQL's; the table is in docs/targets/postgresql.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paraply.errors import SchemaMismatch, TypeNotMapped
+from paraply.schema.model import Column, Key, Table
+
+__all__ = ["CHARSETS", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "quote_identifier", "quote_literal"]
+
+CHARSETS = frozenset({"utf8mb4", "utf8mb3", "utf8", "ascii", "latin1"})
+"""Character sets whose text is converted to UTF-8 exactly."""
+
+MAX_NAME_BYTES = 63
+"""PostgreSQL cuts longer names off without an error."""
+
+_INTEGERS = {
+    ("tinyint", False): "smallint",
+    ("tinyint", True): "smallint",
+    ("smallint", False): "smallint",
+    ("smallint", True): "integer",
+    ("mediumint", False): "integer",
+    ("mediumint", True): "integer",
+    ("int", False): "integer",
+    ("int", True): "bigint",
+    ("bigint", False): "bigint",
+    ("bigint", True): "numeric(20,0)",
+}
+_TEXTS = frozenset({"tinytext", "text", "mediumtext", "longtext"})
+_BLOBS = frozenset({"tinyblob", "blob", "mediumblob", "longblob", "varbinary"})
+_BINARY_COUNTERPARTS = {"char": "binary", "varchar": "varbinary"}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMapping:
+    """One column's counterpart.
+
+    Attributes:
+        name: In the source and in the target.
+        kind: How values are written: the names that ``Kind::from_name`` of the native renderer knows.
+        sql_type: The target's type, spelt as PostgreSQL's own ``format_type`` does.
+        nullable: Whether NULL may be stored.
+        generated: Whether the source computes the column; the target stores its values.
+        charset: Character set of text.
+        length: Width of BINARY, to which values are padded; characters of CHAR and VARCHAR.
+        labels: Labels of ENUM and SET.
+    """
+
+    name: str
+    kind: str
+    sql_type: str
+    nullable: bool = True
+    generated: bool = False
+    charset: str | None = None
+    length: int | None = None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the target's column is text, compared byte by byte (COLLATE "C")."""
+        return self.kind in {"text", "enum", "set"}
+
+    @property
+    def definition(self) -> str:
+        """The column as CREATE TABLE and ADD COLUMN take it."""
+        collate = ' COLLATE "C"' if self.is_text else ""
+        return f"{quote_identifier(self.name)} {self.sql_type}{collate}{'' if self.nullable else ' NOT NULL'}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableMapping:
+    """One table's counterpart.
+
+    Attributes:
+        database: In the source.
+        name: In the source.
+        schema: In the target.
+        table: In the target.
+        columns: In the order of the source's row image.
+        keys: Columns by index of the keys that identify a row, best first: the primary key, then unique keys without
+            nullable parts. A key on prefixes stands for its whole columns.
+    """
+
+    database: str
+    name: str
+    schema: str
+    table: str
+    columns: tuple[ColumnMapping, ...]
+    keys: tuple[tuple[int, ...], ...]
+
+    @property
+    def target(self) -> str:
+        """The target table as an identifier in SQL."""
+        return f"{quote_identifier(self.schema)}.{quote_identifier(self.table)}"
+
+    def column(self, name: str) -> ColumnMapping | None:
+        """The column of that name, without regard to case as in the source."""
+        return next((column for column in self.columns if column.name.lower() == name.lower()), None)
+
+
+def quote_identifier(name: str) -> str:
+    """A name as an identifier in SQL.
+
+    >>> print(quote_identifier('a"b'))
+    "a""b"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_literal(text: str) -> str:
+    """A text as a literal in SQL (the session has ``standard_conforming_strings`` on).
+
+    >>> print(quote_literal("it's"))
+    'it''s'
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def check_name(name: str, table: str) -> str:
+    """The name, if PostgreSQL can hold it.
+
+    Raises:
+        SchemaMismatch: The name is longer than 63 bytes or holds a NUL byte.
+    """
+    if len(name.encode()) > MAX_NAME_BYTES or "\0" in name:
+        raise SchemaMismatch(f"the name {name!r} does not fit PostgreSQL's limit of {MAX_NAME_BYTES} bytes", table=table)
+    return name
+
+
+def check_schema_name(database: str) -> str:
+    """The name of the schema that stands for a database.
+
+    Raises:
+        SchemaMismatch: PostgreSQL or paraply keeps the name for itself.
+    """
+    if database in {"paraply", "information_schema"} or database.startswith("pg_"):
+        raise SchemaMismatch(f"the database {database!r} cannot become a schema of that name: it is reserved in the target")
+    return check_name(database, database)
+
+
+def map_table(table: Table) -> TableMapping:
+    """The counterpart of a table.
+
+    Raises:
+        TypeNotMapped: A column has no exact counterpart.
+        SchemaMismatch: A name does not fit.
+    """
+    schema, name = check_schema_name(table.database), check_name(table.name, table.full_name)
+    columns = tuple(map_column(column, table.full_name) for column in table.columns)
+    places = {column.name.lower(): index for index, column in enumerate(table.columns)}
+    keys = [_key_columns(key, table, places) for key in sorted(table.keys, key=lambda key: not key.primary)]
+    return TableMapping(table.database, table.name, schema, name, columns, tuple(key for key in keys if key))
+
+
+def _key_columns(key: Key, table: Table, places: dict[str, int]) -> tuple[int, ...]:
+    """The columns of a key that identifies rows, else nothing."""
+    if not (key.unique or key.primary):
+        return ()
+    columns = [places.get(part.column.lower()) if part.column is not None else None for part in key.parts]
+    known = tuple(place for place in columns if place is not None)
+    exact = len(known) == len(columns) and (key.primary or not any(table.columns[place].nullable for place in known))
+    return known if exact else ()
+
+
+def map_column(column: Column, table: str) -> ColumnMapping:
+    """The counterpart of a column.
+
+    Args:
+        column: The source's column.
+        table: The table as ``database.table``, for the error.
+
+    Raises:
+        TypeNotMapped: It has no exact counterpart.
+    """
+    check_name(column.name, table)
+    kind, sql_type = _kind_and_type(column, table)
+    charset, length = None, None
+    if kind == "text":
+        charset = _charset(column, table)
+    if kind == "binary":
+        length = column.length or 1
+    elif column.type in {"char", "varchar", "varbinary", "bit"}:
+        length = column.length
+    labels = column.labels if kind in {"enum", "set"} else ()
+    if kind in {"enum", "set"} and not labels:
+        raise TypeNotMapped(f"the labels of {column.type.upper()} column {column.name} are not known; give them with --schema", table=table)
+    return ColumnMapping(column.name, kind, sql_type, column.nullable, column.generated is not None, charset, length, labels)
+
+
+def _charset(column: Column, table: str) -> str:
+    if column.charset in CHARSETS:
+        return str(column.charset)
+    problem = "is not known" if column.charset is None else f"{column.charset} has no exact conversion"
+    raise TypeNotMapped(f"the character set of column {column.name} {problem}", table=table)
+
+
+def _kind_and_type(column: Column, table: str) -> tuple[str, str]:
+    """The kind and the target's type."""
+    name = column.type
+    if column.charset == "binary" and name in _BINARY_COUNTERPARTS:
+        name = _BINARY_COUNTERPARTS[name]
+    if (name, column.unsigned) in _INTEGERS:
+        return "unsigned" if column.unsigned else "integer", _INTEGERS[name, column.unsigned]
+    if name in {"char", "varchar"}:
+        return "text", _varchar(column.length if column.length is not None or name == "varchar" else 1)
+    if name in _TEXTS:
+        return "text", "text"
+    if name in _BLOBS:
+        return "varbinary", "bytea"
+    simple = {
+        "float": ("real", "real"),
+        "double": ("double", "double precision"),
+        "binary": ("binary", "bytea"),
+        "date": ("date", "date"),
+        "time": ("interval", "interval"),
+        "year": ("year", "smallint"),
+        "enum": ("enum", "text"),
+        "set": ("set", "text"),
+        "json": ("json", "jsonb"),
+        "decimal": ("decimal", f"numeric({column.length or 10},{column.scale or 0})"),
+        "bit": ("bit", f"bit({column.length or 1})"),
+        "datetime": ("timestamp", f"timestamp({column.scale or 0}) without time zone"),
+        "timestamp": ("timestamptz", f"timestamp({column.scale or 0}) with time zone"),
+    }
+    if name not in simple:
+        raise TypeNotMapped(f"column {column.name} has type {column.type.upper()}, which has no counterpart in PostgreSQL", table=table)
+    return simple[name]
+
+
+def _varchar(length: int | None) -> str:
+    """``varchar(n)``; PostgreSQL knows no ``varchar(0)``."""
+    return f"character varying({length})" if length else "text"

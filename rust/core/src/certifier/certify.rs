@@ -1,0 +1,286 @@
+//! The rules of certification, R1 to R6 and R10.
+
+use std::hint::black_box;
+
+use super::blocks::GtidBlocks;
+use super::table::{NO_VERSION, Slot, Table};
+use super::versions::Versions;
+use super::{Candidate, GtidFrom, Kind, Numbers, Options, Outcome, Rejection, Stats};
+use crate::gtid::{Gtid, GtidSet};
+
+/// Items whose cache lines are fetched together, ahead of their certification: enough to keep the memory busy, few
+/// enough to find them in the first-level cache.
+const AHEAD: usize = 64;
+
+/// R1: the number that everything may depend on at the start.
+const FIRST_LAST_COMMITTED: i64 = 1;
+/// R1: the first number given out.
+const FIRST_NUMBER: i64 = 2;
+
+/// Decides which transactions of a group may commit, and stamps them with the numbers of the logical clock.
+///
+/// Every member that certifies the same transactions and collections in the same order comes to the same answers.
+#[derive(Debug)]
+pub struct Certifier {
+    pub(super) options: Options,
+    pub(super) table: Table,
+    pub(super) versions: Versions,
+    pub(super) last_committed_global: i64,
+    pub(super) next_number: i64,
+    /// What is subtracted from a number to keep it in 32 bits.
+    base: i64,
+    first_remote_pending: bool,
+    pub(super) known: GtidSet,
+    committed: GtidSet,
+    pub(super) blocks: Option<GtidBlocks>,
+    pub(super) stats: Stats,
+    pub(super) sweep: super::collect::Sweep,
+}
+
+impl Certifier {
+    /// A certifier of a member that has just started (R1).
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            table: Table::new(),
+            versions: Versions::default(),
+            last_committed_global: FIRST_LAST_COMMITTED,
+            next_number: FIRST_NUMBER,
+            base: 0,
+            first_remote_pending: options.first_remote_alone,
+            known: GtidSet::new(),
+            committed: GtidSet::new(),
+            blocks: None,
+            stats: Stats::default(),
+            sweep: super::collect::Sweep::default(),
+        }
+    }
+
+    /// Gives GTIDs from `blocks` to transactions that ask for it with [`GtidFrom::Block`] (R10).
+    #[must_use]
+    pub fn with_blocks(mut self, blocks: GtidBlocks) -> Self {
+        self.blocks = Some(blocks);
+        self
+    }
+
+    /// Certifies one transaction.
+    pub fn certify(&mut self, candidate: &Candidate<'_>) -> Outcome {
+        self.sweep_on(candidate.items.len());
+        match self.reason_to_reject(candidate) {
+            Some(rejection) => {
+                match rejection {
+                    Rejection::Conflict { .. } => self.stats.conflicts += 1,
+                    Rejection::GtidUsed(_) => self.stats.gtids_used += 1,
+                }
+                Outcome::Rejected(rejection)
+            }
+            None => self.accept(candidate),
+        }
+    }
+
+    /// Certifies transactions in their order: the same as one by one, but the memory that they need is fetched for
+    /// many items at once.
+    pub fn certify_batch(&mut self, candidates: &[Candidate<'_>]) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(candidates.len());
+        let mut rest = candidates;
+        while !rest.is_empty() {
+            let mut items = 0;
+            let fits = rest.iter().take_while(|candidate| {
+                items += candidate.items.len();
+                items <= AHEAD
+            });
+            let (group, later) = rest.split_at(fits.count().max(1));
+            self.fetch(group);
+            outcomes.extend(group.iter().map(|candidate| self.certify(candidate)));
+            rest = later;
+        }
+        outcomes
+    }
+
+    /// Starts the loads for a group of transactions; none waits for another.
+    fn fetch(&self, group: &[Candidate<'_>]) {
+        let mut seen = 0;
+        for item in group.iter().flat_map(|candidate| candidate.items).take(AHEAD) {
+            seen ^= self.table.touch(*item);
+        }
+        for candidate in group.iter().filter(|candidate| candidate.snapshot.is_some()) {
+            for slot in candidate.items.iter().take(AHEAD).filter_map(|item| self.table.get(*item)) {
+                seen ^= self.versions.touch(slot.version);
+            }
+        }
+        black_box(seen);
+    }
+
+    fn reason_to_reject(&mut self, candidate: &Candidate<'_>) -> Option<Rejection> {
+        if let GtidFrom::Own(gtid) = candidate.gtid
+            && self.known.contains(gtid)
+            && self.committed.contains(gtid)
+        {
+            return Some(Rejection::GtidUsed(gtid.clone()));
+        }
+        let item = self.first_conflict(candidate.items, candidate.snapshot?)?;
+        Some(Rejection::Conflict { item })
+    }
+
+    /// R2: the first item that was written at a version that `snapshot` does not contain.
+    fn first_conflict(&mut self, items: &[u64], snapshot: &GtidSet) -> Option<u64> {
+        let reference = self.versions.reference(snapshot);
+        let mut passed = NO_VERSION;
+        for item in items {
+            let Some(slot) = self.table.get(*item) else { continue };
+            if slot.version == passed || slot.version == NO_VERSION {
+                continue;
+            }
+            if !self.versions.is_within(slot.version, &reference) && !self.versions.is_dead(slot.version) {
+                return Some(*item);
+            }
+            passed = slot.version;
+        }
+        None
+    }
+
+    fn accept(&mut self, candidate: &Candidate<'_>) -> Outcome {
+        let gtid = self.gtid_for(candidate.gtid);
+        let barrier = candidate.kind == Kind::Barrier || candidate.items.is_empty();
+        let number = (!candidate.local).then(|| self.take_number());
+        let before = self.store(candidate, number, gtid.as_ref());
+        self.count(candidate, barrier);
+        let numbers = number.map(|number| {
+            let last_committed = if barrier {
+                self.last_committed_global = number;
+                number - 1
+            } else {
+                self.last_committed_global.max(before)
+            };
+            self.stamp(Numbers { last_committed, sequence_number: number })
+        });
+        Outcome::Certified { numbers, gtid }
+    }
+
+    fn gtid_for(&mut self, from: GtidFrom<'_>) -> Option<Gtid> {
+        let gtid = match from {
+            GtidFrom::Nowhere => return None,
+            GtidFrom::Own(gtid) => gtid.clone(),
+            GtidFrom::Block(member) => self.blocks.as_mut()?.assign(member, &self.known)?,
+        };
+        self.known.add(&gtid);
+        Some(gtid)
+    }
+
+    fn take_number(&mut self) -> i64 {
+        let number = self.next_number;
+        self.next_number += 1;
+        if number - self.base > i64::from(u32::MAX) {
+            self.rebase();
+        }
+        number
+    }
+
+    /// Makes room for more numbers. Numbers that no longer fit count as the oldest that does, which is never too low;
+    /// it takes two thousand million transactions without a barrier or a collection to see a difference.
+    fn rebase(&mut self) {
+        let shift = u32::MAX / 2;
+        self.base += i64::from(shift);
+        self.last_committed_global = self.last_committed_global.max(self.base);
+        self.table.renumber(|number| number.saturating_sub(shift));
+    }
+
+    /// R3 and R4: stores the write set, and gives the highest number stored with it before, or -1.
+    fn store(&mut self, candidate: &Candidate<'_>, number: Option<i64>, gtid: Option<&Gtid>) -> i64 {
+        let version = match candidate.snapshot {
+            Some(snapshot) if !candidate.items.is_empty() => self.versions.keep(snapshot, gtid),
+            _ => NO_VERSION,
+        };
+        let own = Slot { number: number.map_or(0, |number| (number - self.base) as u32), version };
+        let window = self.window();
+        let Self { table, versions, .. } = self;
+        // Held once more than it has items, so that it is not freed between two of them.
+        versions.hold(version, candidate.items.len() as u32 + 1);
+        let mut highest = 0;
+        for item in candidate.items {
+            let old = table.put(*item, own, |slot| drop_if_dead(slot, versions, window));
+            let Some(old) = old else { continue };
+            versions.release(old.version);
+            if old.number != own.number {
+                highest = highest.max(old.number);
+            }
+        }
+        versions.release(version);
+        if highest == 0 { -1 } else { i64::from(highest) + self.base }
+    }
+
+    /// The last number that every transaction depends on, as it is stored.
+    pub(super) fn window(&self) -> u32 {
+        (self.last_committed_global - self.base).max(0) as u32
+    }
+
+    /// R6: the first remote transaction runs alone, though its numbers are used up.
+    fn stamp(&mut self, numbers: Numbers) -> Numbers {
+        if std::mem::take(&mut self.first_remote_pending) { Numbers::ALONE } else { numbers }
+    }
+
+    fn count(&mut self, candidate: &Candidate<'_>, barrier: bool) {
+        self.stats.positive += 1;
+        self.stats.items += candidate.items.len() as u64;
+        self.stats.local += u64::from(candidate.local);
+        self.stats.barriers += u64::from(barrier && !candidate.local);
+    }
+
+    /// The numbers of a view change: alone, and nothing is used up (R6).
+    pub fn view_change(&self) -> Numbers {
+        Numbers::ALONE
+    }
+
+    /// Learns that the member has committed these transactions (R10).
+    pub fn commit(&mut self, gtids: &GtidSet) {
+        self.committed.extend(gtids);
+    }
+
+    /// Learns that the member has committed this transaction (R10).
+    pub fn commit_one(&mut self, gtid: &Gtid) {
+        self.committed.add(gtid);
+    }
+
+    /// The GTIDs that were certified or came with the certification info.
+    pub fn known(&self) -> &GtidSet {
+        &self.known
+    }
+
+    /// The number that the next remote transaction gets.
+    pub fn next_number(&self) -> i64 {
+        self.next_number
+    }
+
+    /// The number that every remote transaction depends on at least.
+    pub fn last_committed_global(&self) -> i64 {
+        self.last_committed_global
+    }
+
+    /// What has been done so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// How many items are held, those included that a collection has removed but that are not swept yet.
+    pub fn items_held(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The bytes that the certification info takes.
+    pub fn memory(&self) -> usize {
+        self.table.memory() + self.versions.memory()
+    }
+}
+
+/// Whether an item need not be kept: its version was collected, or, where no version is known, its number is below
+/// what every transaction depends on anyway. Lets its version go.
+pub(super) fn drop_if_dead(slot: Slot, versions: &mut Versions, window: u32) -> bool {
+    if slot.version == NO_VERSION {
+        return slot.number <= window;
+    }
+    let dead = versions.is_dead(slot.version);
+    if dead {
+        versions.release(slot.version);
+    }
+    dead
+}

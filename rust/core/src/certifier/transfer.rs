@@ -1,0 +1,52 @@
+//! The certification info on its way to a joining member, R9.
+
+use std::collections::BTreeMap;
+
+use super::Options;
+use super::certify::Certifier;
+use super::table::{NO_VERSION, Slot};
+use crate::gtid::GtidSet;
+
+/// The certification info of a member, for one that joins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Export {
+    /// Each version, with the items last written at it in ascending order; in the order of the first item.
+    pub versions: Vec<(GtidSet, Vec<u64>)>,
+    /// The GTIDs certified so far.
+    pub known: GtidSet,
+}
+
+impl Certifier {
+    /// What a joining member needs. Items without a version, which reject nobody, stay.
+    pub fn export(&mut self) -> Export {
+        let mut by_version: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        for (item, slot) in self.table.iter().filter(|(_, slot)| slot.version != NO_VERSION) {
+            by_version.entry(slot.version).or_default().push(item);
+        }
+        by_version.retain(|version, _| !self.versions.is_dead(*version));
+        let unpack = |(version, mut items): (u32, Vec<u64>)| {
+            items.sort_unstable();
+            (self.versions.unpack(version), items)
+        };
+        let mut versions: Vec<_> = by_version.into_iter().map(unpack).collect();
+        versions.sort_unstable_by(|a, b| a.1.cmp(&b.1));
+        Export { versions, known: self.known.clone() }
+    }
+
+    /// The certifier of a member that joins: the numbers start anew (R1) and the items carry none (R9).
+    pub fn import(options: Options, export: &Export) -> Self {
+        let mut certifier = Self::new(options);
+        certifier.known = export.known.clone();
+        for (set, items) in &export.versions {
+            let version = certifier.versions.keep(set, None);
+            certifier.versions.hold(version, items.len() as u32 + 1);
+            for item in items {
+                if let Some(old) = certifier.table.put(*item, Slot { number: 0, version }, |_| false) {
+                    certifier.versions.release(old.version);
+                }
+            }
+            certifier.versions.release(version);
+        }
+        certifier
+    }
+}

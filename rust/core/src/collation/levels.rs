@@ -1,0 +1,106 @@
+//! One level of a family's weights, as the file holds them.
+
+/// Code points on a page of the table.
+pub(super) const PAGE: usize = 256;
+/// All pages of Unicode.
+const PAGES: usize = 0x11_0000 / PAGE;
+
+/// The unread rest of a weights file; past its end come zeros, which are characters without weight.
+pub(super) struct Input<'d>(&'d [u8]);
+
+impl<'d> Input<'d> {
+    pub(super) fn new(data: &'d [u8]) -> Self {
+        Self(data)
+    }
+
+    pub(super) fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    fn word(&mut self) -> u16 {
+        u16::from_le_bytes([self.byte(), self.byte()])
+    }
+}
+
+/// One level's weights.
+#[derive(Debug)]
+pub(super) struct Level {
+    pages: Vec<Page>,
+}
+
+/// The weights of 256 code points.
+#[derive(Debug)]
+pub(super) enum Page {
+    /// The first code point's weights, and what each grows by from one code point to the next.
+    Even(Vec<(u16, u16)>),
+    /// All weights in order, and where each code point's begin (and the last one's end).
+    Listed {
+        /// 257 positions in `weights`.
+        starts: Vec<u16>,
+        /// The weights.
+        weights: Vec<u16>,
+    },
+}
+
+impl Level {
+    /// Reads one level of a file.
+    pub(super) fn read(input: &mut Input<'_>) -> Self {
+        Self { pages: (0..PAGES).map(|_| Page::read(input)).collect() }
+    }
+
+    /// Calls `f` with each weight of a character, in order.
+    #[inline]
+    pub(super) fn weights(&self, character: char, f: impl FnMut(u16)) {
+        let code_point = character as usize;
+        if let Some(page) = self.pages.get(code_point / PAGE) {
+            page.weights(code_point % PAGE, f);
+        }
+    }
+
+    /// The pages in the order of code points.
+    pub(super) fn pages(&self) -> &[Page] {
+        &self.pages
+    }
+}
+
+impl Page {
+    fn read(input: &mut Input<'_>) -> Self {
+        if input.byte() == 0 {
+            let count = input.byte();
+            return Self::Even((0..count).map(|_| (input.word(), input.word())).collect());
+        }
+        let counts: Vec<u8> = (0..PAGE).map(|_| input.byte()).collect();
+        let mut starts = vec![0_u16];
+        let mut total = 0;
+        for count in counts {
+            total += u16::from(count);
+            starts.push(total);
+        }
+        let mut last = 0_u16;
+        let mut next = || {
+            last = last.wrapping_add(input.word());
+            last
+        };
+        Self::Listed { starts, weights: (0..total).map(|_| next()).collect() }
+    }
+
+    /// Calls `f` with each weight of the page's code point `n`.
+    #[inline]
+    pub(super) fn weights(&self, n: usize, mut f: impl FnMut(u16)) {
+        match self {
+            Self::Even(steps) => {
+                for (first, step) in steps {
+                    f(first.wrapping_add(step.wrapping_mul(n as u16)));
+                }
+            }
+            Self::Listed { starts, weights } => {
+                if let (Some(start), Some(end)) = (starts.get(n), starts.get(n + 1)) {
+                    let own = weights.get(usize::from(*start)..usize::from(*end)).unwrap_or_default();
+                    own.iter().for_each(|weight| f(*weight));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! How the columns of a source table are written to its counterpart in PostgreSQL.
+
+use paraply_core::schema::TableName;
+
+/// A column or a table that has no counterpart.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MappingError {
+    /// The name of the kind is none of [`Kind::from_name`].
+    #[error("unknown kind of column {0:?}")]
+    UnknownKind(String),
+    /// Text in a character set that cannot be converted exactly.
+    #[error("character set {0} cannot be converted")]
+    Charset(String),
+    /// A key names a column that the table does not have.
+    #[error("a key of {table} names column number {column}, which the table does not have")]
+    KeyColumn {
+        /// The table.
+        table: TableName,
+        /// The column's index.
+        column: usize,
+    },
+    /// A name with a NUL byte.
+    #[error("the name {0:?} holds a NUL byte")]
+    Name(String),
+}
+
+/// Character sets whose bytes can be turned into UTF-8 exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charset {
+    /// utf8mb4 and utf8mb3.
+    Utf8,
+    /// ascii: bytes below 128.
+    Ascii,
+    /// latin1, which is Windows-1252 in MySQL (with the five unused codes as control characters).
+    Latin1,
+}
+
+impl Charset {
+    /// The character set of that name.
+    pub fn from_name(name: &str) -> Result<Self, MappingError> {
+        match name {
+            "utf8mb4" | "utf8mb3" | "utf8" => Ok(Self::Utf8),
+            "ascii" => Ok(Self::Ascii),
+            "latin1" => Ok(Self::Latin1),
+            other => Err(MappingError::Charset(other.to_owned())),
+        }
+    }
+}
+
+/// What a column's values are and how they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Any signed integer type.
+    Integer,
+    /// Any unsigned integer type, in the next wider one.
+    Unsigned,
+    /// DECIMAL as numeric.
+    Decimal,
+    /// FLOAT as real.
+    Real,
+    /// DOUBLE as double precision.
+    Double,
+    /// BIT(n) as bit(n).
+    Bit,
+    /// Character types.
+    Text(Charset),
+    /// BINARY(n): padded with zero bytes to n, because the log leaves them out.
+    Binary(usize),
+    /// VARBINARY and the BLOB family.
+    Varbinary,
+    /// DATE.
+    Date,
+    /// DATETIME as timestamp.
+    Timestamp,
+    /// TIMESTAMP as timestamp with time zone.
+    TimestampTz,
+    /// TIME as interval.
+    Interval,
+    /// YEAR as smallint.
+    Year,
+    /// ENUM as its label.
+    Enum(Vec<String>),
+    /// SET as its labels, joined by commas.
+    Set(Vec<String>),
+    /// JSON as jsonb.
+    Json,
+}
+
+impl Kind {
+    /// The kind by its name in `paraply.target.pg_types`, with what it needs to know.
+    pub fn from_name(
+        name: &str,
+        charset: Option<&str>,
+        length: Option<usize>,
+        labels: Vec<String>,
+    ) -> Result<Self, MappingError> {
+        Ok(match name {
+            "integer" => Self::Integer,
+            "unsigned" => Self::Unsigned,
+            "decimal" => Self::Decimal,
+            "real" => Self::Real,
+            "double" => Self::Double,
+            "bit" => Self::Bit,
+            "text" => Self::Text(Charset::from_name(charset.unwrap_or("(none)"))?),
+            "binary" => Self::Binary(length.unwrap_or(1)),
+            "varbinary" => Self::Varbinary,
+            "date" => Self::Date,
+            "timestamp" => Self::Timestamp,
+            "timestamptz" => Self::TimestampTz,
+            "interval" => Self::Interval,
+            "year" => Self::Year,
+            "enum" => Self::Enum(labels),
+            "set" => Self::Set(labels),
+            "json" => Self::Json,
+            other => return Err(MappingError::UnknownKind(other.to_owned())),
+        })
+    }
+}
+
+/// One column of a mapped table, in the order of the source's row image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnMapping {
+    /// The name in the source and in the target.
+    pub name: String,
+    /// How its values are written.
+    pub kind: Kind,
+    /// Whether the source computes it (GENERATED ALWAYS AS).
+    pub generated: bool,
+    quoted: String,
+}
+
+impl ColumnMapping {
+    /// A column by its name.
+    pub fn new(name: impl Into<String>, kind: Kind, generated: bool) -> Self {
+        let name = name.into();
+        let quoted = quote_identifier(&name);
+        Self { name, kind, generated, quoted }
+    }
+
+    /// The name as an identifier in SQL.
+    pub fn quoted(&self) -> &str {
+        &self.quoted
+    }
+}
+
+/// A source table and its counterpart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableMapping {
+    /// The table in the source.
+    pub source: TableName,
+    /// Its columns in the order of the row image.
+    pub columns: Vec<ColumnMapping>,
+    /// Keys that identify a row, best first: the primary key, then unique keys whose columns are all NOT NULL.
+    pub keys: Vec<Vec<usize>>,
+    target: String,
+}
+
+impl TableMapping {
+    /// A mapping to table `table` of schema `schema`.
+    ///
+    /// A key may stand for a key on prefixes of its columns: what is unique by a prefix is unique as a whole.
+    pub fn new(
+        source: TableName,
+        schema: &str,
+        table: &str,
+        columns: Vec<ColumnMapping>,
+        keys: Vec<Vec<usize>>,
+    ) -> Result<Self, MappingError> {
+        if let Some(&column) = keys.iter().flatten().find(|&&c| c >= columns.len()) {
+            return Err(MappingError::KeyColumn { table: source, column });
+        }
+        let names = columns.iter().map(|c| c.name.as_str()).chain([schema, table]);
+        if let Some(name) = names.into_iter().find(|n| n.contains('\0')) {
+            return Err(MappingError::Name(name.to_owned()));
+        }
+        let keys = keys.into_iter().filter(|k| !k.is_empty()).collect();
+        let target = format!("{}.{}", quote_identifier(schema), quote_identifier(table));
+        Ok(Self { source, columns, keys, target })
+    }
+
+    /// The target table, quoted and with its schema.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+}
+
+/// A name as an identifier in SQL: in double quotes, those inside doubled.
+pub fn quote_identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_from_the_log_never_leave_their_quotes() {
+        assert_eq!(quote_identifier("a\"; DROP TABLE x; --"), "\"a\"\"; DROP TABLE x; --\"");
+    }
+
+    #[test]
+    fn a_key_outside_the_table_is_refused() {
+        let columns = vec![ColumnMapping::new("id", Kind::Integer, false)];
+        let made = TableMapping::new(TableName::new("d", "t"), "d", "t", columns, vec![vec![1]]);
+        assert!(matches!(made, Err(MappingError::KeyColumn { column: 1, .. })));
+    }
+
+    #[test]
+    fn a_character_set_without_exact_conversion_is_refused_before_any_row() {
+        let made = Kind::from_name("text", Some("sjis"), None, Vec::new());
+        assert_eq!(made, Err(MappingError::Charset("sjis".into())));
+    }
+}

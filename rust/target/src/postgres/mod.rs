@@ -1,0 +1,15 @@
+//! PostgreSQL as a target: row changes become statements in SQL text.
+//!
+//! [`mapping`] says how each column of a source table is written, [`literal`] writes one value, [`render`] turns row
+//! changes into statements and counts the rows that each of them must affect (R32).
+
+mod events;
+pub mod json;
+pub mod literal;
+pub mod mapping;
+pub mod render;
+mod time;
+
+pub use literal::NotStorable;
+pub use mapping::{ColumnMapping, Kind, MappingError, TableMapping};
+pub use render::{Change, RenderError, Renderer, Statement, StatementWriter};

@@ -1,0 +1,486 @@
+//! Row changes as DML statements, each with the number of rows that it must affect (R32).
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use paraply_binlog::image_cursor::Malformed;
+use paraply_core::schema::TableName;
+use paraply_core::value::Value;
+
+use super::json;
+use super::literal::{NotStorable, json_text, write_literal};
+use super::mapping::{ColumnMapping, Kind, TableMapping};
+
+/// The values of a row image by column; none where the image does not hold the column.
+pub type Image<'r, 'v> = &'r [Option<Value<'v>>];
+
+/// One changed row.
+#[derive(Debug, Clone, Copy)]
+pub enum Change<'r, 'v> {
+    /// A new row.
+    Insert(Image<'r, 'v>),
+    /// A row before and after.
+    Update {
+        /// What identifies the row.
+        before: Image<'r, 'v>,
+        /// What it becomes.
+        after: Image<'r, 'v>,
+    },
+    /// A row that goes.
+    Delete(Image<'r, 'v>),
+}
+
+/// One statement of a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The SQL text, without a semicolon at its end.
+    pub sql: Vec<u8>,
+    /// How many rows it must affect.
+    pub rows: u64,
+    /// The source table.
+    pub table: TableName,
+}
+
+/// Why row changes cannot be rendered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// No definition of the table is known.
+    #[error("the definition of table {table} is not known; give it with --schema")]
+    UnknownTable {
+        /// The table.
+        table: TableName,
+    },
+    /// The row image and the known definition differ.
+    #[error("the log's rows of {table} have {log} columns, the known definition has {known}")]
+    ColumnCount {
+        /// The table.
+        table: TableName,
+        /// Columns of the row image.
+        log: usize,
+        /// Columns of the definition.
+        known: usize,
+    },
+    /// A column of the log's table map is not the one of the known definition.
+    #[error("column {column} of {table} has {log} in the log")]
+    Column {
+        /// The table.
+        table: TableName,
+        /// The column in the known definition.
+        column: String,
+        /// What the log says.
+        log: String,
+    },
+    /// The log is damaged.
+    #[error("the event at offset {offset} is damaged: {what}")]
+    Log {
+        /// The event's offset in its file.
+        offset: u64,
+        /// What is wrong.
+        what: Malformed,
+    },
+    /// A new row without all of its columns, whose missing values only the source knows.
+    #[error(
+        "the row image of {table} leaves out column {column}, whose value cannot be known; the source must log with \
+         binlog_row_image=FULL"
+    )]
+    MissingColumn {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+    },
+    /// A before image that holds neither a whole key nor the whole row.
+    #[error("the row image of {table} identifies no row: it holds no whole key and not all columns")]
+    NoKey {
+        /// The table.
+        table: TableName,
+    },
+    /// A value that the target cannot hold.
+    #[error("column {column} of {table} holds {reason}")]
+    NotStorable {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+        /// The row's key as text, where it has one.
+        key: Option<String>,
+        /// What the value is.
+        reason: NotStorable,
+    },
+}
+
+/// Bounds of one statement that stands for several rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Rows of one statement.
+    pub rows: u64,
+    /// Bytes after which a statement is ended.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { rows: 500, bytes: 256 * 1024 }
+    }
+}
+
+/// The known tables; shared by all workers.
+///
+/// Definitions are those of the block that is rendered: they change only while no other block is under way, in the
+/// DDL block that changes them, which is a barrier.
+#[derive(Debug, Default)]
+pub struct Renderer {
+    tables: RwLock<HashMap<TableName, Arc<TableMapping>>>,
+}
+
+impl Renderer {
+    /// A renderer that knows no table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a table or replaces its definition.
+    pub fn define(&self, mapping: TableMapping) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(mapping.source.clone(), Arc::new(mapping));
+    }
+
+    /// Forgets a table; an unknown one is passed over.
+    pub fn forget(&self, name: &TableName) {
+        self.tables.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
+    /// The definition of a table.
+    pub fn table(&self, name: &TableName) -> Result<Arc<TableMapping>, RenderError> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.get(name).cloned().ok_or_else(|| RenderError::UnknownTable { table: name.clone() })
+    }
+}
+
+/// What the statement under way does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Run {
+    Insert,
+    Delete { key: Vec<usize> },
+}
+
+#[derive(Debug)]
+struct OpenRun {
+    table: Arc<TableMapping>,
+    run: Run,
+    sql: Vec<u8>,
+    rows: u64,
+}
+
+/// Turns row changes, pushed in order, into statements.
+///
+/// Consecutive inserts into one table become one INSERT of several rows, consecutive deletes by one key one DELETE. An
+/// update stands alone: the next change may depend on its outcome.
+#[derive(Debug, Default)]
+pub struct StatementWriter {
+    limits: Limits,
+    open: Option<OpenRun>,
+    done: Vec<Statement>,
+}
+
+impl StatementWriter {
+    /// A writer with the given bounds.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Adds one row's change.
+    pub fn push(&mut self, table: &Arc<TableMapping>, change: Change<'_, '_>) -> Result<(), RenderError> {
+        match change {
+            Change::Insert(after) => self.insert(table, after),
+            Change::Delete(before) => self.delete(table, before),
+            Change::Update { before, after } => self.update(table, before, after),
+        }
+    }
+
+    /// The statements in order.
+    pub fn finish(mut self) -> Vec<Statement> {
+        self.close();
+        self.done
+    }
+
+    fn close(&mut self) {
+        if let Some(OpenRun { table, run, mut sql, rows }) = self.open.take() {
+            if matches!(run, Run::Delete { .. }) {
+                sql.push(b')');
+            }
+            self.done.push(Statement { sql, rows, table: table.source.clone() });
+        }
+    }
+
+    fn single(&mut self, table: &TableMapping, sql: Vec<u8>) {
+        self.close();
+        self.done.push(Statement { sql, rows: 1, table: table.source.clone() });
+    }
+
+    /// The statement under way if the run fits it, else a new one that begins with `head`.
+    fn run(&mut self, table: &Arc<TableMapping>, run: Run, head: impl FnOnce() -> Vec<u8>) -> &mut Vec<u8> {
+        let Limits { rows, bytes } = self.limits;
+        let fits = |open: &OpenRun| {
+            Arc::ptr_eq(&open.table, table) && open.run == run && open.rows < rows && open.sql.len() < bytes
+        };
+        if !self.open.as_ref().is_some_and(fits) {
+            self.close();
+        }
+        let open = self.open.get_or_insert_with(|| OpenRun { table: Arc::clone(table), run, sql: head(), rows: 0 });
+        if open.rows > 0 {
+            open.sql.push(b',');
+        }
+        open.rows += 1;
+        &mut open.sql
+    }
+
+    fn insert(&mut self, table: &Arc<TableMapping>, after: Image<'_, '_>) -> Result<(), RenderError> {
+        check_count(table, after)?;
+        let mut row = Vec::with_capacity(64);
+        for (i, (column, value)) in table.columns.iter().zip(after).enumerate() {
+            let value = value.as_ref().ok_or_else(|| missing(table, column))?;
+            row.push(if i == 0 { b'(' } else { b',' });
+            write_value(&mut row, table, column, value, after)?;
+        }
+        row.push(b')');
+        self.run(table, Run::Insert, || insert_head(table)).extend_from_slice(&row);
+        Ok(())
+    }
+
+    fn delete(&mut self, table: &Arc<TableMapping>, before: Image<'_, '_>) -> Result<(), RenderError> {
+        check_count(table, before)?;
+        let Some(key) = usable_key(table, before) else {
+            let mut sql = format!("DELETE FROM {}", table.target()).into_bytes();
+            where_row(&mut sql, table, before)?;
+            self.single(table, sql);
+            return Ok(());
+        };
+        let mut row = Vec::with_capacity(32);
+        write_key(&mut row, table, key, before)?;
+        self.run(table, Run::Delete { key: key.to_vec() }, || delete_head(table, key)).extend_from_slice(&row);
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        table: &Arc<TableMapping>,
+        before: Image<'_, '_>,
+        after: Image<'_, '_>,
+    ) -> Result<(), RenderError> {
+        check_count(table, before)?;
+        check_count(table, after)?;
+        let key = usable_key(table, before);
+        let mut sql = format!("UPDATE {}", table.target()).into_bytes();
+        write_set(&mut sql, table, key.unwrap_or_default(), before, after)?;
+        match key {
+            Some(key) => where_key(&mut sql, table, key, before)?,
+            None => where_row(&mut sql, table, before)?,
+        }
+        self.single(table, sql);
+        Ok(())
+    }
+}
+
+fn check_count(table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
+    if image.len() == table.columns.len() {
+        return Ok(());
+    }
+    let table_name = table.source.clone();
+    Err(RenderError::ColumnCount { table: table_name, log: image.len(), known: table.columns.len() })
+}
+
+fn missing(table: &TableMapping, column: &ColumnMapping) -> RenderError {
+    RenderError::MissingColumn { table: table.source.clone(), column: column.name.clone() }
+}
+
+fn insert_head(table: &TableMapping) -> Vec<u8> {
+    let names: Vec<&str> = table.columns.iter().map(ColumnMapping::quoted).collect();
+    format!("INSERT INTO {} ({}) VALUES ", table.target(), names.join(",")).into_bytes()
+}
+
+fn delete_head(table: &TableMapping, key: &[usize]) -> Vec<u8> {
+    let names: Vec<&str> = key.iter().filter_map(|&i| table.columns.get(i)).map(ColumnMapping::quoted).collect();
+    let names = if names.len() == 1 { names.concat() } else { format!("({})", names.join(",")) };
+    format!("DELETE FROM {} WHERE {names} IN (", table.target()).into_bytes()
+}
+
+/// The first key whose columns the image holds and none of which is NULL.
+fn usable_key<'t>(table: &'t TableMapping, image: Image<'_, '_>) -> Option<&'t [usize]> {
+    let held = |&i: &usize| matches!(image.get(i), Some(Some(value)) if !value.is_null());
+    table.keys.iter().find(|key| key.iter().all(held)).map(Vec::as_slice)
+}
+
+/// The values of a key's columns; [`usable_key`] made sure that they are there.
+fn key_values<'r, 'v, 't>(
+    table: &'t TableMapping,
+    key: &'t [usize],
+    image: Image<'r, 'v>,
+) -> impl Iterator<Item = (&'t ColumnMapping, &'r Value<'v>)> + use<'r, 'v, 't> {
+    key.iter().filter_map(move |&i| Some((table.columns.get(i)?, image.get(i)?.as_ref()?)))
+}
+
+fn write_key(out: &mut Vec<u8>, table: &TableMapping, key: &[usize], image: Image<'_, '_>) -> Result<(), RenderError> {
+    let row = key.len() > 1;
+    for (n, (column, value)) in key_values(table, key, image).enumerate() {
+        if row || n > 0 {
+            out.push(if n == 0 { b'(' } else { b',' });
+        }
+        write_value(out, table, column, value, image)?;
+    }
+    if row {
+        out.push(b')');
+    }
+    Ok(())
+}
+
+fn where_key(out: &mut Vec<u8>, table: &TableMapping, key: &[usize], image: Image<'_, '_>) -> Result<(), RenderError> {
+    for (n, (column, value)) in key_values(table, key, image).enumerate() {
+        out.extend_from_slice(if n == 0 { b" WHERE " } else { b" AND " });
+        out.extend_from_slice(column.quoted().as_bytes());
+        out.push(b'=');
+        write_value(out, table, column, value, image)?;
+    }
+    Ok(())
+}
+
+/// One row, any one, of those that equal the whole image: a table without a key may hold several.
+fn where_row(out: &mut Vec<u8>, table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
+    out.extend_from_slice(format!(" WHERE ctid=(SELECT ctid FROM {} WHERE ", table.target()).as_bytes());
+    for (n, (column, value)) in table.columns.iter().zip(image).enumerate() {
+        let value = value.as_ref().ok_or_else(|| RenderError::NoKey { table: table.source.clone() })?;
+        if n > 0 {
+            out.extend_from_slice(b" AND ");
+        }
+        write_same(out, table, column, value, image)?;
+    }
+    out.extend_from_slice(b" LIMIT 1 FOR UPDATE)");
+    Ok(())
+}
+
+/// The condition that a column holds exactly this value, NULL included.
+///
+/// Documents and floating-point numbers are compared as text, because values that the target calls equal differ there
+/// (1 and 1.0 in a document, 0 and -0).
+fn write_same(
+    out: &mut Vec<u8>,
+    table: &TableMapping,
+    column: &ColumnMapping,
+    value: &Value<'_>,
+    image: Image<'_, '_>,
+) -> Result<(), RenderError> {
+    out.extend_from_slice(column.quoted().as_bytes());
+    let through_text = match column.kind {
+        Kind::Json => Some("jsonb"),
+        Kind::Real => Some("real"),
+        Kind::Double => Some("double precision"),
+        _ => None,
+    };
+    match through_text {
+        _ if value.is_null() => out.extend_from_slice(b" IS NULL"),
+        Some(target_type) => {
+            out.extend_from_slice(b"::text=(");
+            write_value(out, table, column, value, image)?;
+            out.extend_from_slice(format!("::{target_type})::text").as_bytes());
+        }
+        None => {
+            out.extend_from_slice(b" IS NOT DISTINCT FROM ");
+            write_value(out, table, column, value, image)?;
+        }
+    }
+    Ok(())
+}
+
+/// The SET list: every column that the after image holds, apart from key columns that stay as they are.
+///
+/// A change that changes nothing still writes its row, so that it counts.
+fn write_set(
+    out: &mut Vec<u8>,
+    table: &TableMapping,
+    key: &[usize],
+    before: Image<'_, '_>,
+    after: Image<'_, '_>,
+) -> Result<(), RenderError> {
+    check_generated(table, after)?;
+    let stays = |i: usize| key.contains(&i) && before.get(i) == after.get(i);
+    let held: Vec<usize> = (0..after.len()).filter(|&i| matches!(after.get(i), Some(Some(_)))).collect();
+    let mut chosen: Vec<usize> = held.iter().copied().filter(|&i| !stays(i)).collect();
+    if chosen.is_empty() {
+        chosen = held;
+    }
+    if chosen.is_empty() {
+        let first = table.columns.first().map_or("ctid", ColumnMapping::quoted);
+        out.extend_from_slice(format!(" SET {first}={first}").as_bytes());
+    }
+    for (n, &i) in chosen.iter().enumerate() {
+        let (Some(column), Some(Some(value))) = (table.columns.get(i), after.get(i)) else { continue };
+        out.extend_from_slice(if n == 0 { b" SET " } else { b"," });
+        out.extend_from_slice(column.quoted().as_bytes());
+        out.push(b'=');
+        match value {
+            Value::JsonDiff(diff) => write_patched(out, table, column, diff, before.get(i), before)?,
+            value => write_value(out, table, column, value, after)?,
+        }
+    }
+    Ok(())
+}
+
+/// A generated column that the image leaves out would keep its old value.
+fn check_generated(table: &TableMapping, after: Image<'_, '_>) -> Result<(), RenderError> {
+    let left_out = table.columns.iter().zip(after).find(|(column, value)| column.generated && value.is_none());
+    left_out.map_or(Ok(()), |(column, _)| Err(missing(table, column)))
+}
+
+fn write_patched(
+    out: &mut Vec<u8>,
+    table: &TableMapping,
+    column: &ColumnMapping,
+    differences: &[u8],
+    before: Option<&Option<Value<'_>>>,
+    image: Image<'_, '_>,
+) -> Result<(), RenderError> {
+    let Some(Some(Value::Json(document))) = before else { return Err(missing(table, column)) };
+    json::patched_text(document, differences)
+        .and_then(|text| json_text(out, &text))
+        .map_err(|reason| not_storable(table, column, image, reason))
+}
+
+fn write_value(
+    out: &mut Vec<u8>,
+    table: &TableMapping,
+    column: &ColumnMapping,
+    value: &Value<'_>,
+    image: Image<'_, '_>,
+) -> Result<(), RenderError> {
+    write_literal(out, &column.kind, value).map_err(|reason| not_storable(table, column, image, reason))
+}
+
+fn not_storable(
+    table: &TableMapping,
+    column: &ColumnMapping,
+    image: Image<'_, '_>,
+    reason: NotStorable,
+) -> RenderError {
+    RenderError::NotStorable {
+        table: table.source.clone(),
+        column: column.name.clone(),
+        key: key_text(table, image),
+        reason,
+    }
+}
+
+/// The row's key for an error message, if it can be written at all.
+fn key_text(table: &TableMapping, image: Image<'_, '_>) -> Option<String> {
+    let key = usable_key(table, image)?;
+    let mut text = Vec::new();
+    for (n, (column, value)) in key_values(table, key, image).enumerate() {
+        if n > 0 {
+            text.push(b',');
+        }
+        write_literal(&mut text, &column.kind, value).ok()?;
+    }
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+#[cfg(test)]
+mod tests;
