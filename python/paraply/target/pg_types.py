@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from paraply.errors import SchemaMismatch, TypeNotMapped
-from paraply.schema.model import Column, Key, Table
+
+if TYPE_CHECKING:
+    from paraply.schema.model import Column, Key, Table
 
 __all__ = ["CHARSETS", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "quote_identifier", "quote_literal"]
 
