@@ -27,3 +27,4 @@ pub mod table_map;
 pub mod text;
 pub mod transaction;
 pub mod verify;
+pub mod write_sets;

@@ -141,7 +141,7 @@ impl PyCertifier {
 
     fn export<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let export: Export = py.detach(|| self.lock().export());
-        PyRecordBatch::new(export_batch(py, &export)?).into_pyarrow(py)
+        PyRecordBatch::new(export_batch(&export)?).into_pyarrow(py)
     }
 
     #[staticmethod]

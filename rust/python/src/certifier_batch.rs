@@ -162,7 +162,7 @@ pub fn outcome_batch(py: Python<'_>, outcomes: Vec<Outcome>) -> PyResult<RecordB
 }
 
 /// The certification info for a joining member: `version` (GTID set) and `items` (list<int64>), one row a version.
-pub fn export_batch(py: Python<'_>, export: &Export) -> PyResult<RecordBatch> {
+pub fn export_batch(export: &Export) -> PyResult<RecordBatch> {
     let (mut versions, mut lists) = (StringBuilder::new(), ListBuilder::new(Int64Builder::new()));
     for (version, items) in &export.versions {
         versions.append_value(version.to_string());
@@ -174,7 +174,7 @@ pub fn export_batch(py: Python<'_>, export: &Export) -> PyResult<RecordBatch> {
     let metadata = HashMap::from([(KNOWN.to_owned(), export.known.to_string())]);
     let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
     RecordBatch::try_new(schema, vec![Arc::new(versions.finish()), Arc::new(lists)])
-        .map_err(|error| internal(&format!("{error} in the export for {py:?}")))
+        .map_err(|error| internal(&error.to_string()))
 }
 
 /// Reads what [`export_batch`] wrote.
