@@ -45,7 +45,7 @@ class ColumnMapping:
         sql_type: The target's type, spelt as PostgreSQL's own ``format_type`` does.
         nullable: Whether NULL may be stored.
         generated: Whether the source computes the column; the target stores its values.
-        charset: Character set of text.
+        charset: Character set of text; None where it is not known, then the log must say it.
         length: Width of BINARY, to which values are padded; characters of CHAR and VARCHAR.
         labels: Labels of ENUM and SET.
     """
@@ -191,11 +191,11 @@ def map_column(column: Column, table: str) -> ColumnMapping:
     return ColumnMapping(column.name, kind, sql_type, column.nullable, column.generated is not None, charset, length, labels)
 
 
-def _charset(column: Column, table: str) -> str:
-    if column.charset in CHARSETS:
-        return str(column.charset)
-    problem = "is not known" if column.charset is None else f"{column.charset} has no exact conversion"
-    raise TypeNotMapped(f"the character set of column {column.name} {problem}", table=table)
+def _charset(column: Column, table: str) -> str | None:
+    """The character set; None where only the log's table maps can say it."""
+    if column.charset is None or column.charset in CHARSETS:
+        return column.charset
+    raise TypeNotMapped(f"the character set {column.charset} of column {column.name} has no exact conversion", table=table)
 
 
 def _kind_and_type(column: Column, table: str) -> tuple[str, str]:

@@ -58,6 +58,7 @@ impl Renderer {
             let mut map = TableMap::parse(bytes(transaction, event)?, &transaction.format).map_err(damaged)?;
             let mapping = self.table(&map.name)?;
             check_columns(&map, &mapping)?;
+            let mapping = logged_charsets(&map, mapping)?;
             for (mapped, column) in map.columns.iter_mut().zip(&mapping.columns) {
                 take_sign(mapped, column);
             }
@@ -109,7 +110,7 @@ fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
     }
 }
 
-/// Compares what the log says of its table with the known definition: count, names and character sets (R31).
+/// Compares what the log says of its table with the known definition: count and names (R31).
 fn check_columns(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderError> {
     let table = || mapping.source.clone();
     if map.columns.len() != mapping.columns.len() {
@@ -121,13 +122,30 @@ fn check_columns(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderErr
         if let Some(name) = mapped.name.as_ref().filter(|name| !same_name(name, &column.name)) {
             return Err(differs(format!("the name {name}")));
         }
-        if let (Kind::Text(charset), Some(id)) = (&column.kind, mapped.collation_id) {
-            if charset_of_collation(id).is_some_and(|logged| logged != *charset) {
-                return Err(differs(format!("another character set (collation {id})")));
-            }
-        }
     }
     Ok(())
+}
+
+/// The log knows best what its bytes are: its character sets take the place of the definition's.
+fn logged_charsets(map: &TableMap, mut mapping: Arc<TableMapping>) -> Result<Arc<TableMapping>, RenderError> {
+    for (index, mapped) in map.columns.iter().enumerate() {
+        let Some((column, known)) = mapping.columns.get(index).and_then(|column| match column.kind {
+            Kind::Text(known) => Some((&column.name, known)),
+            _ => None,
+        }) else {
+            continue;
+        };
+        let Some(collation) = mapped.collation_id else { continue };
+        let logged = charset_of_collation(collation).ok_or_else(|| RenderError::Column {
+            table: map.name.clone(),
+            column: column.clone(),
+            log: format!("a character set that cannot be converted (collation {collation})"),
+        })?;
+        if logged != known {
+            mapping = Arc::new(TableMapping::clone(&mapping).with_charset(index, logged));
+        }
+    }
+    Ok(mapping)
 }
 
 fn same_name(one: &str, other: &str) -> bool {

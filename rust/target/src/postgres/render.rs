@@ -222,7 +222,10 @@ impl StatementWriter {
     fn run(&mut self, table: &Arc<TableMapping>, run: Run, head: impl FnOnce() -> Vec<u8>) -> &mut Vec<u8> {
         let Limits { rows, bytes } = self.limits;
         let fits = |open: &OpenRun| {
-            Arc::ptr_eq(&open.table, table) && open.run == run && open.rows < rows && open.sql.len() < bytes
+            (Arc::ptr_eq(&open.table, table) || open.table == *table)
+                && open.run == run
+                && open.rows < rows
+                && open.sql.len() < bytes
         };
         if !self.open.as_ref().is_some_and(fits) {
             self.close();
