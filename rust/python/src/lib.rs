@@ -7,6 +7,8 @@ mod certifier_batch;
 mod errors;
 mod gtid;
 mod log;
+mod mysql;
+mod postgres;
 mod table_map;
 mod transaction;
 mod verifier;
@@ -26,6 +28,10 @@ mod _native {
     use crate::gtid::PyGtidSet;
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets};
+    #[pymodule_export]
+    use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
+    #[pymodule_export]
+    use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
     use crate::table_map::{PyColumnInfo, PyTableMap};
     #[pymodule_export]
