@@ -113,6 +113,17 @@ def test_keys_are_carried_where_postgresql_can_hold_them() -> None:
     ]
 
 
+def test_r15a_a_parents_mapping_says_what_cascades() -> None:
+    parent = keys(Key("PRIMARY", parts("id")))
+    cascading = ForeignKey("f", ("p",), "d", "t", ("ID",), "cascade", "set null")
+    refusing = ForeignKey("f", ("p",), "d", "t", ("ID",))
+    children = [Table("d", "c", (Column("p", "int"),), (), (key,)) for key in (cascading, refusing)]
+    assert map_table(parent, children).cascades_delete
+    assert map_table(parent, children).cascades_update == (0,)
+    assert not map_table(parent, children[1:]).cascades_delete
+    assert map_table(parent, children[1:]).cascades_update == ()
+
+
 def test_index_names_are_unique_and_short() -> None:
     assert index_name("a", "b_c") != index_name("a_b", "c")
     assert len(index_name("t" * 64, "ü" * 64).encode()) <= 63

@@ -10,6 +10,9 @@ from paraply.errors import SchemaMismatch, TypeNotMapped
 if TYPE_CHECKING:
     from paraply.schema.model import Column, Key, Table
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["CHARSETS", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "quote_identifier", "quote_literal"]
 
 CHARSETS = frozenset({"utf8mb4", "utf8mb3", "utf8", "ascii", "latin1"})
@@ -83,6 +86,8 @@ class TableMapping:
         columns: In the order of the source's row image.
         keys: Columns by index of the keys that identify a row, best first: the primary key, then unique keys without
             nullable parts. A key on prefixes stands for its whole columns.
+        cascades_delete: Whether deleting a row changes rows of other tables in the source.
+        cascades_update: Columns by index whose change changes rows of other tables in the source.
     """
 
     database: str
@@ -91,6 +96,8 @@ class TableMapping:
     table: str
     columns: tuple[ColumnMapping, ...]
     keys: tuple[tuple[int, ...], ...]
+    cascades_delete: bool = False
+    cascades_update: tuple[int, ...] = ()
 
     @property
     def target(self) -> str:
@@ -142,8 +149,12 @@ def check_schema_name(database: str) -> str:
     return check_name(database, database)
 
 
-def map_table(table: Table) -> TableMapping:
+def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
     """The counterpart of a table.
+
+    Args:
+        table: The source's table.
+        children: Tables whose foreign keys may refer to it.
 
     Raises:
         TypeNotMapped: A column has no exact counterpart.
@@ -153,7 +164,12 @@ def map_table(table: Table) -> TableMapping:
     columns = tuple(map_column(column, table.full_name) for column in table.columns)
     places = {column.name.lower(): index for index, column in enumerate(table.columns)}
     keys = [_key_columns(key, table, places) for key in sorted(table.keys, key=lambda key: not key.primary)]
-    return TableMapping(table.database, table.name, schema, name, columns, tuple(key for key in keys if key))
+    itself = (table.database, table.name)
+    references = [key for child in children for key in child.foreign_keys if (key.parent_database, key.parent_table) == itself]
+    delete = any(key.on_delete != "refuse" for key in references)
+    changed = {column.lower() for key in references if key.on_update != "refuse" for column in key.parent_columns}
+    update = tuple(index for index, column in enumerate(table.columns) if column.name.lower() in changed)
+    return TableMapping(table.database, table.name, schema, name, columns, tuple(key for key in keys if key), delete, update)
 
 
 def _key_columns(key: Key, table: Table, places: dict[str, int]) -> tuple[int, ...]:

@@ -280,17 +280,26 @@ class PostgresTarget:
                 self._checked.add(name)
 
     def _put(self, table: Table) -> None:
-        self.renderer.define(table, map_table(table))
+        self._remove((table.database, table.name))
         with self._lock:
             self._tables[table.database, table.name] = table
-            self._checked.discard(table.full_name)
+        self._tell_renderer({(table.database, table.name), *_parents(table)})
 
     def _remove(self, key: TableKey) -> None:
-        self.renderer.forget(*key)
         with self._lock:
             table = self._tables.pop(key, None)
             if table is not None:
                 self._checked.discard(table.full_name)
+        self.renderer.forget(*key)
+        if table is not None:
+            self._tell_renderer(_parents(table))
+
+    def _tell_renderer(self, keys: Iterable[TableKey]) -> None:
+        """Defines these tables; a parent's mapping depends on its children, too."""
+        for key in keys:
+            table = self._tables.get(key)
+            if table is not None:
+                self.renderer.define(table, map_table(table, self._tables.values()))
 
     def _create(self, control: PgConnection, table: Table) -> None:
         mapping = map_table(table)
@@ -314,3 +323,7 @@ class PostgresTarget:
         if self._control is None or self._control.broken:
             self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
         return self._control
+
+
+def _parents(table: Table) -> set[TableKey]:
+    return {(key.parent_database, key.parent_table) for key in table.foreign_keys}

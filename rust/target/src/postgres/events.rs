@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use paraply_binlog::image_cursor::Malformed;
 use paraply_binlog::layout::Layout;
-use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader, rows_kind};
+use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row, RowBuffer, RowsEvent, RowsHeader, SQL_FOREIGN_KEYS, rows_kind};
 use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_binlog::transaction::{RawEvent, Transaction};
 
 use super::mapping::{Charset, ColumnMapping, Kind, TableMapping};
-use super::render::{Change, RenderError, Renderer, Statement, StatementWriter};
+use super::render::{Change, RenderError, Renderer, Statement, StatementWriter, check_cascades};
 
 const TABLE_MAP_EVENT: u8 = 19;
 
@@ -83,17 +83,21 @@ fn render_rows(
     let known = tables.get(&header.table_id);
     let known = known.ok_or_else(|| damaged(Malformed { what: "rows without their table map", at: 19 }))?;
     let rows = RowsEvent::with_header(header, data, &known.map).map_err(damaged)?;
+    // Without foreign key checks nothing cascades, and a server that cascades itself logs it.
+    let cascades_logged = header.flags & (NO_FOREIGN_KEY_CHECKS | SQL_FOREIGN_KEYS) != 0;
     let mut buffer = RowBuffer::default();
     let mut rows = rows.rows(&mut buffer, None);
     while let Some(row) = rows.next_row() {
-        match row.map_err(damaged)? {
-            Row { before: None, after: Some(after) } => writer.push(&known.mapping, Change::Insert(after))?,
-            Row { before: Some(before), after: None } => writer.push(&known.mapping, Change::Delete(before))?,
-            Row { before: Some(before), after: Some(after) } => {
-                writer.push(&known.mapping, Change::Update { before, after })?;
-            }
-            Row { before: None, after: None } => {}
+        let change = match row.map_err(damaged)? {
+            Row { before: None, after: Some(after) } => Change::Insert(after),
+            Row { before: Some(before), after: None } => Change::Delete(before),
+            Row { before: Some(before), after: Some(after) } => Change::Update { before, after },
+            Row { before: None, after: None } => continue,
+        };
+        if !cascades_logged {
+            check_cascades(&known.mapping, change)?;
         }
+        writer.push(&known.mapping, change)?;
     }
     Ok(())
 }

@@ -154,6 +154,10 @@ pub struct TableMapping {
     pub columns: Vec<ColumnMapping>,
     /// Keys that identify a row, best first: the primary key, then unique keys whose columns are all NOT NULL.
     pub keys: Vec<Vec<usize>>,
+    /// Whether deleting a row changes rows of other tables in the source (ON DELETE CASCADE, SET NULL).
+    pub cascades_delete: bool,
+    /// The columns whose change changes rows of other tables in the source (ON UPDATE CASCADE, SET NULL).
+    pub cascades_update: Vec<usize>,
     target: String,
 }
 
@@ -177,7 +181,15 @@ impl TableMapping {
         }
         let keys = keys.into_iter().filter(|k| !k.is_empty()).collect();
         let target = format!("{}.{}", quote_identifier(schema), quote_identifier(table));
-        Ok(Self { source, columns, keys, target })
+        Ok(Self { source, columns, keys, cascades_delete: false, cascades_update: Vec::new(), target })
+    }
+
+    /// The same table as the parent of foreign keys with actions.
+    #[must_use]
+    pub fn with_cascades(mut self, delete: bool, update: Vec<usize>) -> Self {
+        self.cascades_delete = delete;
+        self.cascades_update = update;
+        self
     }
 
     /// The same table with another character set in one of its columns.
