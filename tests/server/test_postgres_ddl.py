@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import psycopg
 import pytest
 
@@ -24,8 +27,9 @@ pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with EmbeddedPostgres(tmp_path_factory.mktemp("pg") / "data") as embedded:
+def server() -> Iterator[str]:
+    # Not in pytest's own folder: another run closes that to everyone but root, and PostgreSQL does not run as root.
+    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as embedded:
         yield embedded.uri
 
 

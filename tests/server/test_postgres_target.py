@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -39,8 +41,9 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with EmbeddedPostgres(tmp_path_factory.mktemp("pg") / "data") as embedded:
+def server() -> Iterator[str]:
+    # Not in pytest's own folder: another run closes that to everyone but root, and PostgreSQL does not run as root.
+    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as embedded:
         yield embedded.uri
 
 
