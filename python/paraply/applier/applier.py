@@ -193,8 +193,8 @@ class Applier:
             self._report = ApplyReport()
             return self._report
         start = start_run(self._options, self._target, first)
-        self._prepare(start)
-        return self._apply(start)
+        run, feed = self._prepare(start)
+        return self._apply(start, run, feed)
 
     def _first_transaction(self) -> Transaction | None:
         from paraply._native import LogReader
@@ -202,7 +202,7 @@ class Applier:
         batch = LogReader(self._options.paths).next_batch(1)
         return batch[0] if batch is not None and len(batch) else None
 
-    def _prepare(self, start: Start) -> None:
+    def _prepare(self, start: Start) -> tuple[RunState, Feed]:
         """Makes the stages."""
         from paraply._native import Catalog, LogReader
         from paraply.schema.catalog import SchemaCatalog
@@ -227,13 +227,11 @@ class Applier:
         self._merge = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and self._target.merges)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
+        return run, feed
 
-    def _apply(self, start: Start) -> ApplyReport:
+    def _apply(self, start: Start, run: RunState, feed: Feed) -> ApplyReport:
         from paraply._native import Planner
 
-        run, feed, options = self._run, self._feed, self._options
-        assert run is not None
-        assert feed is not None
         crew: Crew
         if run.jobs is None:
             crew = self._inline = InlineCrew(run, self._workers[0], self._tick)
@@ -241,7 +239,7 @@ class Applier:
         else:
             crew = ThreadCrew(run.jobs)
         planner = Planner(executed=start.skip, after=start.place)
-        coordinator = Coordinator(run, feed, planner, make_policy(options.policy), self._merge, crew)
+        coordinator = Coordinator(run, feed, planner, make_policy(self._options.policy), self._merge, crew)
         try:
             complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
             self._raise_failure(run)
@@ -273,7 +271,10 @@ class Applier:
     def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed) -> bool:
         watchdog = Watchdog(run, self._workers, self._patience)
         keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, self._tick)
-        threads = [threading.Thread(target=worker.loop, name=f"paraply-worker-{worker.counters.number}", daemon=True) for worker in self._workers]
+        threads = [
+            threading.Thread(target=worker.loop, args=(jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
+            for worker in self._workers
+        ]
         keeper.start()
         for thread in threads:
             thread.start()

@@ -66,7 +66,9 @@ class RunState:
         storm: Sees storms of retries; a default one if not given.
     """
 
-    def __init__(self, target: Target, executed: GtidSet, retry: RetryPolicy, jobs: JobList | None, storm: StormGuard | None = None) -> None:
+    def __init__(
+        self, target: Target, executed: GtidSet, retry: RetryPolicy, jobs: JobList | None, storm: StormGuard | None = None
+    ) -> None:
         self.target = SharedTarget(target)
         self.order = CommitOrder()
         self.jobs = jobs

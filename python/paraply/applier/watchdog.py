@@ -27,7 +27,7 @@ class Patience:
         shortest: Least time before the target is asked who blocks the oldest block.
         factor: That time in average apply times.
         longest: Most time before the target is asked.
-        coarse: Time after which all waiting younger ones roll back although no blocker was told.
+        coarse: Time after which all younger ones give way although no blocker was told.
         coarse_factor: That time is at least so many average apply times.
         trusted: How much longer it is for a target that was able to tell a blocker before.
         foreign: Time after which a blocker that is not ours is reported.
@@ -50,7 +50,7 @@ class _Case:
     attempt: int
     next_look: float
     asked: set[int] = field(default_factory=set)
-    coarse_done: bool = False
+    held_back: float = 0.0
     reported: float = 0.0
 
 
@@ -87,10 +87,9 @@ class Watchdog:
             return
         blockers = self._blockers(worker.counters.connection_id)
         self._resolve(case, blockers, age)
-        if not case.coarse_done and age > self._coarse():
-            case.coarse_done = True
-            for younger in self._run.order.waiting():
-                self._run.order.request_rollback(younger, case.number)
+        if age > max(self._coarse(), case.held_back * 2):
+            case.held_back = age
+            self._run.order.hold_back(case.number)
         cost = time.perf_counter() - now
         case.next_look = now + max(self._first_look(), 10 * cost)
 

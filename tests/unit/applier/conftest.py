@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from unit.applier import fakes
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _native() -> Iterator[None]:
+    """The applier's stages get the stand-ins of the native objects."""
+    real = sys.modules["paraply._native"]
+    sys.modules["paraply._native"] = fakes.native_module()
+    yield
+    sys.modules["paraply._native"] = real
