@@ -21,6 +21,7 @@ from paraply.applier.snapshot import RateMeter, make_report, take_counters
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
 from paraply.errors import ParaplyError, UsageError
+from paraply.source import log_paths
 from paraply.source.feed import Feed, FeedLimits
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ class Applier:
         limits: FeedLimits | None = None,
     ) -> None:
         workers = default_workers() if workers is None else workers
-        if not paths:
-            raise UsageError("no log was given")
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
@@ -107,7 +106,7 @@ class Applier:
         if self._retry.limit < 0:
             raise UsageError(f"retries must be 0 or more, not {self._retry.limit}")
         self._options = Options(
-            paths=tuple(str(path) for path in paths),
+            paths=tuple(log_paths(paths)),
             workers=workers,
             policy=policy,
             consistency=consistency,

@@ -285,6 +285,7 @@ class Worker:
         retry, order = self._run.retry, self._run.order
         with self._waiting("reconnect", RECONNECTING):
             self._close_lost()
+            order.pause(job.ticket, 0.0)  # not if the run has ended
             attempt = 0
             while True:
                 try:

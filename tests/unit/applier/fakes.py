@@ -13,13 +13,15 @@ import threading
 import time
 import types
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, TemporaryFailure
 from paraply.target.base import ApplyPlan, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="paraply-fake-logs-"))
 LOG = str(_DIRECTORY / "binlog.000001")
@@ -126,7 +128,7 @@ class Catalog:
 class LogReader:
     """Reads ``logs[path]``; an exception in the list is raised behind what stands before it."""
 
-    logs: dict[str, list[Transaction | Exception]] = {}
+    logs: ClassVar[dict[str, list[Transaction | Exception]]] = {}
     delay = 0.0
 
     def __init__(self, paths: Sequence[str], **_: Any) -> None:
