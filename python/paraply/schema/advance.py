@@ -210,6 +210,8 @@ class Advance:
         if options.convert and not options.charset and not options.collation:
             database = self._database_of(table.database)
             own = (database.charset, database.collation)
+            if self.rules.mariadb and database.charset:
+                own = (database.charset, self.rules.default_collation(database.charset))
         charset, collation = self._pair(options.charset, options.collation, own)
         return TableOptions(charset, collation, options.engine or table.engine, options.convert)
 

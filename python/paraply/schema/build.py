@@ -109,7 +109,7 @@ class Draft:
             if isinstance(element, KeySpec):
                 self.keys.append(element)
             elif isinstance(element, ForeignSpec):
-                self.add_foreign_key(element, lookup)
+                self.add_foreign_key(element, rules, lookup)
             else:
                 self.add_column_keys(element, rules, lookup)
 
@@ -121,9 +121,9 @@ class Draft:
         if spec.unique:
             self.keys.append(KeySpec(None, part, unique=True))
         if spec.references and rules.inline_references:
-            self.add_foreign_key(spec.references, lookup)
+            self.add_foreign_key(spec.references, rules, lookup)
 
-    def add_foreign_key(self, spec: ForeignSpec, lookup: Lookup) -> None:
+    def add_foreign_key(self, spec: ForeignSpec, rules: Rules, lookup: Lookup) -> None:
         """Adds a foreign key and the key on its columns that the server adds unless another one serves."""
         if spec.if_not_exists and spec.name and any(same_name(key.name, spec.name) for key in self.foreign_keys):
             return
@@ -134,7 +134,8 @@ class Draft:
         database = spec.parent_database or self.database
         own = database == self.database and spec.parent_table == self.name
         parents = spec.parent_columns or self._parent_key(None if own else lookup(database, spec.parent_table), own=own)
-        name = spec.name or self._foreign_key_name()
+        given = spec.name or (spec.index_name if rules.index_names_constraint else None)
+        name = given or self._foreign_key_name()
         self.foreign_keys.append(ForeignKey(name, columns, database, spec.parent_table, parents, spec.on_delete, spec.on_update))
 
     def _parent_key(self, parent: Table | None, *, own: bool) -> tuple[str, ...]:

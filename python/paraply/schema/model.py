@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Column", "ForeignKey", "Key", "KeyPart", "Table"]
+__all__ = ["Column", "Default", "ForeignKey", "Key", "KeyPart", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """What a column's definition says about its default.
+
+    Attributes:
+        kind: ``none`` without a DEFAULT clause, ``literal``, or ``expression`` for everything that must be computed
+            (CURRENT_TIMESTAMP, AUTO_INCREMENT, ``(uuid())``).
+        text: A literal's value as text, unquoted; None for DEFAULT NULL.
+    """
+
+    kind: Literal["none", "literal", "expression"] = "none"
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +39,7 @@ class Column:
         labels: Labels of ENUM and SET.
         generated: ``virtual``, ``stored`` or None.
         invisible: Whether the column is INVISIBLE.
+        default: The DEFAULT clause; None where it is not known.
     """
 
     name: str
@@ -38,6 +53,7 @@ class Column:
     labels: tuple[str, ...] = ()
     generated: Literal["virtual", "stored"] | None = None
     invisible: bool = False
+    default: Default | None = None
 
 
 @dataclass(frozen=True, slots=True)

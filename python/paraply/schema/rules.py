@@ -71,6 +71,11 @@ class Rules:
         """Whether REFERENCES behind a column makes a foreign key: in MariaDB (10.5 and later) and in MySQL since 9.0."""
         return self.version >= ((10, 5, 0) if self.mariadb else (9, 0, 0))
 
+    @property
+    def index_names_constraint(self) -> bool:
+        """Whether a foreign key without a constraint's name takes the name behind FOREIGN KEY: MariaDB, MySQL before 8.0.16."""
+        return self.mariadb or self.version < (8, 0, 16)
+
     def default_collation(self, charset: str) -> str | None:
         """The collation of a character set that is named without one."""
         if self.mariadb:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
@@ -32,7 +32,11 @@ CREATE TABLE IF NOT EXISTS paraply.channel (
   state VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'incomplete or complete',
   ddl_ordinal BIGINT UNSIGNED NULL COMMENT 'a statement that was begun and is not known to have ended',
   ddl_gtid VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'its GTID',
-  ddl_existed TINYINT NULL COMMENT 'whether the object that it makes or drops stood there before'
+  ddl_file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'its log file',
+  ddl_position BIGINT UNSIGNED NULL COMMENT 'offset behind it',
+  ddl_database VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the database of what it makes or drops',
+  ddl_table VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the table that it makes or drops',
+  ddl_existed TINYINT NULL COMMENT 'whether that stood there before'
 ) ENGINE=InnoDB;
 CREATE TABLE IF NOT EXISTS paraply.progress (
   channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
@@ -52,12 +56,20 @@ class PendingDdl:
     Attributes:
         ordinal: Its transaction's number in the source.
         gtid: Its transaction's GTID, if it has one.
-        existed: Whether the object that it makes or drops stood there before; None where that says nothing.
+        file: Its log file.
+        position: The offset behind it.
+        database: The database that it makes or drops, or of the table that it makes or drops; None for other statements.
+        table: The table that it makes or drops.
+        existed: Whether that stood there before.
     """
 
     ordinal: int
     gtid: str | None
-    existed: bool | None
+    file: str
+    position: int
+    database: str | None = None
+    table: str | None = None
+    existed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +131,15 @@ class ProgressStore:
     def read(self, connection: Connection) -> StoredProgress:
         """Reads the progress as it is committed now."""
         results = connection.query(
-            "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_existed"
-            f" FROM paraply.channel WHERE name={self._name};"
+            "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_file, ddl_position, ddl_database,"
+            f" ddl_table, ddl_existed FROM paraply.channel WHERE name={self._name};"
             f" SELECT executed, file, position, ordinal FROM paraply.progress WHERE channel={self._name} ORDER BY ordinal"
         )
-        epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_existed = rows_of(results, 0)[0]
+        epoch, executed, file, position, ordinal, state, *ddl = rows_of(results, 0)[0]
         slots = rows_of(results, 1)
         if slots and to_int(slots[-1][3]) > to_int(ordinal):
             _, file, position, ordinal = slots[-1]
         texts = [to_text(text) for text in (executed, *(slot[0] for slot in slots))]
-        pending = None
-        if ddl_ordinal is not None:
-            gtid = to_text(ddl_gtid) or None
-            pending = PendingDdl(to_int(ddl_ordinal), gtid, None if ddl_existed is None else bool(to_int(ddl_existed)))
         return StoredProgress(
             epoch=to_int(epoch),
             executed=[text for text in texts if text],
@@ -140,17 +148,16 @@ class ProgressStore:
             ordinal=to_int(ordinal),
             complete=to_text(state) == "complete",
             resumed=to_int(epoch) > 1,
-            pending_ddl=pending,
+            pending_ddl=_pending(ddl),
         )
 
     def consolidate(self, connection: Connection, progress: StoredProgress, executed: str, state: str = "incomplete") -> None:
         """Moves the sessions' rows into the channel's; the epoch must be ours."""
-        file = "NULL" if progress.file is None else text_literal(progress.file)
         position = "NULL" if progress.position is None else str(progress.position)
         self.checked(
             connection.query(
                 f"START TRANSACTION; {self.fence()};"
-                f" UPDATE paraply.channel SET executed={bytes_literal(executed.encode())}, file={file}, position={position},"
+                f" UPDATE paraply.channel SET executed={bytes_literal(executed.encode())}, file={_nullable(progress.file)}, position={position},"
                 f" ordinal={progress.ordinal}, state='{state}' WHERE name={self._name} AND epoch={progress.epoch};"
                 f" DELETE FROM paraply.progress WHERE channel={self._name}"
             ),
@@ -194,16 +201,15 @@ class ProgressStore:
 
     def begin_ddl(self, connection: Connection, pending: PendingDdl, epoch: int) -> None:
         """Records that a statement is about to run (R25b)."""
-        existed = "NULL" if pending.existed is None else str(int(pending.existed))
-        gtid = "NULL" if pending.gtid is None else bytes_literal(pending.gtid.encode())
         connection.query(
-            f"UPDATE paraply.channel SET ddl_ordinal={pending.ordinal}, ddl_gtid={gtid}, ddl_existed={existed}"
-            f" WHERE name={self._name} AND epoch={epoch}"
+            f"UPDATE paraply.channel SET ddl_ordinal={pending.ordinal}, ddl_gtid={_nullable(pending.gtid)},"
+            f" ddl_file={_nullable(pending.file)}, ddl_position={pending.position}, ddl_database={_nullable(pending.database)},"
+            f" ddl_table={_nullable(pending.table)}, ddl_existed={int(pending.existed)} WHERE name={self._name} AND epoch={epoch}"
         )
 
     def end_ddl(self) -> str:
         """The statement that takes the record of ``begin_ddl`` away; part of the transaction that writes its progress."""
-        return f"UPDATE paraply.channel SET ddl_ordinal=NULL, ddl_gtid=NULL, ddl_existed=NULL WHERE name={self._name}"
+        return f"UPDATE paraply.channel SET ddl_ordinal=NULL WHERE name={self._name}"
 
     def lock_statements(self, connection: Connection, wait: int) -> bool:
         """Takes the lock that a session holds while it runs a DDL, which no row lock outlives; false if it was not free in time."""
@@ -241,3 +247,15 @@ class ProgressStore:
             " AND trx_started < NOW() - INTERVAL 5 SECOND ORDER BY trx_started LIMIT 8"
         ))
         return f" (open transactions: connections {', '.join(to_text(row[0]) for row in rows)})" if rows else ""
+
+
+def _nullable(text: str | None) -> str:
+    return "NULL" if text is None else text_literal(text)
+
+
+def _pending(columns: list[Any]) -> PendingDdl | None:
+    ordinal, gtid, file, position, database, table, existed = columns
+    if ordinal is None:
+        return None
+    return PendingDdl(to_int(ordinal), to_text(gtid) or None, to_text(file), to_int(position), to_text(database) or None,
+                      to_text(table) or None, bool(to_int(existed)))

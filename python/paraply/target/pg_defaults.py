@@ -7,10 +7,10 @@ from paraply.target.pg_types import ColumnMapping, quote_literal
 
 __all__ = ["fill_of"]
 
-_LITERAL_KINDS = frozenset({"integer", "decimal", "real", "double", "text", "enum", "set", "date", "timestamp", "interval", "year"})
+_LITERAL_KINDS = frozenset({"integer", "unsigned", "decimal", "real", "double", "text", "enum", "set", "date", "timestamp", "interval", "year"})
 """Kinds whose default, as text, means the same in both servers."""
 
-_IMPLICIT = {"integer": "0", "decimal": "0", "real": "0", "double": "0", "text": "", "set": "", "interval": "00:00:00", "year": "0"}
+_IMPLICIT = {"integer": "0", "unsigned": "0", "decimal": "0", "real": "0", "double": "0", "text": "", "set": "", "interval": "00:00:00", "year": "0"}
 """What a NOT NULL column without DEFAULT clause gets (reference manual, Data Type Default Values)."""
 
 

@@ -13,7 +13,7 @@ __all__ = ["CarriedKey", "carried_keys", "index_name"]
 MAX_INDEX_ROW_BYTES = 2600
 """What surely fits PostgreSQL's limit for a row of a B-tree index (2,704 bytes), headers included."""
 
-_WIDTHS = {"integer": 24, "decimal": 48, "real": 4, "double": 8, "bit": 16, "date": 4, "timestamp": 8, "timestamptz": 8, "interval": 16, "year": 2}
+_WIDTHS = {"integer": 8, "unsigned": 24, "decimal": 48, "real": 4, "double": 8, "bit": 16, "date": 4, "timestamp": 8, "timestamptz": 8, "interval": 16, "year": 2}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from paraply.target.pg_types import ColumnMapping, quote_identifier
 
 __all__ = ["retype"]
 
-_NUMBERS = frozenset({"integer", "decimal"})
+_NUMBERS = frozenset({"integer", "unsigned", "decimal"})
 _TEXTS = frozenset({"text", "enum"})
 
 
@@ -22,7 +22,7 @@ def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
     column = quote_identifier(new.name)
     if old.kind == new.kind:
         return column if _same_kind(old, new) else _padded(column, old, new)
-    if old.kind in _NUMBERS and new.kind in {"integer", "decimal", "double"}:
+    if old.kind in _NUMBERS and new.kind in _NUMBERS | {"double"}:
         return column
     if (old.kind, new.kind) in {("real", "double"), ("double", "real"), ("year", "integer"), ("date", "timestamp")}:
         return column

@@ -201,7 +201,7 @@ def _kind_and_type(column: Column, table: str) -> tuple[str, str]:
     if column.charset == "binary" and name in _BINARY_COUNTERPARTS:
         name = _BINARY_COUNTERPARTS[name]
     if (name, column.unsigned) in _INTEGERS:
-        return "integer", _INTEGERS[name, column.unsigned]
+        return "unsigned" if column.unsigned else "integer", _INTEGERS[name, column.unsigned]
     if name in {"char", "varchar"}:
         return "text", _varchar(column.length if column.length is not None or name == "varchar" else 1)
     if name in _TEXTS:

@@ -119,7 +119,7 @@ impl Block {
     /// One block for each transaction, to be committed one after the other in the place of this one (rule R24).
     pub fn split(&self) -> Vec<Block> {
         let mut executed = (*self.executed).clone();
-        executed.subtract(&self.gtids());
+        executed = executed.difference(&self.gtids());
         let before = self.ordinal - (self.len() as u64).min(self.ordinal);
         let mut parts = Vec::with_capacity(self.len());
         for (place, &member) in self.members.iter().enumerate() {

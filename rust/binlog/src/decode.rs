@@ -262,3 +262,6 @@ fn push_group(cursor: &mut Cursor<'_>, digits: u8, out: &mut Vec<u8>) -> Decoded
     out.extend_from_slice(text);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,10 @@
 //! What can be wrong with a log, and where.
 
 use std::io;
+use std::sync::Arc;
 
 /// Why a log cannot be read on. Every variant says in which file, at which offset, and what to do about it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum LogError {
     /// The file is something else than a binlog or relay log.
     #[error("{file}: this is not a binlog or relay log: {message}")]
@@ -60,11 +61,15 @@ pub enum LogError {
         position: u64,
         /// The system's reason.
         #[source]
-        source: io::Error,
+        source: Arc<io::Error>,
     },
 }
 
 impl LogError {
+    pub(crate) fn io(file: &str, position: u64, source: io::Error) -> Self {
+        Self::Io { file: file.to_owned(), position, source: Arc::new(source) }
+    }
+
     /// The file as it was named.
     pub fn file(&self) -> &str {
         match self {

@@ -1,7 +1,10 @@
 //! Event headers and type codes.
 
+use std::sync::Arc;
+
 use crate::cursor::Cursor;
 use crate::error::Fault;
+use crate::transaction::Format;
 
 /// Bytes of an event's common header.
 pub const HEADER_LENGTH: usize = 19;
@@ -126,6 +129,10 @@ pub struct Event<'a> {
     pub header: EventHeader,
     /// Header and body, without the checksum.
     pub bytes: &'a [u8],
+    /// The format that holds for it.
+    pub format: &'a Arc<Format>,
+    /// Whether it stands in a relay log, as far as was read.
+    pub relay_log: bool,
 }
 
 impl<'a> Event<'a> {

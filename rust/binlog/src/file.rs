@@ -20,20 +20,22 @@ const BUFFER_SIZE: usize = 256 << 10;
 const KEPT_BUFFER_SIZE: usize = 4 << 20;
 
 /// Where bytes come from: a file, memory, or a decompressor.
-pub type Source = Box<dyn Read + Send>;
+pub type Source<'s> = Box<dyn Read + Send + 's>;
 
 /// A window over a source that grows only as far as bytes really arrive.
-struct Window {
-    source: Source,
+struct Window<'s> {
+    source: Source<'s>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     offset: u64,
+    least: usize,
 }
 
-impl Window {
-    fn new(source: Source) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, end: 0, offset: 0 }
+impl<'s> Window<'s> {
+    /// A window that first has `least` bytes.
+    fn new(source: Source<'s>, least: usize) -> Self {
+        Self { source, buffer: Vec::new(), start: 0, end: 0, offset: 0, least }
     }
 
     /// Reads until `wanted` bytes are there or the source ends; gives how many of them are there.
@@ -43,7 +45,7 @@ impl Window {
         }
         while self.end - self.start < wanted {
             if self.end == self.buffer.len() {
-                let grown = (self.buffer.len() * 2).clamp(BUFFER_SIZE, wanted.max(BUFFER_SIZE));
+                let grown = (self.buffer.len() * 2).clamp(self.least, wanted.max(self.least));
                 self.buffer.resize(grown, 0);
             }
             let room = self.buffer.get_mut(self.end..).unwrap_or_default();
@@ -84,9 +86,9 @@ impl Window {
 /// The events of one file in order, each with its checksum verified and cut off.
 ///
 /// Format description events take effect as they are met.
-pub struct EventReader {
+pub struct EventReader<'s> {
     name: Arc<str>,
-    window: Window,
+    window: Window<'s>,
     format: Option<Arc<Format>>,
     verify_checksums: bool,
     relay: bool,
@@ -95,21 +97,20 @@ pub struct EventReader {
     pending: usize,
 }
 
-impl EventReader {
+impl<'s> EventReader<'s> {
     /// Opens a file and looks at its magic.
     pub fn open(path: &Path, verify_checksums: bool) -> Result<Self, LogError> {
         let name: Arc<str> = path.display().to_string().into();
         match File::open(path) {
             Ok(file) => Self::new(name, Box::new(file), verify_checksums),
-            Err(source) => Err(LogError::Io { file: name.to_string(), position: 0, source }),
+            Err(error) => Err(LogError::io(&name, 0, error)),
         }
     }
 
     /// Reads a log from any source; `name` stands in errors.
-    pub fn new(name: Arc<str>, source: Source, verify_checksums: bool) -> Result<Self, LogError> {
-        let mut window = Window::new(source);
-        let there =
-            window.fill(MAGIC.len()).map_err(|source| LogError::Io { file: name.to_string(), position: 0, source })?;
+    pub fn new(name: Arc<str>, source: Source<'s>, verify_checksums: bool) -> Result<Self, LogError> {
+        let mut window = Window::new(source, BUFFER_SIZE);
+        let there = window.fill(MAGIC.len()).map_err(|error| LogError::io(&name, 0, error))?;
         check_magic(window.peek(there)).map_err(|(not_a_log, message)| {
             let file = name.to_string();
             if not_a_log {
@@ -122,9 +123,9 @@ impl EventReader {
         Ok(Self { name, window, format: None, verify_checksums, relay: false, nested: false, pending: 0 })
     }
 
-    /// The events inside a decompressed payload; errors name the file that the payload stands in.
-    pub(crate) fn nested(name: Arc<str>, source: Source, format: Arc<Format>) -> Self {
-        let window = Window::new(source);
+    /// The events inside a decompressed payload of about `size` bytes; errors name the file that it stands in.
+    pub(crate) fn nested(name: Arc<str>, source: Source<'s>, format: Arc<Format>, size: usize) -> Self {
+        let window = Window::new(source, size.clamp(1 << 10, BUFFER_SIZE));
         Self { name, window, format: Some(format), verify_checksums: false, relay: false, nested: true, pending: 0 }
     }
 
@@ -166,8 +167,8 @@ impl EventReader {
         }
         let end_offset = offset + size as u64;
         self.check_position(&header, end_offset).map_err(|fault| fault.at(&self.name, offset))?;
-        let bytes = self.content(&header).map_err(|fault| fault.at(&self.name, offset))?;
-        Ok(Some(Event { offset, end_offset, header, bytes }))
+        let (format, bytes) = self.content(&header).map_err(|fault| fault.at(&self.name, offset))?;
+        Ok(Some(Event { offset, end_offset, header, bytes, format, relay_log: self.relay }))
     }
 
     fn next_header(&mut self) -> Result<Option<EventHeader>, LogError> {
@@ -213,10 +214,12 @@ impl EventReader {
         )))
     }
 
-    fn content(&self, header: &EventHeader) -> Result<&[u8], Fault> {
+    fn content(&self, header: &EventHeader) -> Result<(&Arc<Format>, &[u8]), Fault> {
+        let missing = || Fault::damaged("the log does not start with a format description event");
+        let format = self.format.as_ref().ok_or_else(missing)?;
         let bytes = self.window.peek(self.pending);
-        if self.nested || !self.format.as_ref().is_some_and(|format| format.checksum) {
-            return Ok(bytes);
+        if self.nested || !format.checksum {
+            return Ok((format, bytes));
         }
         let content = if header.type_code == types::FORMAT_DESCRIPTION {
             checksum::strip_format(bytes, self.verify_checksums)
@@ -226,13 +229,13 @@ impl EventReader {
         if content.len() < HEADER_LENGTH {
             return Err(Fault::damaged("the event is too short to have a checksum"));
         }
-        Ok(content)
+        Ok((format, content))
     }
 
     fn fill(&mut self, wanted: usize) -> Result<usize, LogError> {
         let name = &self.name;
         let position = self.window.offset;
-        self.window.fill(wanted).map_err(|source| LogError::Io { file: name.to_string(), position, source })
+        self.window.fill(wanted).map_err(|error| LogError::io(name, position, error))
     }
 
     fn truncated(&self, message: String) -> LogError {
@@ -264,7 +267,7 @@ pub fn events(path: &Path) -> Result<Events, LogError> {
 
 /// See [`events`].
 pub struct Events {
-    reader: EventReader,
+    reader: EventReader<'static>,
     failed: bool,
 }
 

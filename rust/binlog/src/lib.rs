@@ -1,5 +1,6 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 
+pub mod block;
 pub mod checksum;
 pub mod cursor;
 pub mod decode;
@@ -7,10 +8,23 @@ pub mod error;
 pub mod event;
 pub mod file;
 pub mod format;
+pub mod group;
+pub mod gtid_event;
 pub mod image_cursor;
 pub mod json;
 pub mod layout;
+pub mod mariadb;
 mod optional_metadata;
+pub mod payload;
+pub mod plan;
+pub mod query;
+pub mod reader;
+mod refusal;
 pub mod rows;
+mod start;
+pub mod table_check;
 pub mod table_map;
+pub mod text;
 pub mod transaction;
+pub mod verify;
+pub mod write_sets;

@@ -34,10 +34,9 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, map: &mut TableMap, mariadb: bool) -
 
 fn read_field(kind: u8, field: &mut Cursor<'_>, map: &mut TableMap, mariadb: bool) -> Decoded<()> {
     let columns = &mut map.columns;
-    let has_flag = if mariadb { is_signed_of_mariadb } else { is_signed_of_mysql };
     let is_character = if mariadb { is_character_of_mariadb } else { is_character_of_mysql };
     match kind {
-        SIGNEDNESS => flags(field, columns, has_flag, |c, bit| c.unsigned = Some(bit)),
+        SIGNEDNESS => flags(field, columns, is_signed, |c, bit| c.unsigned = Some(bit)),
         DEFAULT_CHARSET => default_charset(field, columns, is_character),
         COLUMN_CHARSET => numbers(field, columns, is_character, |c, id| c.collation_id = Some(id)),
         ENUM_AND_SET_DEFAULT_CHARSET => default_charset(field, columns, is_enum_or_set),
@@ -58,13 +57,9 @@ fn read_field(kind: u8, field: &mut Cursor<'_>, map: &mut TableMap, mariadb: boo
     }
 }
 
-/// The columns that MySQL writes a sign for: also YEAR, which always counts as unsigned.
-fn is_signed_of_mysql(column: &MappedColumn) -> bool {
+/// Both servers write a sign for YEAR too (seen on MySQL 9.7 and MariaDB 10.11), although it says nothing.
+fn is_signed(column: &MappedColumn) -> bool {
     has_sign(column.type_code) || column.type_code == type_code::YEAR
-}
-
-fn is_signed_of_mariadb(column: &MappedColumn) -> bool {
-    has_sign(column.type_code)
 }
 
 /// MySQL counts a VECTOR among the character columns.

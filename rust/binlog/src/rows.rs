@@ -2,8 +2,8 @@
 
 use paraply_core::value::Value;
 
-use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::decode::{decode, decode_json_diff};
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::layout::Layout;
 use crate::table_map::{EVENT_HEADER, TableMap, bit_is_set, table_id};
 use crate::transaction::{Format, RowsKind};

@@ -94,6 +94,8 @@ pub struct StatementContext {
     pub updated_databases: Vec<String>,
     /// `explicit_defaults_for_timestamp`.
     pub explicit_defaults_for_timestamp: Option<bool>,
+    /// MariaDB's `character_set_collations`: pairs of a character set and its default collation, as collation numbers.
+    pub character_set_collations: Vec<(u16, u16)>,
     /// `default_collation_for_utf8mb4` as a number.
     pub default_collation_for_utf8mb4: Option<u16>,
     /// `sql_require_primary_key`.

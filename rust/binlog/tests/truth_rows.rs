@@ -12,7 +12,8 @@ type Tables = BTreeMap<String, BTreeMap<String, String>>;
 
 fn key_text(map: &TableMap, image: &[Option<Value<'_>>]) -> String {
     let parts = map.primary_key.iter();
-    let parts = parts.map(|part| common::value_text(&map.columns[part.column], &image[part.column].expect("a key column")));
+    let parts =
+        parts.map(|part| common::value_text(&map.columns[part.column], &image[part.column].expect("a key column")));
     parts.collect::<Vec<_>>().join(",")
 }
 

@@ -6,7 +6,7 @@ use paraply_binlog::block::Block;
 use paraply_binlog::plan::{BlockLimits, Place, Planner};
 use pyo3::prelude::*;
 
-use crate::errors::usage;
+use crate::errors::{Where, usage};
 use crate::gtid::PyGtidSet;
 use crate::log::{PyTransactionBatch, PyWriteSets};
 use crate::table_map::{PyTableMap, table_maps};
@@ -16,6 +16,19 @@ use crate::transaction::{PyFormat, PyStatement, PyTransaction, file_name, gtid_t
 pub struct PyBlock {
     pub block: Block,
     pub files: Arc<Vec<String>>,
+}
+
+impl PyBlock {
+    /// Where the block begins, for errors.
+    pub fn place(&self) -> Where {
+        let first = self.block.first();
+        Where {
+            file: first.map(|t| file_name(&self.files, t.file).to_owned()),
+            position: first.map(|t| t.offset),
+            gtid: first.and_then(gtid_text),
+            ..Where::default()
+        }
+    }
 }
 
 #[pymethods]

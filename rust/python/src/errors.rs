@@ -57,3 +57,12 @@ pub fn log_error(py: Python<'_>, error: &LogError) -> PyErr {
     let place = Where { file: Some(error.file().to_owned()), position: Some(error.position()), ..Where::default() };
     raise(py, class, &error.to_string(), &place)
 }
+
+/// An error that a database server answered with.
+pub fn server_error(py: Python<'_>, message: &str, code: u16, state: &str) -> PyErr {
+    let build = || -> PyResult<PyErr> {
+        let module = ERRORS.get_or_try_init(py, || PyModule::import(py, "paraply.errors").map(Bound::unbind))?;
+        Ok(PyErr::from_value(module.bind(py).getattr("ServerError")?.call1((message, code, state))?))
+    };
+    build().unwrap_or_else(|error| error)
+}

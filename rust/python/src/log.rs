@@ -28,7 +28,7 @@ impl PyLogReader {
     fn new(py: Python<'_>, paths: Vec<PathBuf>, verify_checksums: bool) -> PyResult<Self> {
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let reader = py
-            .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums }))
+            .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
             .map_err(|error| log_error(py, &error))?;
         Ok(Self { reader: Mutex::new(reader), files })
     }

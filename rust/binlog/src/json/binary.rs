@@ -116,7 +116,11 @@ impl<'a> Reader<'a> {
             return malformed("a JSON container with more members than bytes", start);
         }
         self.charge(count, start)?;
-        if is_object { self.object(container, count, cursor, depth) } else { self.array(container, count, cursor, depth) }
+        if is_object {
+            self.object(container, count, cursor, depth)
+        } else {
+            self.array(container, count, cursor, depth)
+        }
     }
 
     fn array(

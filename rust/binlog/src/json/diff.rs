@@ -90,7 +90,9 @@ fn apply<'a>(document: &mut Json<'a>, legs: &[Leg<'_>], difference: Difference<'
         (Operation::Insert, Json::Array(values), Leg::Cell(index)) => {
             values.insert((*index).min(values.len()), difference.value);
         }
-        (Operation::Insert, Json::Object(members), Leg::Member(name)) => insert_member(members, name, difference.value)?,
+        (Operation::Insert, Json::Object(members), Leg::Member(name)) => {
+            insert_member(members, name, difference.value)?
+        }
         (Operation::Remove, Json::Array(values), Leg::Cell(index)) if *index < values.len() => {
             values.remove(*index);
         }

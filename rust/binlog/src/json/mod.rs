@@ -72,3 +72,6 @@ pub fn updated_json_text(before: &[u8], differences: &[u8], out: &mut Vec<u8>) -
 pub(crate) fn malformed<T>(what: &'static str, at: usize) -> Decoded<T> {
     Err(Malformed { what, at })
 }
+
+#[cfg(test)]
+mod tests;

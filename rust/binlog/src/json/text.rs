@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::decode::decimal_text;
+use crate::image_cursor::{Cursor, Decoded, Malformed};
 use crate::json::{Json, MAX_DEPTH, malformed};
 use crate::layout::type_code;
 
@@ -150,7 +150,8 @@ fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
         if index > 0 && index % 19 == 0 {
             out.extend_from_slice(b"\\n");
         }
-        let number = group.iter().enumerate().fold(0_u32, |sum, (place, &byte)| sum | u32::from(byte) << (16 - 8 * place));
+        let number =
+            group.iter().enumerate().fold(0_u32, |sum, (place, &byte)| sum | u32::from(byte) << (16 - 8 * place));
         for place in 0..4 {
             let digit = DIGITS.get((number >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
             out.push(if place <= group.len() { digit } else { b'=' });

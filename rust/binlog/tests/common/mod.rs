@@ -10,12 +10,15 @@ use paraply_binlog::decode::decimal_text;
 use paraply_binlog::event::types;
 use paraply_binlog::file::events;
 use paraply_binlog::json::json_text;
+use paraply_binlog::layout::type_code;
 use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader, rows_kind};
 use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_core::value::Value;
 
 /// The number of the `binary` collation.
 const BINARY: u32 = 63;
+/// The number of `latin1_swedish_ci`.
+const LATIN1: u32 = 8;
 
 /// The folder with the unpacked logs, or none (with the reason printed).
 pub fn truth() -> Option<PathBuf> {
@@ -74,7 +77,16 @@ pub fn value_text(column: &MappedColumn, value: &Value<'_>) -> String {
             decimal_text(packed, precision, scale, &mut text).expect("a sound decimal");
             quoted(std::str::from_utf8(&text).expect("digits"))
         }
+        Value::Bytes(bytes) if column.collation_id == Some(BINARY) && column.type_code == type_code::STRING => {
+            // The server fills a BINARY up when it is read.
+            let mut padded = bytes.to_vec();
+            padded.resize(usize::from(column.metadata), 0);
+            hex(&padded)
+        }
         Value::Bytes(bytes) if column.collation_id == Some(BINARY) => hex(bytes),
+        Value::Bytes(bytes) if column.collation_id == Some(LATIN1) => {
+            quoted(&bytes.iter().map(|&byte| char::from(byte)).collect::<String>())
+        }
         Value::Bytes(bytes) => quoted(&String::from_utf8_lossy(bytes)),
         Value::Bit { bytes, .. } | Value::Geometry(bytes) | Value::Vector(bytes) | Value::JsonDiff(bytes) => hex(bytes),
         Value::Enum(number) => {
@@ -165,7 +177,8 @@ pub fn untar(archive: &[u8]) -> HashMap<String, String> {
     let mut files = HashMap::new();
     let mut at = 0;
     while let Some(header) = archive.get(at..at + 512).filter(|header| header[0] != 0) {
-        let text = |range: std::ops::Range<usize>| String::from_utf8_lossy(&header[range]).trim_matches('\0').to_owned();
+        let text =
+            |range: std::ops::Range<usize>| String::from_utf8_lossy(&header[range]).trim_matches('\0').to_owned();
         let size = usize::from_str_radix(text(124..136).trim(), 8).expect("a size");
         let content = archive[at + 512..at + 512 + size].to_vec();
         files.insert(text(0..100), String::from_utf8(content).expect("UTF-8"));

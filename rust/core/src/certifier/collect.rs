@@ -53,7 +53,7 @@ impl Certifier {
         }
         self.sweep.credit += items.max(1);
         if self.sweep.credit >= ITEMS_PER_SHARD {
-            self.sweep.credit = 0;
+            self.sweep.credit %= ITEMS_PER_SHARD;
             self.sweep_step();
         }
     }

@@ -7,6 +7,7 @@
 pub mod blocks;
 mod certify;
 pub mod collect;
+mod seeds;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod versions;
 
 pub use blocks::GtidBlocks;
 pub use certify::Certifier;
+pub(crate) use seeds::Seeds;
 pub use transfer::Export;
 
 use crate::gtid::{Gtid, GtidSet};

@@ -4,7 +4,7 @@
 //! upper bits, and each shard grows by itself, so that neither growth nor a sweep ever touches more than a thousandth
 //! of it at once, and never needs twice its memory.
 
-use std::hash::{BuildHasher, RandomState};
+use super::seeds::Seeds;
 
 /// How many upper bits of the hash choose the shard.
 const SHARD_BITS: u32 = 10;
@@ -129,26 +129,6 @@ impl Shard {
     }
 }
 
-/// The secret of one map: write sets come from logs, and nobody shall choose rows that fall into one line.
-#[derive(Debug, Clone, Copy)]
-struct Seeds {
-    mask: u64,
-    factor: u64,
-}
-
-impl Seeds {
-    fn random() -> Self {
-        let state = RandomState::new();
-        Self { mask: state.hash_one(1), factor: state.hash_one(2) | 1 }
-    }
-
-    /// One multiplication, folded: the items are good hashes already, they only have to be made unpredictable.
-    fn hash(self, key: u64) -> u64 {
-        let product = u128::from(key ^ self.mask) * u128::from(self.factor);
-        (product >> 64) as u64 ^ product as u64
-    }
-}
-
 /// The certification info's items.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -158,7 +138,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Shard::default()).collect(), seeds: Seeds::random() }
+        Self { shards: (0..SHARDS).map(|_| Shard::default()).collect(), seeds: Seeds::default() }
     }
 
     /// Loads the cache line where `key` is or would be, and gives something of it, so that the load is really made.

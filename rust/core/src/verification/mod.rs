@@ -90,6 +90,11 @@ impl<P: Clone> StampComparison<P> {
         }
     }
 
+    /// A collection that the log shows by itself ran after this number.
+    pub fn note_collection(&mut self, number: i64) {
+        self.collections.push(number);
+    }
+
     /// Ends the comparison; a collection that only one transaction speaks for is not believed.
     pub fn finish(&mut self) {
         self.reject_suspect();

@@ -1,19 +1,34 @@
-//! The seam to the JSON decoder: documents in the server's binary form as JSON text.
+//! JSON documents in the server's binary form as text.
+
+use paraply_binlog::image_cursor::Malformed;
+use paraply_binlog::json::{json_text, updated_json_text};
 
 use super::literal::NotStorable;
 
 /// The text of a document.
 ///
 /// # Errors
-/// [`NotStorable`] if the document is damaged.
-pub fn text(_document: &[u8]) -> Result<String, NotStorable> {
-    Err(NotStorable::new("JSON documents cannot be read yet"))
+/// [`NotStorable`] if the document is damaged or not UTF-8.
+pub fn text(document: &[u8]) -> Result<String, NotStorable> {
+    let mut out = Vec::with_capacity(document.len() * 2);
+    json_text(document, &mut out).map_err(|error| damaged(&error))?;
+    utf8(out)
 }
 
 /// The text of a document after a sequence of differences was applied to it (`binlog_row_value_options=PARTIAL_JSON`).
 ///
 /// # Errors
 /// [`NotStorable`] if either is damaged or they do not fit each other.
-pub fn patched_text(_document: &[u8], _differences: &[u8]) -> Result<String, NotStorable> {
-    Err(NotStorable::new("partial JSON updates cannot be read yet"))
+pub fn patched_text(document: &[u8], differences: &[u8]) -> Result<String, NotStorable> {
+    let mut out = Vec::with_capacity(document.len() * 2);
+    updated_json_text(document, differences, &mut out).map_err(|error| damaged(&error))?;
+    utf8(out)
+}
+
+fn damaged(error: &Malformed) -> NotStorable {
+    NotStorable::new(format!("a JSON document that is damaged: {error}"))
+}
+
+fn utf8(text: Vec<u8>) -> Result<String, NotStorable> {
+    String::from_utf8(text).map_err(|_| NotStorable::new("a JSON document that is not valid UTF-8"))
 }

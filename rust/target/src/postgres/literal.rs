@@ -1,4 +1,4 @@
-//! One value as `PostgreSQL` literal text, always in quotes.
+//! One value as PostgreSQL literal text, always in quotes.
 //!
 //! Literals carry no type: as unknown literals they take the type of the column that they are written to or compared
 //! with. The session has `standard_conforming_strings` on, so only the quote itself is doubled.
@@ -29,12 +29,12 @@ impl NotStorable {
 /// Appends a value as a literal.
 ///
 /// # Errors
-/// [`NotStorable`] where `PostgreSQL` has no such value, or the value is not of the column's kind.
+/// [`NotStorable`] where PostgreSQL has no such value, or the value is not of the column's kind.
 pub fn write_literal(out: &mut Vec<u8>, kind: &Kind, value: &Value<'_>) -> Result<(), NotStorable> {
     match (kind, *value) {
         (_, Value::Null) => out.extend_from_slice(b"NULL"),
         (Kind::Integer, Value::Int(number)) => print(out, format_args!("'{number}'")),
-        (Kind::Integer, Value::UInt(number)) => print(out, format_args!("'{number}'")),
+        (Kind::Unsigned, Value::UInt(number)) => print(out, format_args!("'{number}'")),
         (Kind::Decimal, Value::Decimal { packed, precision, scale }) => decimal(out, packed, precision, scale)?,
         (Kind::Real, Value::Float(number)) if number.is_finite() => print(out, format_args!("'{number:e}'")),
         (Kind::Double, Value::Double(number)) if number.is_finite() => print(out, format_args!("'{number:e}'")),
@@ -237,7 +237,7 @@ fn text(out: &mut Vec<u8>, charset: Charset, bytes: &[u8]) -> Result<(), NotStor
     Ok(())
 }
 
-/// The character of a byte in `MySQL`'s latin1: Windows-1252, and the byte's own number where that has none.
+/// The character of a byte in MySQL's latin1: Windows-1252, and the byte's own number where that has none.
 fn windows_1252(byte: u8) -> char {
     const HIGH: [u16; 32] = [
         0x20ac, 0x81, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8d,

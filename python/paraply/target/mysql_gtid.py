@@ -1,0 +1,198 @@
+"""How a replay shows in the target's own GTIDs (rule R26): one class for each mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from paraply.errors import UsageError
+from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
+
+if TYPE_CHECKING:
+    from paraply._native import GtidSet
+    from paraply.target.base import ApplyPlan
+    from paraply.target.statement_context import ServerKind
+
+__all__ = ["Facts", "GtidMode", "MariaDbPreserve", "NoGtids", "Preserve", "Record", "choose_mode", "read_facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the choice of a mode depends on.
+
+    Attributes:
+        gtids: Whether the target keeps GTIDs (MariaDB always does).
+        log_bin: Whether the target writes a binlog.
+        replicas: How many replicas read from the target.
+        group_member: Whether it is a member of a running group.
+    """
+
+    gtids: bool
+    log_bin: bool
+    replicas: int
+    group_member: bool
+
+    @property
+    def followed(self) -> bool:
+        """Whether others take their data from the target's log."""
+        return self.replicas > 0 or self.group_member
+
+
+def read_facts(connection: Connection, server: ServerKind) -> Facts:
+    """Asks the target."""
+    log_bin = bool(to_int(rows_of(connection.query("SELECT @@GLOBAL.log_bin"))[0][0]))
+    dumps = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"
+    if server.mariadb:
+        return Facts(True, log_bin, to_int(rows_of(connection.query(dumps))[0][0]), False)
+    gtids = to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_mode"))[0][0]).upper() == "ON"
+    if server.version >= (8, 0, 22):
+        dumps = "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"
+    member = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state IN ('ONLINE','RECOVERING')"
+    replicas, members = (to_int(rows_of(connection.query(sql))[0][0]) for sql in (dumps, member))
+    return Facts(gtids, log_bin, replicas, members > 0)
+
+
+class GtidMode:
+    """Base: the replay is an ordinary writer, and the target logs it under GTIDs of its own (``none``)."""
+
+    name: Literal["record", "preserve", "none"] = "none"
+    #: Whether several transactions may become one commit.
+    merges = True
+    #: Whether each transaction's progress is a row that it writes; otherwise the target's GTIDs are the progress.
+    writes_progress = True
+    #: Whether the replay stays out of the target's binlog.
+    hidden = False
+    #: Whether a DDL runs under its own GTID, which the server records with it (MySQL 8.0).
+    ddl_under_gtid = False
+
+    def begin(self, gtid: str | None) -> list[str]:
+        """Statements before a transaction."""
+        return []
+
+    def end(self) -> list[str]:
+        """Statements after a commit or rollback."""
+        return []
+
+    def after_format(self) -> list[str]:
+        """Statements after the log's format description was handed over."""
+        return []
+
+    def own_executed(self, connection: Connection) -> str:
+        """What the target's own GTIDs say is applied."""
+        return ""
+
+    def finish(self, connection: Connection, executed: GtidSet) -> None:
+        """Everything is applied."""
+
+
+class NoGtids(GtidMode):
+    """``none``."""
+
+
+class _MySqlMode(GtidMode):
+    """MySQL with GTIDs on."""
+
+    def __init__(self, *, atomic_ddl: bool, has_gtids: bool = True) -> None:
+        self.ddl_under_gtid = atomic_ddl and self.name != "none"
+        self._has_gtids = has_gtids
+
+    def end(self) -> list[str]:
+        return ["SET gtid_next='AUTOMATIC'"] if self.name == "preserve" else []
+
+    def after_format(self) -> list[str]:
+        # The server leaves gtid_next undetermined after a format description.
+        return ["SET gtid_next='AUTOMATIC'"]
+
+    def own_executed(self, connection: Connection) -> str:
+        if not self._has_gtids:
+            return ""
+        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_executed"))[0][0]).replace("\n", "")
+
+
+class MySqlNone(_MySqlMode):
+    """``none`` on MySQL with GTIDs on."""
+
+
+class Record(_MySqlMode):
+    """``record``: not logged; the applied set becomes part of gtid_purged at the end."""
+
+    name = "record"
+    hidden = True
+
+    def finish(self, connection: Connection, executed: GtidSet) -> None:
+        own = type(executed)(self.own_executed(connection))
+        missing = executed - own
+        if missing:
+            connection.query(f"SET GLOBAL gtid_purged='+{missing}'")
+
+
+class Preserve(_MySqlMode):
+    """``preserve``: each transaction keeps its GTID; gtid_executed is the progress."""
+
+    name = "preserve"
+    merges = False
+    writes_progress = False
+
+    def begin(self, gtid: str | None) -> list[str]:
+        return [f"SET gtid_next='{gtid}'"] if gtid else []
+
+
+class MariaDbRecord(GtidMode):
+    """``record`` on MariaDB: not logged; gtid_slave_pos says at the end how far the replay went."""
+
+    name = "record"
+    hidden = True
+
+    def own_executed(self, connection: Connection) -> str:
+        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_slave_pos"))[0][0])
+
+    def finish(self, connection: Connection, executed: GtidSet) -> None:
+        position = executed | type(executed)(self.own_executed(connection))
+        connection.query(f"SET GLOBAL gtid_slave_pos='{position}'")
+
+
+class MariaDbPreserve(GtidMode):
+    """``preserve`` on MariaDB: each transaction is logged under its own GTID; the binlog's position is the progress."""
+
+    name = "preserve"
+    merges = False
+    writes_progress = False
+
+    def begin(self, gtid: str | None) -> list[str]:
+        if not gtid:
+            return []
+        domain, server, number = (int(part) for part in gtid.split("-"))
+        return [f"SET gtid_domain_id={domain}, server_id={server}, gtid_seq_no={number}"]
+
+    def own_executed(self, connection: Connection) -> str:
+        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
+
+
+def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
+    """The mode for a plan, ``auto`` resolved.
+
+    Raises:
+        UsageError: The mode is not possible here; says why.
+    """
+    name = _resolve(plan, facts)
+    if name != "none" and not plan.has_gtids:
+        raise UsageError(f"--gtid {name} needs a log with GTIDs, and this log has none: use --gtid none")
+    if name != "none" and not facts.gtids:
+        raise UsageError(f"--gtid {name} needs gtid_mode=ON on the target, or use --gtid none")
+    if name == "record" and facts.followed:
+        followers = "is a member of a group" if facts.group_member else f"has {facts.replicas} replicas"
+        raise UsageError(f"--gtid record keeps the replay out of the target's log, but the target {followers}: use --gtid preserve")
+    if server.mariadb:
+        return {"record": MariaDbRecord, "preserve": MariaDbPreserve, "none": NoGtids}[name]()
+    if not facts.gtids:
+        return NoGtids()
+    modes: dict[str, type[_MySqlMode]] = {"record": Record, "preserve": Preserve, "none": MySqlNone}
+    return modes[name](atomic_ddl=server.version >= (8, 0, 0), has_gtids=plan.has_gtids)
+
+
+def _resolve(plan: ApplyPlan, facts: Facts) -> Literal["record", "preserve", "none"]:
+    if plan.gtid_mode != "auto":
+        return plan.gtid_mode
+    if not plan.has_gtids or not facts.gtids:
+        return "none"
+    return "preserve" if facts.followed else "record"

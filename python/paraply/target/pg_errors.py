@@ -1,0 +1,91 @@
+"""PostgreSQL's errors as paraply's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, SchemaMismatch, TemporaryFailure, ValueNotStorable
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGresult
+
+__all__ = ["SqlError", "connection_lost", "failure", "from_psycopg"]
+
+_TEMPORARY = frozenset({"40001", "40P01", "55P03", "57014"})
+"""Serialization failure, deadlock, lock not available, and a statement that ``interrupt`` ended."""
+
+_CONNECTION = ("08", "57P")
+_SCHEMA = frozenset({"42P01", "42703", "3F000", "42804", "428C9"})
+
+
+class SqlError(Exception):
+    """What the server said about one statement.
+
+    Attributes:
+        state: The five characters of SQLSTATE.
+        message: The primary message.
+        detail: The detail, which names the key of a violated constraint.
+        hint: What the server advises.
+    """
+
+    def __init__(self, state: str, message: str, detail: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.state = state
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+
+    @classmethod
+    def of_result(cls, result: PGresult) -> SqlError:
+        """The error of a failed statement."""
+        from psycopg.pq import DiagnosticField as Field
+
+        def part(field: Field) -> str | None:
+            value = result.error_field(field)
+            return value.decode(errors="replace") if value else None
+
+        message = part(Field.MESSAGE_PRIMARY) or result.error_message.decode(errors="replace").strip()
+        return cls(part(Field.SQLSTATE) or "08006", message, part(Field.MESSAGE_DETAIL), part(Field.MESSAGE_HINT))
+
+
+def connection_lost(error: object) -> ConnectionLost:
+    """The connection is gone."""
+    return ConnectionLost(f"the connection to PostgreSQL broke: {str(error).strip()}")
+
+
+def from_psycopg(error: psycopg.Error) -> ParaplyError:
+    """A psycopg exception as ours, for statements outside a block."""
+    state = error.sqlstate
+    if state is None:
+        return connection_lost(error) if isinstance(error, psycopg.OperationalError) else ApplyFailed(str(error).strip())
+    return failure(SqlError(state, error.diag.message_primary or str(error), error.diag.message_detail))
+
+
+def failure(error: SqlError, *, gtid: str | None = None, table: str | None = None, file: str | None = None, position: int | None = None) -> ParaplyError:
+    """The exception for an error of the server.
+
+    Args:
+        error: What the server said.
+        gtid: The transaction, or the first of the block.
+        table: The table of the statement.
+        file: The log file.
+        position: The transaction's offset.
+    """
+    text = f"PostgreSQL: {error.message} ({error.state})"
+    if error.hint:
+        text += f"; {error.hint}"
+    where = {"gtid": gtid, "table": table, "file": file}
+    if error.state in _TEMPORARY:
+        return TemporaryFailure(text, **where, position=position, key=error.detail)
+    if error.state.startswith(_CONNECTION):
+        return ConnectionLost(text, **where, position=position)
+    if error.state.startswith("28") or error.state == "3D000":
+        return ConnectionFailed(text, **where, position=position)
+    kind: type[ApplyFailed] = ApplyFailed
+    if error.state.startswith("22"):
+        kind = ValueNotStorable
+    elif error.state in _SCHEMA:
+        kind = SchemaMismatch
+    return kind(text, **where, position=position, key=error.detail)

@@ -1,0 +1,212 @@
+"""One worker's connection to PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound
+from paraply.schema.model import Table
+from paraply.target.pg_connection import PgConnection, StatementFailed
+from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
+from paraply.target.pg_errors import failure
+from paraply.target.pg_source_tables import delete_table, store_table
+
+if TYPE_CHECKING:
+    from paraply._native import Block
+    from paraply.target.postgres import PostgresTarget
+
+__all__ = ["PostgresSession"]
+
+MAX_ROUND_TRIP_BYTES = 1 << 20
+MAX_ROUND_TRIP_STATEMENTS = 2000
+
+Rendered = tuple[bytes, int, str]
+"""SQL text, the rows that it must affect, the table."""
+
+_XA = frozenset({"xa_prepare", "xa_end"})
+
+
+class PostgresSession:
+    """Applies blocks on one connection; made by ``PostgresTarget.session``.
+
+    A block is rendered first, then sent in as few round trips as its size allows: begin, the channel's lock, the progress,
+    and the rows. Every statement must affect exactly the rows that the log says (R32).
+    """
+
+    def __init__(self, target: PostgresTarget, connection: PgConnection, slot: int) -> None:
+        self._target = target
+        self._connection = connection
+        self._slot = slot
+        self._pending: Block | None = None
+
+    @property
+    def connection_id(self) -> int:
+        """The server process of this connection."""
+        return self._connection.backend_pid
+
+    def apply(self, block: Block) -> None:
+        """Begins a transaction, checks the epoch, writes progress and rows; leaves it open.
+
+        A block whose kind is ``empty`` or ``view_change`` writes its progress only.
+
+        Raises:
+            LogNotUnderstood: The block is XA or DDL, which must not come this way.
+            ParaplyError: As ``Session.apply`` says. The transaction is then failed, ``rollback`` makes the session usable again.
+        """
+        if block.kind in _XA or block.kind == "ddl":
+            raise self._located(LogNotUnderstood(f"a transaction of kind {block.kind} cannot be applied as rows"), block)
+        rendered = self._render(block)
+        self._begin(block, rendered)
+
+    def commit(self) -> None:
+        """Commits what ``apply`` left open.
+
+        Raises:
+            ConnectionLost: Whether it is committed is not known; ask ``Target.committed``.
+            ApplyFailed: The server rolled back instead.
+        """
+        block, self._pending = self._pending, None
+        if block is None:
+            raise ApplyFailed("nothing was applied that could be committed")
+        try:
+            done = self._connection.run([b"COMMIT"])[0]
+        except StatementFailed as failed:
+            raise self._failure(failed, block, "") from failed
+        if done.command_status != b"COMMIT":
+            raise self._located(ApplyFailed("PostgreSQL rolled back where a commit was asked for"), block)
+        self._target.acknowledge(block)
+
+    def rollback(self) -> None:
+        """Rolls back; never raises for a connection that is gone."""
+        self._pending = None
+        with suppress(ConnectionLost, StatementFailed):
+            if self._connection.in_transaction:
+                self._connection.run([b"ROLLBACK"])
+
+    def execute_statement(self, block: Block) -> None:
+        """Brings a DDL's effect on the tables into the target, with its progress, in one transaction (R25b).
+
+        Raises:
+            LogNotUnderstood: XA, or a statement whose effect is not known or cannot be followed exactly; nothing is written.
+            ApplyFailed: PostgreSQL refused; everything is rolled back.
+        """
+        if block.kind in _XA:
+            raise self._located(LogNotUnderstood("XA transactions cannot be applied to PostgreSQL"), block)
+        try:
+            plan = self._target.plan_ddl(block)
+        except ParaplyError as error:
+            raise self._located(error, block) from error
+        before = self._target.define(plan)
+        try:
+            self._begin(block, [])
+            self._run_plan(block, plan)
+            if block.rows:
+                self._send([], self._render(block), block)
+            self.commit()
+        except ConnectionLost:
+            # Whether it is in is found out by Target.committed, which keeps or takes back the definitions.
+            self._target.undecided(block, before)
+            raise
+        except BaseException:
+            self._target.restore(before)
+            self.rollback()
+            raise
+
+    def interrupt(self) -> None:
+        """Ends the statement under way, from another thread."""
+        self._connection.cancel()
+
+    def close(self) -> None:
+        """Closes the connection; never raises."""
+        self._connection.close()
+
+    def _render(self, block: Block) -> list[Rendered]:
+        if not block.rows:
+            return []
+        try:
+            rendered = self._target.renderer.render(block)
+            self._target.check_tables(self._connection, {table for _, _, table in rendered})
+        except ParaplyError as error:
+            raise self._located(error, block) from error
+        return rendered
+
+    def _begin(self, block: Block, rendered: Sequence[Rendered]) -> None:
+        """Everything up to the block's last row."""
+        channel = self._target.channel
+        progress = channel.write(self._slot, block, self._target.executed_with(block))
+        self._target.remember_slot(block, self._slot)
+        self._send([*channel.begin(), progress], rendered, block)
+        self._pending = block
+
+    def _send(self, head: list[bytes], rendered: Sequence[Rendered], block: Block) -> None:
+        """Sends the statements; ``head`` goes with the first of them, and ends with the progress."""
+        for chunk in _chunks(rendered, head):
+            statements = [*head, *(sql for sql, _, _ in chunk)]
+            try:
+                results = self._connection.run(statements)
+            except StatementFailed as failed:
+                place = failed.index - len(head)
+                raise self._failure(failed, block, chunk[place][2] if 0 <= place < len(chunk) else "") from failed
+            if head:
+                self._target.channel.check(results[len(head) - 1].command_tuples)
+            for (sql, rows, table), result in zip(chunk, results[len(head) :], strict=True):
+                if result.command_tuples != rows:
+                    raise self._located(_not_found(sql, rows, result.command_tuples, table), block)
+            head = []
+
+    def _run_plan(self, block: Block, plan: DdlPlan) -> None:
+        channel = self._target.channel.name
+        for step in plan.steps:
+            if isinstance(step, MustBeEmpty):
+                self._check_empty(step, block)
+            else:
+                self._run_ddl(step.encode(), block)
+        for database, name in sorted(plan.forget):
+            self._run_ddl(delete_table(channel, database, name), block)
+        for table in plan.define.values():
+            self._run_ddl(store_table(channel, table), block, table)
+
+    def _run_ddl(self, sql: bytes, block: Block, table: Table | None = None) -> None:
+        try:
+            self._connection.run([sql])
+        except StatementFailed as failed:
+            raise self._failure(failed, block, table.full_name if table is not None else "") from failed
+
+    def _check_empty(self, step: MustBeEmpty, block: Block) -> None:
+        found = self._connection.run([f"SELECT 1 FROM {step.target} LIMIT 1".encode()])[0]
+        if found.ntuples:
+            problem = f"{step.reason}, and the table has rows; make the change by hand in the target, or load the table anew"
+            raise self._located(LogNotUnderstood(problem, table=step.table), block)
+
+    def _failure(self, failed: StatementFailed, block: Block, table: str) -> ParaplyError:
+        return failure(failed.error, gtid=block.first_gtid, table=table or None, file=block.file, position=block.offset)
+
+    def _located(self, error: ParaplyError, block: Block) -> ParaplyError:
+        """Adds where it happened, as far as the error does not say it."""
+        error.gtid = error.gtid or block.first_gtid
+        if error.file is None:
+            error.file, error.position = block.file, block.offset
+        return error
+
+
+def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Sequence[Rendered]]:
+    """Round trips; at least one, for the head."""
+    start, size = 0, sum(map(len, head))
+    for place, (sql, _, _) in enumerate(rendered):
+        if place > start and (size + len(sql) > MAX_ROUND_TRIP_BYTES or place - start >= MAX_ROUND_TRIP_STATEMENTS):
+            yield rendered[start:place]
+            start, size = place, 0
+        size += len(sql)
+    if start < len(rendered) or size:
+        yield rendered[start:]
+
+
+def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNotFound:
+    """The rows to change are not there, or there are more of them than one."""
+    _, _, condition = sql.partition(b" WHERE ")
+    key = condition[:200].decode(errors="replace") or None
+    return RowNotFound(f"a statement affected {affected or 0} rows in the target where the log has {rows}", table=table, key=key)
+
+

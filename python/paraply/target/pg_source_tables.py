@@ -1,0 +1,67 @@
+"""The source's table definitions, kept in the target beside the progress.
+
+An apply that resumes in the middle of a log has not seen the DDL before it; the target's own tables do not say what the
+source's looked like (signs, labels, character sets), so the definitions are kept as the source had them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.target.pg_connection import PgConnection
+from paraply.target.pg_types import quote_literal
+
+__all__ = ["delete_table", "from_json", "load_tables", "store_table", "to_json"]
+
+
+def to_json(table: Table) -> str:
+    """A definition as JSON text.
+
+    >>> from_json(to_json(Table("d", "t", (Column("id", "int"),)))).full_name
+    'd.t'
+    """
+    return json.dumps(dataclasses.asdict(table), ensure_ascii=False)
+
+
+def from_json(text: str | bytes) -> Table:
+    """The definition back from its JSON text."""
+    fields: dict[str, Any] = json.loads(text)
+    fields["columns"] = tuple(_column(column) for column in fields["columns"])
+    fields["keys"] = tuple(Key(**{**key, "parts": tuple(KeyPart(**part) for part in key["parts"])}) for key in fields["keys"])
+    fields["foreign_keys"] = tuple(
+        ForeignKey(**{**key, "columns": tuple(key["columns"]), "parent_columns": tuple(key["parent_columns"])})
+        for key in fields["foreign_keys"]
+    )
+    return Table(**fields)
+
+
+def _column(fields: dict[str, Any]) -> Column:
+    default = fields.get("default")
+    return Column(**{**fields, "labels": tuple(fields["labels"]), "default": Default(**default) if default else None})
+
+
+def store_table(channel: str, table: Table) -> bytes:
+    """The statement that keeps a definition."""
+    values = ", ".join(quote_literal(value) for value in (channel, table.database, table.name, to_json(table)))
+    return (
+        f"INSERT INTO paraply.source_table VALUES ({values}) ON CONFLICT (channel, database, name)"
+        " DO UPDATE SET definition = excluded.definition"
+    ).encode()
+
+
+def delete_table(channel: str, database: str, name: str) -> bytes:
+    """The statement that drops a definition."""
+    return (
+        f"DELETE FROM paraply.source_table WHERE channel = {quote_literal(channel)}"
+        f" AND database = {quote_literal(database)} AND name = {quote_literal(name)}"
+    ).encode()
+
+
+def load_tables(connection: PgConnection, channel: str) -> list[Table]:
+    """All definitions of a channel."""
+    select = f"SELECT definition FROM paraply.source_table WHERE channel = {quote_literal(channel)} ORDER BY database, name"
+    result = connection.run([select.encode()])[0]
+    return [from_json(result.get_value(row, 0) or b"") for row in range(result.ntuples)]

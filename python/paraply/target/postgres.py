@@ -1,0 +1,306 @@
+"""PostgreSQL as a target: a server by URL, or an embedded one.
+
+How definitions follow the log. Rows are written by the source's definition that holds at their place in the log. The
+coordinator hands out a statement only when everything before it is committed, and nothing behind it before it is committed
+(R5); right before it tells ``schema_changed`` what the statement does. The target keeps that until ``execute_statement`` runs
+it: there the DDL, the new definitions (table ``paraply.source_table``) and the progress are committed together, and the
+renderer is told in the same place. So whatever is rendered is rendered by the definitions of its own position, and a run that
+resumes finds them in the target.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from paraply.errors import AlreadyRunning, LogNotUnderstood, ParaplyError, UsageError
+from paraply.schema.model import Table
+from paraply.target.base import ApplyPlan, Progress
+from paraply.target.embedded import EmbeddedPostgres
+from paraply.target.pg_checks import check_table, table_exists
+from paraply.target.pg_connection import PgConnection, StatementFailed
+from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
+from paraply.target.pg_errors import failure
+from paraply.target.pg_progress import Channel, open_channel
+from paraply.target.pg_session import PostgresSession, Rendered
+from paraply.target.pg_source_tables import load_tables, store_table
+from paraply.target.pg_types import TableMapping, map_table
+
+if TYPE_CHECKING:
+    from paraply._native import Block, GtidSet
+    from paraply.schema.catalog import SchemaCatalog
+    from paraply.schema.change import SchemaChange
+
+__all__ = ["PostgresTarget", "Renderer"]
+
+
+class Renderer(Protocol):
+    """What the target needs of the native renderer. Any thread may call it; ``define`` and ``forget`` only between blocks."""
+
+    def define(self, table: Table, mapping: TableMapping) -> None:
+        """Says how a table's rows are written."""
+
+    def forget(self, database: str, table: str) -> None:
+        """A table is gone."""
+
+    def render(self, block: Block) -> list[Rendered]:
+        """The statements of a block."""
+
+
+class PostgresTarget:
+    """A PostgreSQL database that transactions are applied to.
+
+    Args:
+        uri: ``postgresql://...``; None starts the embedded server.
+        folder: The embedded server's data; ``./paraply-data`` by default.
+        renderer: Renders blocks; the native one by default.
+        new_gtid_set: Reads GTID sets; the native type by default.
+        lock_timeout_ms: How long a statement waits for a lock before its block is tried again (R24).
+    """
+
+    def __init__(
+        self,
+        uri: str | None = None,
+        *,
+        folder: str | None = None,
+        renderer: Renderer | None = None,
+        new_gtid_set: Callable[[str], GtidSet] | None = None,
+        lock_timeout_ms: int = 1000,
+    ) -> None:
+        if renderer is None or new_gtid_set is None:
+            from paraply import _native
+
+            renderer = renderer or _native.PostgresRenderer()
+            new_gtid_set = new_gtid_set or _native.GtidSet
+        self.renderer: Renderer = renderer
+        self._new_gtid_set = new_gtid_set
+        self._embedded = EmbeddedPostgres(folder) if folder is not None else EmbeddedPostgres()
+        self._is_embedded = uri is None
+        self._uri = uri
+        self._lock_timeout_ms = lock_timeout_ms
+        self._lock = threading.Lock()
+        self._control_lock = threading.Lock()
+        self._control: PgConnection | None = None
+        self._channel: Channel | None = None
+        self._executed: GtidSet = new_gtid_set("")
+        self._tables: dict[TableKey, Table] = {}
+        self._checked: set[str] = set()
+        self._changes: list[SchemaChange] | None = None
+        self._slots: dict[int, int] = {}
+        self._undecided: dict[int, dict[TableKey, Table]] = {}
+        self._last_slot = 0
+
+    @property
+    def family(self) -> Literal["mysql", "mariadb", "postgresql"]:
+        """``postgresql``."""
+        return "postgresql"
+
+    @property
+    def merges(self) -> bool:
+        """Always: GTIDs are kept in the progress, not in the server's own log."""
+        return True
+
+    @property
+    def channel(self) -> Channel:
+        """The channel, once it is open."""
+        if self._channel is None:
+            raise UsageError("the target is not open")
+        return self._channel
+
+    def open(self, plan: ApplyPlan) -> Progress:
+        """Connects, raises the channel's epoch, reads progress and the source's definitions.
+
+        Raises:
+            UsageError: ``gtid_mode`` is ``preserve`` (PostgreSQL has no GTIDs), or the database's encoding is not UTF8.
+            ConfigurationMismatch: Progress of another fingerprint.
+            AlreadyRunning: Another apply's transaction stays open.
+        """
+        if plan.gtid_mode == "preserve":
+            raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
+        if self._is_embedded:
+            self._uri = self._embedded.start()
+        with self._control_lock:
+            control = self._connect_control()
+            self._channel, progress = open_channel(control, plan, self._new_gtid_set)
+            self._executed = progress.executed
+            for table in load_tables(control, plan.channel):
+                self._put(table)
+        return progress
+
+    def session(self) -> PostgresSession:
+        """A new connection with a slot of its own; slots are never used again within a run."""
+        with self._lock:
+            self._last_slot += 1
+            slot = self._last_slot
+        connection = PgConnection(self._uri or "", lock_timeout_ms=self._lock_timeout_ms, name=f"paraply {self.channel.name} {slot}")
+        try:
+            self.channel.make_slot(connection, slot)
+        except ParaplyError:
+            connection.close()
+            raise
+        return PostgresSession(self, connection, slot)
+
+    def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
+        """The source's definitions as they were kept when the last block was committed; empty on the first run."""
+        with self._lock:
+            return [table for table in self._tables.values() if databases is None or table.database in databases]
+
+    def create_tables(self, tables: Iterable[Table]) -> None:
+        """Takes over definitions from a dump (``--schema``): makes the tables that are missing, and checks the others.
+
+        Tables whose definitions are kept from an earlier run are left alone: the log has moved them on since.
+
+        Raises:
+            TypeNotMapped: A column has no counterpart.
+            SchemaMismatch: A table is there and differs.
+        """
+        with self._control_lock:
+            control = self._connect_control()
+            for table in tables:
+                if (table.database, table.name) not in self._tables:
+                    self._create(control, table)
+                    self._put(table)
+
+    def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
+        """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
+        self._changes = list(changes)
+
+    def committed(self, block: Block) -> bool:
+        """Whether the block is in: reads the slot that its session wrote, once that session's transaction has ended."""
+        with self._lock:
+            slot = self._slots.get(block.ordinal)
+        found = False
+        if slot is not None:
+            with self._control_lock:
+                found = self.channel.slot_ordinal(self._connect_control(), slot) == block.ordinal
+        with self._lock:
+            before = self._undecided.pop(block.ordinal, None)
+        if found:
+            self.acknowledge(block)
+        elif before is not None:
+            self.restore(before)
+        return found
+
+    def blockers(self, connection_id: int) -> list[int]:
+        """The server processes that hold locks which this one waits for."""
+        with self._control_lock:
+            try:
+                result = self._connect_control().run([f"SELECT unnest(pg_blocking_pids({int(connection_id)}))".encode()])[0]
+            except (StatementFailed, ParaplyError):
+                return []
+        return [int(result.get_value(row, 0) or 0) for row in range(result.ntuples)]
+
+    def finish(self, executed: GtidSet) -> None:
+        """Says in the target that everything is applied."""
+        with self._control_lock:
+            self.channel.finish(self._connect_control())
+
+    def close(self) -> None:
+        """Closes the connection and stops the embedded server; never raises."""
+        with self._control_lock:
+            if self._control is not None:
+                self._control.close()
+                self._control = None
+        if self._is_embedded:
+            self._embedded.stop()
+
+    # What sessions ask for.
+
+    def executed_with(self, block: Block) -> str:
+        """The GTID set for the progress of a block: all that is acknowledged, and the block's own."""
+        with self._lock:
+            return str(self._executed | block.gtids)
+
+    def remember_slot(self, block: Block, slot: int) -> None:
+        """Which slot tells whether the block is committed."""
+        with self._lock:
+            self._slots[block.ordinal] = slot
+
+    def acknowledge(self, block: Block) -> None:
+        """The block is committed."""
+        with self._lock:
+            self._executed = self._executed | block.gtids
+            self._slots.pop(block.ordinal, None)
+            self._changes = None
+
+    def plan_ddl(self, block: Block) -> DdlPlan:
+        """The steps for a DDL block; nothing for a block without a statement.
+
+        Raises:
+            LogNotUnderstood: The statement's effect is not known, or nobody said what it is.
+        """
+        if block.kind != "ddl":
+            return DdlPlan()
+        if self._changes is None:
+            raise LogNotUnderstood("a statement whose effect on the tables is not known")
+        return plan_changes(self._changes, self._tables)
+
+    def define(self, plan: DdlPlan) -> dict[TableKey, Table]:
+        """Takes a DDL's definitions over; returns the ones before it."""
+        with self._lock:
+            before = dict(self._tables)
+        for key in plan.forget:
+            self._remove(key)
+        for table in plan.define.values():
+            self._put(table)
+        return before
+
+    def undecided(self, block: Block, before: dict[TableKey, Table]) -> None:
+        """The connection broke during a DDL: ``committed`` decides which definitions hold."""
+        with self._lock:
+            self._undecided[block.ordinal] = before
+
+    def restore(self, before: dict[TableKey, Table]) -> None:
+        """Takes a DDL's definitions back."""
+        for key in list(self._tables):
+            if self._tables[key] is not before.get(key):
+                self._remove(key)
+        for key, table in before.items():
+            if key not in self._tables:
+                self._put(table)
+
+    def check_tables(self, connection: PgConnection, tables: Iterable[str]) -> None:
+        """Compares tables with their mapping before their first row and after each of their DDLs (R31, R32)."""
+        for name in tables:
+            if name not in self._checked:
+                table = next((table for table in self._tables.values() if table.full_name == name), None)
+                if table is not None:
+                    check_table(connection, map_table(table))
+                self._checked.add(name)
+
+    def _put(self, table: Table) -> None:
+        self.renderer.define(table, map_table(table))
+        with self._lock:
+            self._tables[table.database, table.name] = table
+            self._checked.discard(table.full_name)
+
+    def _remove(self, key: TableKey) -> None:
+        self.renderer.forget(*key)
+        with self._lock:
+            table = self._tables.pop(key, None)
+            if table is not None:
+                self._checked.discard(table.full_name)
+
+    def _create(self, control: PgConnection, table: Table) -> None:
+        mapping = map_table(table)
+        exists = table_exists(control, mapping)
+        if exists:
+            check_table(control, mapping)
+        statements = [] if exists else [statement.encode() for statement in create_table(table)]
+        try:
+            ours = control.run([*self.channel.begin(), f"SELECT {self.channel.ours}".encode()])[-1]
+            self.channel.check(1 if ours.get_value(0, 0) == b"t" else 0)
+            control.run([*statements, store_table(self.channel.name, table), b"COMMIT"])
+        except StatementFailed as failed:
+            control.run([b"ROLLBACK"])
+            raise failure(failed.error, table=table.full_name) from failed
+        except AlreadyRunning:
+            control.run([b"ROLLBACK"])
+            raise
+
+    def _connect_control(self) -> PgConnection:
+        """The connection for everything but blocks, made anew when it broke; under the control lock."""
+        if self._control is None or self._control.broken:
+            self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
+        return self._control

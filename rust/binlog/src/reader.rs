@@ -1,0 +1,226 @@
+//! Several files of one log as a sequence of transactions.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::LogError;
+use crate::event::{Event, flags, types};
+use crate::file::{EventReader, Source};
+use crate::group::Assembler;
+use crate::gtid_event::{self, GtidRange};
+use crate::mariadb;
+use crate::transaction::{Kind, Transaction};
+
+/// How a log is read.
+#[derive(Debug, Clone, Copy)]
+pub struct ReaderOptions {
+    /// Compare every event's CRC32 where the log has them.
+    pub verify_checksums: bool,
+    /// Transactions whose row events have more bytes (uncompressed) are refused: what memory one may take.
+    pub max_transaction_bytes: u64,
+}
+
+impl Default for ReaderOptions {
+    fn default() -> Self {
+        Self { verify_checksums: true, max_transaction_bytes: 4 << 30 }
+    }
+}
+
+/// One file of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFile {
+    /// The file as it was named.
+    pub name: Arc<str>,
+    /// What was executed before this file, as its `Previous_gtids` or GTID list event says; none until that was read.
+    pub previous_gtids: Option<Vec<GtidRange>>,
+}
+
+enum Input {
+    Path(PathBuf),
+    Memory(Source<'static>),
+}
+
+/// Reads the transactions of several files in the order in which the files are given.
+///
+/// Memory is taken for one transaction and a read buffer, whatever the size of the files.
+pub struct LogReader {
+    files: Vec<LogFile>,
+    inputs: VecDeque<Input>,
+    current: Option<EventReader<'static>>,
+    current_file: u32,
+    assembler: Assembler,
+    options: ReaderOptions,
+    /// The file that the last Rotate event of a binlog names.
+    announced: Option<String>,
+    failed: Option<LogError>,
+    failure_given: bool,
+}
+
+impl LogReader {
+    /// Opens a log's files, in order; each must be there and start as a log.
+    pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self, LogError> {
+        for path in paths {
+            check_start(path)?;
+        }
+        let named = paths.iter().map(|path| (path.display().to_string(), Input::Path(path.clone())));
+        Ok(Self::new(named, options))
+    }
+
+    /// Reads a log from memory or any other source; the names stand in errors.
+    pub fn from_sources(sources: Vec<(String, Source<'static>)>, options: ReaderOptions) -> Self {
+        Self::new(sources.into_iter().map(|(name, source)| (name, Input::Memory(source))), options)
+    }
+
+    fn new(inputs: impl Iterator<Item = (String, Input)>, options: ReaderOptions) -> Self {
+        let (names, inputs): (Vec<String>, VecDeque<Input>) = inputs.unzip();
+        let file = |name: String| LogFile { name: name.into(), previous_gtids: None };
+        Self {
+            files: names.into_iter().map(file).collect(),
+            inputs,
+            current: None,
+            current_file: 0,
+            assembler: Assembler::new(options.max_transaction_bytes),
+            options,
+            announced: None,
+            failed: None,
+            failure_given: false,
+        }
+    }
+
+    /// The files, in order.
+    pub fn files(&self) -> &[LogFile] {
+        &self.files
+    }
+
+    /// The next transaction; none at the end, and none behind an error.
+    pub fn next_transaction(&mut self) -> Option<Result<Transaction, LogError>> {
+        if self.failed.is_some() {
+            return self.failed.clone().filter(|_| !std::mem::replace(&mut self.failure_given, true)).map(Err);
+        }
+        let next = self.advance();
+        if let Err(error) = &next {
+            self.failed = Some(error.clone());
+            self.failure_given = true;
+        }
+        next.transpose()
+    }
+
+    /// The next transactions, or none at the end.
+    ///
+    /// A batch ends with a statement that may change a schema, and before an error: that is given by the next call,
+    /// and by every one behind it.
+    pub fn next_batch(
+        &mut self,
+        max_transactions: usize,
+        max_bytes: u64,
+    ) -> Result<Option<Vec<Transaction>>, LogError> {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while batch.len() < max_transactions.max(1) && (bytes < max_bytes || batch.is_empty()) {
+            if let Some(error) = self.failed.clone() {
+                return Err(error);
+            }
+            match self.next_transaction() {
+                Some(Err(error)) if batch.is_empty() => return Err(error),
+                None | Some(Err(_)) => break,
+                Some(Ok(transaction)) => {
+                    bytes += transaction.bytes.max(transaction.data.len() as u64);
+                    let ddl = transaction.kind == Kind::Ddl;
+                    batch.push(transaction);
+                    if ddl {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(Some(batch).filter(|batch| !batch.is_empty()))
+    }
+
+    fn advance(&mut self) -> Result<Option<Transaction>, LogError> {
+        loop {
+            if self.current.is_none() && !self.open_next()? {
+                return Ok(None);
+            }
+            let Some(reader) = &mut self.current else { return Ok(None) };
+            let name = Arc::clone(reader.name());
+            let Some(event) = reader.next_event()? else {
+                let relay_log = reader.is_relay_log();
+                self.assembler.end_of_file(relay_log, !self.inputs.is_empty())?;
+                self.current = None;
+                self.current_file += 1;
+                continue;
+            };
+            if let Some(file) = self.files.get_mut(self.current_file as usize) {
+                note_previous_gtids(file, &event)?;
+            }
+            self.announced = next_file(&event);
+            if let Some(transaction) = self.assembler.accept(&event, &name, self.current_file)? {
+                return Ok(Some(transaction));
+            }
+        }
+    }
+
+    fn open_next(&mut self) -> Result<bool, LogError> {
+        let Some(input) = self.inputs.pop_front() else { return Ok(false) };
+        let name = self.files.get(self.current_file as usize).map(|file| Arc::clone(&file.name)).unwrap_or_default();
+        self.check_order(&name)?;
+        let verify = self.options.verify_checksums;
+        self.current = Some(match input {
+            Input::Path(path) => EventReader::open(&path, verify)?,
+            Input::Memory(source) => EventReader::new(name, source, verify)?,
+        });
+        Ok(true)
+    }
+
+    /// Where the last file's end names the next one by number, another number is a gap.
+    fn check_order(&mut self, name: &Arc<str>) -> Result<(), LogError> {
+        let Some(announced) = self.announced.take() else { return Ok(()) };
+        match (number_of(&announced), number_of(name)) {
+            (Some(expected), Some(given)) if expected != given => Err(LogError::Damaged {
+                file: name.to_string(),
+                position: 0,
+                message: format!(
+                    "the file before it ends with the name of {announced}: a file is missing or out of order"
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The next file's name, if the event is the Rotate that closes a binlog.
+fn next_file(event: &Event<'_>) -> Option<String> {
+    let closes = event.header.type_code == types::ROTATE && !event.relay_log && !event.header.has(flags::ARTIFICIAL);
+    let name = event.body().get(8..).filter(|_| closes)?;
+    Some(String::from_utf8_lossy(name).into_owned())
+}
+
+/// The number that ends a log file's name.
+fn number_of(name: &str) -> Option<u64> {
+    Path::new(name).extension()?.to_str()?.parse().ok()
+}
+
+fn note_previous_gtids(file: &mut LogFile, event: &Event<'_>) -> Result<(), LogError> {
+    let set = match event.header.type_code {
+        types::PREVIOUS_GTIDS => gtid_event::previous_gtids(event.body()),
+        types::MARIADB_GTID_LIST if event.format.mariadb => mariadb::gtid_list(event.body()),
+        _ => return Ok(()),
+    };
+    file.previous_gtids = Some(set.map_err(|fault| fault.at(&file.name, event.offset))?);
+    Ok(())
+}
+
+/// Refuses what is no log before anything is read; of what is no plain file only the existence is checked.
+fn check_start(path: &Path) -> Result<(), LogError> {
+    let name = path.display().to_string();
+    let failed = |error| LogError::io(&name, 0, error);
+    let file = File::open(path).map_err(failed)?;
+    let data = file.metadata().map_err(failed)?;
+    if !data.is_file() && !data.is_dir() {
+        return Ok(());
+    }
+    EventReader::new(name.as_str().into(), Box::new(file.take(64)), false).map(drop)
+}

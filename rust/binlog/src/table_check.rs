@@ -1,0 +1,100 @@
+//! Whether a table's definition is the one that rows were written under (rules R13, R31).
+
+use paraply_core::schema::{Column, Table};
+
+use crate::layout::{Layout, type_code};
+use crate::table_map::{MappedColumn, TableMap};
+
+/// How a definition differs from a table map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Difference {
+    /// The number of columns.
+    ColumnCount,
+    /// A column's name.
+    ColumnName,
+    /// A column's type.
+    ColumnType,
+    /// A column's sign.
+    ColumnSign,
+    /// Whether a column may be NULL.
+    ColumnNull,
+}
+
+impl Difference {
+    /// The reason as it is reported.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::ColumnCount => "the known definition has another number of columns than the log",
+            Self::ColumnName => "the known definition has other column names than the log",
+            Self::ColumnType => "the known definition has other column types than the log",
+            Self::ColumnSign => "the known definition has other signs than the log",
+            Self::ColumnNull => "the known definition allows NULL elsewhere than the log",
+        }
+    }
+}
+
+/// Compares a definition with a table map; what the map does not say is taken as equal.
+pub fn compare(map: &TableMap, table: &Table) -> Result<(), Difference> {
+    if map.columns.len() != table.columns.len() {
+        return Err(Difference::ColumnCount);
+    }
+    map.columns.iter().zip(&table.columns).try_for_each(|(mapped, column)| compare_column(mapped, column))
+}
+
+fn compare_column(mapped: &MappedColumn, column: &Column) -> Result<(), Difference> {
+    if mapped.name.as_ref().is_some_and(|name| !same_name(name, &column.name)) {
+        return Err(Difference::ColumnName);
+    }
+    if !matches_type(mapped.type_code, &column.data_type) {
+        return Err(Difference::ColumnType);
+    }
+    if matches!(mapped.layout, Layout::Int { .. }) && mapped.unsigned.is_some_and(|sign| sign != column.unsigned) {
+        return Err(Difference::ColumnSign);
+    }
+    // The other way round is harmless: a key over a column that is taken for nullable only counts as coarser.
+    if mapped.nullable && !column.nullable {
+        return Err(Difference::ColumnNull);
+    }
+    Ok(())
+}
+
+fn same_name(one: &str, other: &str) -> bool {
+    one == other || one.to_lowercase() == other.to_lowercase()
+}
+
+/// Whether a column declared with this keyword is written with this type.
+fn matches_type(code: u8, data_type: &str) -> bool {
+    use type_code as t;
+    match data_type {
+        "tinyint" | "bool" | "boolean" => code == t::TINY,
+        "smallint" => code == t::SHORT,
+        "mediumint" => code == t::INT24,
+        "int" | "integer" => code == t::LONG,
+        "bigint" | "serial" => code == t::LONGLONG,
+        // FLOAT(30) is a DOUBLE, REAL may be either.
+        "float" | "real" => matches!(code, t::FLOAT | t::DOUBLE),
+        "double" | "double precision" => code == t::DOUBLE,
+        "decimal" | "numeric" | "dec" | "fixed" => code == t::NEWDECIMAL,
+        "char" | "character" | "nchar" | "binary" | "uuid" | "inet4" | "inet6" => code == t::STRING,
+        "varchar" | "varbinary" | "nvarchar" | "character varying" => {
+            matches!(code, t::VARCHAR | t::VAR_STRING | t::VARCHAR_COMPRESSED)
+        }
+        "tinytext" | "text" | "mediumtext" | "longtext" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
+            matches!(code, t::BLOB | t::TINY_BLOB | t::MEDIUM_BLOB | t::LONG_BLOB | t::BLOB_COMPRESSED)
+        }
+        "enum" => code == t::ENUM,
+        "set" => code == t::SET,
+        "bit" => code == t::BIT,
+        "year" => code == t::YEAR,
+        "date" => matches!(code, t::DATE | t::NEWDATE),
+        "time" => matches!(code, t::TIME | t::TIME2),
+        "datetime" => matches!(code, t::DATETIME | t::DATETIME2),
+        "timestamp" => matches!(code, t::TIMESTAMP | t::TIMESTAMP2),
+        // MariaDB's JSON is LONGTEXT, its VECTOR a VARBINARY.
+        "json" => matches!(code, t::JSON | t::BLOB),
+        "vector" => matches!(code, t::VECTOR | t::VARCHAR),
+        "geometry" | "point" | "linestring" | "polygon" | "multipoint" | "multilinestring" | "multipolygon"
+        | "geometrycollection" | "geomcollection" => code == t::GEOMETRY,
+        _ => false,
+    }
+}

@@ -1,0 +1,223 @@
+//! What a statement in text is: how a transaction begins or ends, a DDL, or a change of rows that is not in row format.
+
+/// What a statement does to the transaction that it stands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextKind {
+    /// Only comments: MariaDB writes such statements in place of events that a replica does not know.
+    Nothing,
+    /// BEGIN.
+    Begin,
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK of the whole transaction.
+    Rollback,
+    /// ROLLBACK TO a savepoint.
+    RollbackTo,
+    /// SAVEPOINT or RELEASE SAVEPOINT.
+    Savepoint,
+    /// XA START.
+    XaStart,
+    /// XA END.
+    XaEnd,
+    /// XA COMMIT or XA ROLLBACK, with the XID as written.
+    XaFinish(String),
+    /// DROP TEMPORARY TABLE.
+    DropTemporary,
+    /// A statement that commits by itself.
+    Ddl {
+        /// CREATE TABLE ... START TRANSACTION: the rows of a CREATE TABLE ... SELECT follow, then the commit.
+        opens_transaction: bool,
+    },
+    /// A change in statement format, or something unknown: its first word.
+    Refused(String),
+}
+
+/// Finds out what a statement is.
+pub fn classify(sql: &[u8]) -> TextKind {
+    match sql {
+        b"BEGIN" => return TextKind::Begin,
+        b"COMMIT" => return TextKind::Commit,
+        _ => {}
+    }
+    let mut words = Words::new(sql);
+    let Some(first) = words.next() else { return TextKind::Nothing };
+    let second = words.clone().next().unwrap_or_default();
+    match (first.as_str(), second.as_str()) {
+        ("BEGIN", _) | ("START", "TRANSACTION") => TextKind::Begin,
+        ("COMMIT", _) => TextKind::Commit,
+        ("ROLLBACK", _) if words.any(|word| word == "TO") => TextKind::RollbackTo,
+        ("ROLLBACK", _) => TextKind::Rollback,
+        ("SAVEPOINT", _) | ("RELEASE", "SAVEPOINT") => TextKind::Savepoint,
+        ("XA", "START" | "BEGIN") => TextKind::XaStart,
+        ("XA", "END") => TextKind::XaEnd,
+        ("XA", "COMMIT" | "ROLLBACK") => xid_behind(sql, &second),
+        ("DROP", "TEMPORARY") => TextKind::DropTemporary,
+        ("CREATE", _) => classify_create(words),
+        (
+            "ALTER" | "DROP" | "RENAME" | "TRUNCATE" | "GRANT" | "REVOKE" | "ANALYZE" | "OPTIMIZE" | "REPAIR" | "FLUSH"
+            | "INSTALL" | "UNINSTALL",
+            _,
+        )
+        | ("SET", "PASSWORD" | "DEFAULT" | "ROLE") => TextKind::Ddl { opens_transaction: false },
+        _ => TextKind::Refused(first),
+    }
+}
+
+/// Takes the XID out of `XA COMMIT xid` as it is written.
+fn xid_behind(sql: &[u8], verb: &str) -> TextKind {
+    let text = String::from_utf8_lossy(sql);
+    let upper = text.to_ascii_uppercase();
+    let behind = upper.find(verb).and_then(|at| text.get(at + verb.len()..)).unwrap_or_default().trim();
+    let end = behind.to_ascii_uppercase().find("ONE PHASE").unwrap_or(behind.len());
+    TextKind::XaFinish(behind.get(..end).unwrap_or_default().trim().to_owned())
+}
+
+/// CREATE is a DDL, unless it is CREATE TEMPORARY TABLE or CREATE TABLE ... SELECT in statement format.
+fn classify_create(words: Words<'_>) -> TextKind {
+    let words: Vec<String> = words.take(MOST_WORDS).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let object = words.iter().copied().find(|word| !matches!(*word, "OR" | "REPLACE"));
+    match object {
+        Some("TEMPORARY") => TextKind::Refused("CREATE TEMPORARY".to_owned()),
+        Some("TABLE") if reads_rows(&words) => TextKind::Refused("CREATE TABLE ... SELECT".to_owned()),
+        _ => TextKind::Ddl { opens_transaction: object == Some("TABLE") && words.ends_with(&["START", "TRANSACTION"]) },
+    }
+}
+
+/// A statement of more words is no CREATE TABLE that a server has written.
+const MOST_WORDS: usize = 1 << 20;
+
+/// Whether a CREATE TABLE takes rows from a query: SELECT, TABLE or VALUES ROW(..) outside of quotes and comments.
+fn reads_rows(words: &[&str]) -> bool {
+    let second_table = words.iter().filter(|&&word| word == "TABLE").nth(1).is_some();
+    words.contains(&"SELECT") || second_table || words.windows(2).any(|pair| pair == ["VALUES", "ROW"])
+}
+
+/// The words of a statement in upper case: quoted parts, numbers' signs and comments are passed over, what stands in
+/// a version comment counts.
+#[derive(Debug, Clone)]
+struct Words<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Words<'a> {
+    fn new(sql: &'a [u8]) -> Self {
+        Self { rest: sql }
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.rest = self.rest.get(count..).unwrap_or_default();
+    }
+
+    fn skip_past(&mut self, end: &[u8]) {
+        let found = self.rest.windows(end.len()).position(|window| window == end);
+        self.skip(found.map_or(self.rest.len(), |at| at + end.len()));
+    }
+
+    /// Passes over `/*`: of a version comment only the opening and the number.
+    fn skip_comment(&mut self) {
+        let opening = [&b"/*!"[..], b"/*M!"].into_iter().find(|opening| self.rest.starts_with(opening));
+        match opening {
+            Some(opening) => {
+                self.skip(opening.len());
+                let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                self.skip(digits);
+            }
+            None => self.skip_past(b"*/"),
+        }
+    }
+
+    /// Passes over a quoted part; a doubled quote is two quoted parts one behind the other.
+    fn skip_quoted(&mut self, quote: u8) {
+        self.skip(1);
+        while let Some((&byte, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            if byte == quote {
+                return;
+            }
+            if byte == b'\\' && quote != b'`' {
+                self.skip(1);
+            }
+        }
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        loop {
+            match *self.rest {
+                [] => return None,
+                [b'/', b'*', ..] => self.skip_comment(),
+                [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n', ..] => self.skip_past(b"\n"),
+                [quote @ (b'\'' | b'"' | b'`'), ..] => self.skip_quoted(quote),
+                [byte, ..] if is_word(byte) => {
+                    let length = self.rest.iter().take_while(|&&byte| is_word(byte)).count();
+                    let word =
+                        String::from_utf8_lossy(self.rest.get(..length).unwrap_or_default()).to_ascii_uppercase();
+                    self.skip(length);
+                    return Some(word);
+                }
+                _ => self.skip(1),
+            }
+        }
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ddl() -> TextKind {
+        TextKind::Ddl { opens_transaction: false }
+    }
+
+    #[test]
+    fn comments_do_not_hide_what_a_statement_is() {
+        assert_eq!(classify(b"/* hello */ -- x\n# y\n BEGIN"), TextKind::Begin);
+        assert_eq!(classify(b"/*!40005 DROP TABLE t */"), ddl());
+        assert_eq!(classify(b"/*!50000INSERT*/ INTO t VALUES (1)"), TextKind::Refused("INSERT".into()));
+        assert_eq!(classify(b"# Dummy event replacing event type 160"), TextKind::Nothing);
+        assert_eq!(classify(b"DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`"), TextKind::DropTemporary);
+    }
+
+    #[test]
+    fn changes_in_statement_format_are_refused() {
+        for sql in
+            ["insert into t values (1)", "(SELECT f())", "CALL p()", "SET STATEMENT x=1 FOR DELETE FROM t", "WITH x"]
+        {
+            assert!(matches!(classify(sql.as_bytes()), TextKind::Refused(_)), "{sql}");
+        }
+        for sql in [
+            "CREATE TABLE t SELECT 1",
+            "create table t as table u",
+            "CREATE TABLE t VALUES ROW(1)",
+            "CREATE TEMPORARY TABLE t(a int)",
+        ] {
+            assert!(matches!(classify(sql.as_bytes()), TextKind::Refused(_)), "{sql}");
+        }
+    }
+
+    #[test]
+    fn ddl_is_told_from_its_rows() {
+        assert_eq!(classify(b"CREATE TABLE t(a INT COMMENT 'as SELECT \\' SELECT', `SELECT` INT)"), ddl());
+        assert_eq!(classify(b"CREATE VIEW v AS SELECT 1"), ddl());
+        assert_eq!(classify(b"CREATE TABLE `t` (a int) START TRANSACTION"), TextKind::Ddl { opens_transaction: true });
+        assert_eq!(classify(b"TRUNCATE TABLE t"), ddl());
+        assert_eq!(classify(b"SET PASSWORD FOR u='x'"), ddl());
+    }
+
+    #[test]
+    fn ends_and_savepoints_are_known() {
+        assert_eq!(classify(b"ROLLBACK"), TextKind::Rollback);
+        assert_eq!(classify(b"ROLLBACK TO `a`"), TextKind::RollbackTo);
+        assert_eq!(classify(b"SavePoint mixed_cases"), TextKind::Savepoint);
+        assert_eq!(classify(b"XA COMMIT X'61',X'',1"), TextKind::XaFinish("X'61',X'',1".into()));
+        assert_eq!(classify(b"XA START X'61',X'',1"), TextKind::XaStart);
+    }
+}

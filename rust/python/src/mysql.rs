@@ -1,0 +1,151 @@
+//! Connections to MySQL and MariaDB, and the `BINLOG` statements that they are handed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use paraply_target::mysql::binlog_statement::{self, Limits};
+use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyTuple};
+
+use crate::block::PyBlock;
+use crate::errors::{Where, raise, server_error, usage};
+
+#[pyclass(name = "MySqlConnection", module = "paraply._native", frozen)]
+pub struct PyMySqlConnection {
+    connection: Mutex<Option<Connection>>,
+    options: Options,
+    connection_id: u32,
+    server_version: String,
+}
+
+#[pymethods]
+impl PyMySqlConnection {
+    #[new]
+    #[pyo3(signature = (host, port, user, password=None, *, database=None, socket=None, tls=None, connect_timeout=10.0))]
+    #[allow(clippy::too_many_arguments)] // Python passes them by name
+    fn new(
+        py: Python<'_>,
+        host: String,
+        port: u16,
+        user: String,
+        password: Option<String>,
+        database: Option<String>,
+        socket: Option<String>,
+        tls: Option<HashMap<String, String>>,
+        connect_timeout: f64,
+    ) -> PyResult<Self> {
+        let tls = tls_options(py, tls.unwrap_or_default())?;
+        let connect_timeout = Duration::try_from_secs_f64(connect_timeout)
+            .map_err(|_| usage(py, "connect-timeout is no number of seconds"))?;
+        let options = Options { host, port, user, password, database, socket, tls, connect_timeout };
+        let connection = py.detach(|| Connection::open(&options)).map_err(|error| mysql_error(py, &error))?;
+        let (connection_id, server_version) = (connection.connection_id(), connection.server_version().to_owned());
+        Ok(Self { connection: Mutex::new(Some(connection)), options, connection_id, server_version })
+    }
+
+    #[getter]
+    fn connection_id(&self) -> u32 {
+        self.connection_id
+    }
+
+    #[getter]
+    fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    fn query<'py>(&self, py: Python<'py>, sql: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let owned;
+        let text: &[u8] = if let Ok(bytes) = sql.cast::<PyBytes>() {
+            bytes.as_bytes()
+        } else {
+            owned = sql.extract::<String>()?;
+            owned.as_bytes()
+        };
+        let answer = py.detach(|| {
+            let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+            match connection.as_mut() {
+                Some(connection) => connection.query(text),
+                None => Err(Error::Lost("the connection is closed".to_owned())),
+            }
+        });
+        let sets = answer.map_err(|error| mysql_error(py, &error))?;
+        PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| paraply_target::mysql::connection::interrupt(&self.options, self.connection_id))
+            .map_err(|error| mysql_error(py, &error))
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.connection.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+}
+
+fn tls_options(py: Python<'_>, mut given: HashMap<String, String>) -> PyResult<Tls> {
+    let mode = match given.remove("mode").as_deref() {
+        None | Some("preferred") => TlsMode::Preferred,
+        Some("disabled") => TlsMode::Disabled,
+        Some("required") => TlsMode::Required,
+        Some("verify-ca") => TlsMode::VerifyCa,
+        Some("verify-identity") => TlsMode::VerifyIdentity,
+        Some(other) => return Err(usage(py, &format!("unknown TLS mode `{other}`"))),
+    };
+    let ca = given.remove("ca").map(PathBuf::from);
+    let identity = match (given.remove("cert"), given.remove("key")) {
+        (Some(cert), Some(key)) => Some((PathBuf::from(cert), PathBuf::from(key))),
+        (None, None) => None,
+        _ => return Err(usage(py, "tls-cert and tls-key go together")),
+    };
+    Ok(Tls { mode, ca, identity })
+}
+
+fn mysql_error(py: Python<'_>, error: &Error) -> PyErr {
+    match error {
+        Error::Server { code, state, message } => server_error(py, message, *code, state),
+        Error::Lost(message) => raise(py, "ConnectionLost", message, &Where::default()),
+        other => raise(py, "ConnectionFailed", &other.to_string(), &Where::default()),
+    }
+}
+
+fn result_set<'py>(py: Python<'py>, set: &ResultSet) -> PyResult<Bound<'py, PyTuple>> {
+    let rows = set.rows.iter().map(|row| PyTuple::new(py, row.iter().map(|value| cell(py, value)))).collect::<PyResult<Vec<_>>>()?;
+    (set.columns.clone(), PyList::new(py, rows)?, set.affected).into_pyobject(py)
+}
+
+fn cell<'py>(py: Python<'py>, value: &Cell) -> Bound<'py, PyAny> {
+    match value {
+        Cell::Null => py.None().into_bound(py),
+        Cell::Int(number) => PyInt::new(py, *number).into_any(),
+        Cell::Unsigned(number) => PyInt::new(py, *number).into_any(),
+        Cell::Float(number) => PyFloat::new(py, *number).into_any(),
+        Cell::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+    }
+}
+
+/// `BINLOG` statements with the block's row events.
+#[pyfunction]
+#[pyo3(signature = (block, max_events=None, max_bytes=None))]
+pub fn binlog_statements<'py>(
+    py: Python<'py>,
+    block: &PyBlock,
+    max_events: Option<usize>,
+    max_bytes: Option<usize>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let default = Limits::default();
+    let limits = Limits { events: max_events.unwrap_or(default.events), bytes: max_bytes.unwrap_or(default.bytes) };
+    let statements = py
+        .detach(|| binlog_statement::binlog_statements(block.block.transactions(), limits))
+        .map_err(|error| raise(py, "LogDamaged", &error.to_string(), &block.place()))?;
+    Ok(statements.iter().map(|statement| PyBytes::new(py, statement)).collect())
+}
+
+/// `BINLOG` with the block's format description event.
+#[pyfunction]
+pub fn format_statement<'py>(py: Python<'py>, block: &PyBlock) -> Bound<'py, PyBytes> {
+    let statement = block.block.first().map(|t| binlog_statement::format_statement(&t.format));
+    PyBytes::new(py, &statement.unwrap_or_default())
+}

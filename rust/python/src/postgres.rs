@@ -1,0 +1,90 @@
+//! Row changes as PostgreSQL statements.
+
+use paraply_core::schema::TableName;
+use paraply_target::postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
+use paraply_target::postgres::render::{RenderError, Renderer};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::block::PyBlock;
+use crate::errors::{Where, raise};
+
+#[pyclass(name = "PostgresRenderer", module = "paraply._native", frozen)]
+#[derive(Default)]
+pub struct PyPostgresRenderer {
+    renderer: Renderer,
+}
+
+#[pymethods]
+impl PyPostgresRenderer {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn define(&self, py: Python<'_>, table: &Bound<'_, PyAny>, mapping: &Bound<'_, PyAny>) -> PyResult<()> {
+        let source = TableName::new(
+            table.getattr("database")?.extract::<String>()?,
+            table.getattr("name")?.extract::<String>()?,
+        );
+        let mut columns = Vec::new();
+        for column in mapping.getattr("columns")?.try_iter()? {
+            columns.push(column_mapping(&column?, &source)?);
+        }
+        let schema: String = mapping.getattr("schema")?.extract()?;
+        let name: String = mapping.getattr("table")?.extract()?;
+        let keys: Vec<Vec<usize>> = mapping.getattr("keys")?.extract()?;
+        let mapping = TableMapping::new(source.clone(), &schema, &name, columns, keys)
+            .map_err(|error| mapping_error(py, &error, &source))?;
+        self.renderer.define(mapping);
+        Ok(())
+    }
+
+    fn forget(&self, database: &str, table: &str) {
+        self.renderer.forget(&TableName::new(database, table));
+    }
+
+    fn render<'py>(&self, py: Python<'py>, block: &PyBlock) -> PyResult<Vec<(Bound<'py, PyBytes>, u64, String)>> {
+        let statements = py
+            .detach(|| self.renderer.render(block.block.transactions()))
+            .map_err(|error| render_error(py, &error, block))?;
+        Ok(statements
+            .into_iter()
+            .map(|statement| (PyBytes::new(py, &statement.sql), statement.rows, statement.table.to_string()))
+            .collect())
+    }
+}
+
+fn column_mapping(column: &Bound<'_, PyAny>, source: &TableName) -> PyResult<ColumnMapping> {
+    let kind: String = column.getattr("kind")?.extract()?;
+    let charset: Option<String> = column.getattr("charset")?.extract()?;
+    let length: Option<usize> = column.getattr("length")?.extract()?;
+    let labels: Vec<String> = column.getattr("labels")?.extract()?;
+    let kind = Kind::from_name(&kind, charset.as_deref(), length, labels)
+        .map_err(|error| mapping_error(column.py(), &error, source))?;
+    let name: String = column.getattr("name")?.extract()?;
+    Ok(ColumnMapping::new(name, kind, column.getattr("generated")?.is_truthy()?))
+}
+
+fn mapping_error(py: Python<'_>, error: &MappingError, table: &TableName) -> PyErr {
+    let place = Where { table: Some(table.to_string()), ..Where::default() };
+    raise(py, "TypeNotMapped", &error.to_string(), &place)
+}
+
+fn render_error(py: Python<'_>, error: &RenderError, block: &PyBlock) -> PyErr {
+    let mut place = block.place();
+    let class = match error {
+        RenderError::NotStorable { table, key, .. } => {
+            place.table = Some(table.to_string());
+            place.key.clone_from(key);
+            "ValueNotStorable"
+        }
+        RenderError::Log { .. } => "LogDamaged",
+        RenderError::NoKey { table } => {
+            place.table = Some(table.to_string());
+            "ApplyFailed"
+        }
+        _ => "SchemaMismatch",
+    };
+    raise(py, class, &error.to_string(), &place)
+}

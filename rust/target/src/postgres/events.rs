@@ -1,0 +1,145 @@
+//! The row events of transactions, walked and rendered.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use paraply_binlog::image_cursor::Malformed;
+use paraply_binlog::layout::Layout;
+use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader, rows_kind};
+use paraply_binlog::table_map::{MappedColumn, TableMap};
+use paraply_binlog::transaction::{RawEvent, Transaction};
+
+use super::mapping::{Charset, ColumnMapping, Kind, TableMapping};
+use super::render::{Change, RenderError, Renderer, Statement, StatementWriter};
+
+const TABLE_MAP_EVENT: u8 = 19;
+
+/// A table map and what is known of its table.
+struct Known {
+    event: usize,
+    map: TableMap,
+    mapping: Arc<TableMapping>,
+}
+
+impl Renderer {
+    /// Renders the row changes of a block's transactions, in order.
+    ///
+    /// # Errors
+    /// [`RenderError`]; nothing of the block must then be applied.
+    pub fn render<'t>(
+        &self,
+        transactions: impl IntoIterator<Item = &'t Transaction>,
+    ) -> Result<Vec<Statement>, RenderError> {
+        let mut writer = StatementWriter::default();
+        for transaction in transactions {
+            self.render_transaction(transaction, &mut writer)?;
+        }
+        Ok(writer.finish())
+    }
+
+    fn render_transaction(&self, transaction: &Transaction, writer: &mut StatementWriter) -> Result<(), RenderError> {
+        let tables = self.known_tables(transaction)?;
+        let mut next = tables.iter().peekable();
+        let mut current: HashMap<u64, &Known> = HashMap::new();
+        for (index, event) in transaction.events.iter().enumerate() {
+            if let Some(known) = next.next_if(|known| known.event == index) {
+                current.insert(known.map.table_id, known);
+            } else if rows_kind(event.type_code).is_some() {
+                render_rows(transaction, event, &current, writer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn known_tables(&self, transaction: &Transaction) -> Result<Vec<Known>, RenderError> {
+        let maps = transaction.events.iter().enumerate().filter(|(_, event)| event.type_code == TABLE_MAP_EVENT);
+        maps.map(|(index, event)| {
+            let damaged = |what| RenderError::Log { offset: event.offset, what };
+            let mut map = TableMap::parse(bytes(transaction, event)?, &transaction.format).map_err(damaged)?;
+            let mapping = self.table(&map.name)?;
+            check_columns(&map, &mapping)?;
+            for (mapped, column) in map.columns.iter_mut().zip(&mapping.columns) {
+                take_sign(mapped, column);
+            }
+            Ok(Known { event: index, map, mapping })
+        })
+        .collect()
+    }
+}
+
+fn render_rows(
+    transaction: &Transaction,
+    event: &RawEvent,
+    tables: &HashMap<u64, &Known>,
+    writer: &mut StatementWriter,
+) -> Result<(), RenderError> {
+    let damaged = |what| RenderError::Log { offset: event.offset, what };
+    let data = bytes(transaction, event)?;
+    let header = RowsHeader::parse(data, &transaction.format).map_err(damaged)?;
+    if header.is_dummy() {
+        return Ok(());
+    }
+    let known = tables.get(&header.table_id);
+    let known = known.ok_or_else(|| damaged(Malformed { what: "rows without their table map", at: 19 }))?;
+    let rows = RowsEvent::with_header(header, data, &known.map).map_err(damaged)?;
+    let mut buffer = RowBuffer::default();
+    let mut rows = rows.rows(&mut buffer, None);
+    while let Some(row) = rows.next_row() {
+        match row.map_err(damaged)? {
+            Row { before: None, after: Some(after) } => writer.push(&known.mapping, Change::Insert(after))?,
+            Row { before: Some(before), after: None } => writer.push(&known.mapping, Change::Delete(before))?,
+            Row { before: Some(before), after: Some(after) } => {
+                writer.push(&known.mapping, Change::Update { before, after })?;
+            }
+            Row { before: None, after: None } => {}
+        }
+    }
+    Ok(())
+}
+
+fn bytes<'t>(transaction: &'t Transaction, event: &RawEvent) -> Result<&'t [u8], RenderError> {
+    let missing = Malformed { what: "an event outside its transaction", at: 0 };
+    transaction.data.get(event.range.clone()).ok_or(RenderError::Log { offset: event.offset, what: missing })
+}
+
+/// Logs with minimal metadata do not say which numbers are unsigned; the definition does.
+fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
+    if let (None, Layout::Int { width, .. }) = (mapped.unsigned, mapped.layout) {
+        mapped.layout = Layout::Int { width, unsigned: column.kind == Kind::Unsigned };
+    }
+}
+
+/// Compares what the log says of its table with the known definition: count, names and character sets (R31).
+fn check_columns(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderError> {
+    let table = || mapping.source.clone();
+    if map.columns.len() != mapping.columns.len() {
+        let (log, known) = (map.columns.len(), mapping.columns.len());
+        return Err(RenderError::ColumnCount { table: table(), log, known });
+    }
+    for (mapped, column) in map.columns.iter().zip(&mapping.columns) {
+        let differs = |log: String| RenderError::Column { table: table(), column: column.name.clone(), log };
+        if let Some(name) = mapped.name.as_ref().filter(|name| !same_name(name, &column.name)) {
+            return Err(differs(format!("the name {name}")));
+        }
+        if let (Kind::Text(charset), Some(id)) = (&column.kind, mapped.collation_id) {
+            if charset_of_collation(id).is_some_and(|logged| logged != *charset) {
+                return Err(differs(format!("another character set (collation {id})")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same_name(one: &str, other: &str) -> bool {
+    one == other || one.to_lowercase() == other.to_lowercase()
+}
+
+/// The character set of a collation's number, as far as it can be told by MySQL's and MariaDB's numbers.
+fn charset_of_collation(id: u32) -> Option<Charset> {
+    match id {
+        5 | 8 | 15 | 31 | 47 | 48 | 49 | 94 => Some(Charset::Latin1),
+        11 | 65 => Some(Charset::Ascii),
+        33 | 45 | 46 | 76 | 83 | 192..=215 | 223..=247 | 255..=323 => Some(Charset::Utf8),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+"""Real servers for tests: a MariaDB that the tests start, kill and restart."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pymysql
+import pytest
+
+START_SECONDS = 60
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class MariaDbServer:
+    """A MariaDB on its own folder, socket and loopback port; user ``app`` with password ``app`` may do everything.
+
+    Args:
+        folder: Where data, socket and log go; short, because socket paths must be.
+        options: Further options of ``mariadbd``, for example ``--log-bin``.
+    """
+
+    def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
+        self.folder = folder
+        self.options = list(options)
+        self.port = free_port()
+        self.socket = folder / "s.sock"
+        self.log = folder / "error.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @staticmethod
+    def available() -> bool:
+        """Whether MariaDB's server is installed."""
+        return shutil.which("mariadbd") is not None and shutil.which("mariadb-install-db") is not None
+
+    @property
+    def url(self) -> str:
+        """The server as the commands take it."""
+        return f"mariadb://app:app@127.0.0.1:{self.port}"
+
+    @property
+    def data(self) -> Path:
+        """The data folder, where binary logs are too."""
+        return self.folder / "data"
+
+    def start(self, options: Sequence[str] = ()) -> MariaDbServer:
+        """Starts it (again), with these options besides its own, and waits until it answers."""
+        first = not self.data.exists()
+        if first:
+            self._install()
+        self.socket.unlink(missing_ok=True)
+        command = ["mariadbd", "--no-defaults", *self._user(), f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
+                   "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}", "--innodb-buffer-pool-size=64M",
+                   *self.options, *options]  # fmt: skip
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        self._wait()
+        if first:
+            self._make_user()
+        return self
+
+    def _user(self) -> list[str]:
+        return ["--user=root"] if os.getuid() == 0 else []
+
+    def _install(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = ["mariadb-install-db", "--no-defaults", *self._user(), f"--datadir={self.data}", "--auth-root-authentication-method=normal",
+                   "--skip-test-db"]  # fmt: skip
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            assert self.process is not None
+            if self.process.poll() is not None:
+                raise RuntimeError(f"mariadbd ended at once:\n{self.log.read_text(errors='replace')[-2000:]}")
+            with contextlib.suppress(pymysql.err.OperationalError):
+                pymysql.connect(unix_socket=str(self.socket), user="root").close()
+                return
+            time.sleep(0.1)
+        raise RuntimeError(f"mariadbd did not answer in {START_SECONDS} s:\n{self.log.read_text(errors='replace')[-2000:]}")
+
+    def _make_user(self) -> None:
+        with pymysql.connect(unix_socket=str(self.socket), user="root") as connection, connection.cursor() as cursor:
+            cursor.execute("SET sql_log_bin=0")
+            cursor.execute("CREATE USER app@'%' IDENTIFIED BY 'app'")
+            cursor.execute("GRANT ALL ON *.* TO app@'%' WITH GRANT OPTION")
+
+    def connect(self, database: str | None = None) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
+        """A connection as ``app``, in autocommit mode."""
+        return pymysql.connect(
+            host="127.0.0.1", port=self.port, user="app", password="app", database=database, charset="utf8mb4", autocommit=True
+        )  # fmt: skip
+
+    def stop(self) -> None:
+        """Shuts it down in order."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kills it as a power cut would; ``start`` recovers."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(number)
+            self.process.wait(timeout=60)
+            self.process = None
+
+
+@contextlib.contextmanager
+def running_mariadb(options: Sequence[str] = ()) -> Iterator[MariaDbServer]:
+    """A MariaDB that lives as long as the context; skips the test loudly where it is not installed."""
+    if not MariaDbServer.available():
+        pytest.skip("needs MariaDB's server: apt-get install mariadb-server")
+    folder = Path(tempfile.mkdtemp(prefix="paraply-maria-"))
+    server = MariaDbServer(folder, options)
+    try:
+        yield server.start()
+    finally:
+        server.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDbServer]:
+    """One MariaDB with row-based binary logs for all tests that leave it running."""
+    with running_mariadb(["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1"]) as server:
+        yield server
+
+
+@pytest.fixture
+def own_mariadb_server() -> Iterator[MariaDbServer]:
+    """A MariaDB of the test's own, to be killed and restarted."""
+    with running_mariadb(["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1"]) as server:
+        yield server
