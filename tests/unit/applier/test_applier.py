@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 
@@ -410,3 +412,29 @@ def test_keyboard_interrupt_in_the_coordinator_leaves_no_thread_behind():
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_ctrl_c_calls_stop_from_a_signal_handler_in_the_thread_that_runs(workers):
+    log = independent(400)
+    target = Target(Database(latency=0.002))
+    applier = make_applier(log, target, workers=workers, merge="off")
+    before = signal.signal(signal.SIGUSR1, lambda *_: applier.stop())
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(Stopped):
+            applier.run()
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    check_serial(target, log[: len(target.database.applied)])
+
+
+def test_a_slow_progress_callback_does_not_hold_up_the_watchdog():
+    database = Database(lock_timeout=10.0)
+    log = [make(n, f"k{n}", gaps=("g",), gaps_first=n % 2 == 0) for n in range(1, 41)]
+    target = Target(database)
+    applier = make_applier(log, target, workers=8, merge="off", on_progress=lambda _: time.sleep(0.5))
+    assert not isinstance(run_within(applier), BaseException)
+    check_serial(target, log)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from unit.applier.fakes import Database, Statement, Target, Transaction, make
 from unit.applier.harness import check_serial, make_applier, run_within
@@ -28,7 +28,6 @@ def histories(draw: st.DrawFn) -> list[Transaction]:
     return log
 
 
-@settings(max_examples=60)
 @given(
     log=histories(),
     workers=st.sampled_from([0, 1, 2, 8]),
@@ -55,7 +54,6 @@ def test_r17_r18_r24_any_history_ends_as_serial_apply_up_to_the_failure(log, wor
         assert outcome.gtid == log[len(expected)].gtid
 
 
-@settings(max_examples=30)
 @given(log=histories(), stop_at=st.integers(0, 40), workers=st.sampled_from([0, 1, 2, 8]), merge=st.sampled_from(["off", "auto"]))
 def test_r25_stopped_anywhere_and_run_again(log, stop_at, workers, merge):
     target = Target(Database(lock_timeout=0.2))
@@ -83,7 +81,6 @@ def test_r25_stopped_anywhere_and_run_again(log, stop_at, workers, merge):
     check_serial(target, log)
 
 
-@settings(max_examples=30)
 @given(data=st.data(), workers=st.sampled_from([0, 2, 8]))
 def test_r21_logical_clock_follows_the_numbers_of_the_log(data, workers):
     """Numbers as a source would give them: each transaction's last_committed covers every earlier one with a key in common."""
