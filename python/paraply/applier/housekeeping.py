@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Housekeeper", "interrupt_all", "stopped_error"]
 
-_TICK = 0.01
+_TICK = 0.005
 _PROGRESS_SECONDS = 0.25
 _INTERRUPT_SECONDS = 0.2
 

@@ -31,8 +31,6 @@ BACKING_OFF = "Waiting before another try"
 STEPPING_BACK = "Rolled back for an older transaction"
 RECONNECTING = "Connecting again"
 
-_SMOOTHING = 0.05
-
 
 class Worker:
     """Applies the jobs that it is given; the thread that runs it is its owner.
@@ -235,7 +233,7 @@ class Worker:
     def _end_attempt(self) -> None:
         taken = time.perf_counter() - self.since
         self.counters.apply_seconds += taken
-        self._run.apply_seconds += _SMOOTHING * (taken - self._run.apply_seconds)
+        self._run.apply_took(taken)
 
     def _wait_turn(self, job: Job) -> None:
         asked = time.perf_counter()
