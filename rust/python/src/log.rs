@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paraply_binlog::error::LogError;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::row_walk::count_rows;
 use paraply_binlog::transaction::Transaction;
 use paraply_binlog::write_sets::{Options, Scheme, batch_write_sets};
 use paraply_core::write_set::{Fallbacks, WriteSet};
@@ -12,12 +14,39 @@ use pyo3::prelude::*;
 
 use crate::catalog::PyCatalog;
 use crate::errors::{log_error, usage};
-use crate::transaction::PyTransaction;
+use crate::transaction::{PyTransaction, file_name};
 
 #[pyclass(name = "LogReader", module = "paraply._native", frozen)]
 pub struct PyLogReader {
-    reader: Mutex<LogReader>,
+    state: Mutex<State>,
     files: Arc<Vec<String>>,
+}
+
+/// The reader, and a row that was found damaged behind transactions that are handed out first (rule R27).
+struct State {
+    reader: LogReader,
+    damaged: Option<LogError>,
+}
+
+impl State {
+    fn next_batch(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, LogError> {
+        if let Some(error) = &self.damaged {
+            return Err(error.clone());
+        }
+        let Some(mut batch) = self.reader.next_batch(most, bytes)? else { return Ok(None) };
+        for index in 0..batch.len() {
+            match count_rows(&batch[index]) {
+                Ok(rows) => batch[index].rows = rows,
+                Err(error) => {
+                    let error = error.into_log_error(file_name(files, error.file));
+                    self.damaged = Some(error.clone());
+                    batch.truncate(index);
+                    return if batch.is_empty() { Err(error) } else { Ok(Some(batch)) };
+                }
+            }
+        }
+        Ok(Some(batch))
+    }
 }
 
 #[pymethods]
@@ -29,7 +58,7 @@ impl PyLogReader {
         let reader = py
             .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
             .map_err(|error| log_error(py, &error))?;
-        Ok(Self { reader: Mutex::new(reader), files })
+        Ok(Self { state: Mutex::new(State { reader, damaged: None }), files })
     }
 
     #[getter]
@@ -46,8 +75,8 @@ impl PyLogReader {
     ) -> PyResult<Option<PyTransactionBatch>> {
         let batch = py
             .detach(|| {
-                let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-                reader.next_batch(max_transactions.max(1), max_bytes)
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.next_batch(&self.files, max_transactions.max(1), max_bytes)
             })
             .map_err(|error| log_error(py, &error))?;
         Ok(batch.map(|transactions| PyTransactionBatch {
@@ -122,5 +151,14 @@ impl PyWriteSets {
     fn items(&self, index: usize) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {
         let set = self.sets.get(index).ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;
         Ok((set.exclusive.clone(), set.shared.clone(), set.barrier))
+    }
+
+    #[getter]
+    fn fallbacks(&self) -> Vec<(&'static str, String, u64)> {
+        self.fallbacks
+            .sorted()
+            .into_iter()
+            .map(|(reason, table, count)| (reason.text(), table.to_string(), count))
+            .collect()
     }
 }

@@ -102,6 +102,7 @@ impl PyStatement {
         set(&dict, "sql_require_primary_key", context.sql_require_primary_key)?;
         set(&dict, "default_table_encryption", context.default_table_encryption)?;
         set(&dict, "microseconds", context.microseconds)?;
+        dict.set_item("character_set_collations", &context.character_set_collations)?;
         dict.set_item("unknown", context.unknown.iter().map(|&code| u32::from(code)).collect::<Vec<_>>())?;
         Ok(dict)
     }
