@@ -128,7 +128,7 @@ class MySqlConnection:
 
 
 def _cell(value: Any, column: Any) -> Any:
-    if value is None or isinstance(value, (int, float, bytes)) and column.type_code != FIELD_TYPE.BIT:
+    if value is None or (isinstance(value, (int, float, bytes)) and column.type_code != FIELD_TYPE.BIT):
         return value
     return value if isinstance(value, bytes) else str(value).encode()
 
