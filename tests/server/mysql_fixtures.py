@@ -12,11 +12,8 @@ import subprocess
 import sys
 import time
 import types
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
 from server import native_standin
 
 try:
@@ -24,10 +21,16 @@ try:
 except ImportError:
     sys.modules["paraply._native"] = types.ModuleType("paraply._native")
 
+from typing import TYPE_CHECKING
+
 from paraply.errors import ParaplyError
 from paraply.target.base import ApplyPlan
 from paraply.target.mysql import MySqlTarget
 from paraply.target.url import parse_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def _use_standin(patch: pytest.MonkeyPatch) -> None:
