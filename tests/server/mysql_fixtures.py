@@ -6,6 +6,7 @@ binlogs may be thrown away. MariaDB: the same with ``PARAPLY_TEST_MARIADB``, or 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -59,6 +60,11 @@ class Server:
             connection.close()
 
     def empty(self) -> None:
+        """Throws everything away that tests have made, and ends what a failed test left open."""
+        for (number,) in self.sql("SELECT id FROM information_schema.processlist WHERE user=SUBSTRING_INDEX(USER(),'@',1)"
+                                  " AND id<>CONNECTION_ID()"):  # fmt: skip
+            with contextlib.suppress(ParaplyError):
+                self.sql(f"KILL {number}")
         self.sql("DROP DATABASE IF EXISTS shop; DROP DATABASE IF EXISTS paraply; DROP DATABASE IF EXISTS t")
         self.sql("RESET MASTER; SET GLOBAL gtid_slave_pos=''" if self.mariadb else "RESET BINARY LOGS AND GTIDS")
 
