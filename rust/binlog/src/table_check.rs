@@ -1,5 +1,6 @@
 //! Whether a table's definition is the one that rows were written under (rules R13, R31).
 
+use paraply_core::collation::{Collation, name_of};
 use paraply_core::schema::{Column, Table};
 
 use crate::layout::{Layout, type_code};
@@ -18,6 +19,8 @@ pub enum Difference {
     ColumnSign,
     /// Whether a column may be NULL.
     ColumnNull,
+    /// A text column's collation.
+    ColumnCollation,
 }
 
 impl Difference {
@@ -29,19 +32,21 @@ impl Difference {
             Self::ColumnType => "the known definition has other column types than the log",
             Self::ColumnSign => "the known definition has other signs than the log",
             Self::ColumnNull => "the known definition allows NULL elsewhere than the log",
+            Self::ColumnCollation => "the known definition has other collations than the log",
         }
     }
 }
 
 /// Compares a definition with a table map; what the map does not say is taken as equal.
-pub fn compare(map: &TableMap, table: &Table) -> Result<(), Difference> {
+pub fn compare(map: &TableMap, table: &Table, mariadb: bool) -> Result<(), Difference> {
     if map.columns.len() != table.columns.len() {
         return Err(Difference::ColumnCount);
     }
-    map.columns.iter().zip(&table.columns).try_for_each(|(mapped, column)| compare_column(mapped, column))
+    let mut columns = map.columns.iter().zip(&table.columns);
+    columns.try_for_each(|(mapped, column)| compare_column(mapped, column, mariadb))
 }
 
-fn compare_column(mapped: &MappedColumn, column: &Column) -> Result<(), Difference> {
+fn compare_column(mapped: &MappedColumn, column: &Column, mariadb: bool) -> Result<(), Difference> {
     if mapped.name.as_ref().is_some_and(|name| !same_name(name, &column.name)) {
         return Err(Difference::ColumnName);
     }
@@ -55,7 +60,23 @@ fn compare_column(mapped: &MappedColumn, column: &Column) -> Result<(), Differen
     if mapped.nullable && !column.nullable {
         return Err(Difference::ColumnNull);
     }
+    if has_text(mapped.type_code) && !same_collation(mapped.collation_id, column.collation.as_deref(), mariadb) {
+        return Err(Difference::ColumnCollation);
+    }
     Ok(())
+}
+
+/// CHAR, VARCHAR and the like: types whose values a collation compares.
+fn has_text(code: u8) -> bool {
+    matches!(code, type_code::STRING | type_code::VARCHAR | type_code::VAR_STRING | type_code::BLOB)
+}
+
+/// What one side does not say, or a collation that is not known here, is taken as equal.
+fn same_collation(id: Option<u32>, declared: Option<&str>, mariadb: bool) -> bool {
+    let logged =
+        id.and_then(|id| u16::try_from(id).ok()).and_then(|id| name_of(id, mariadb)).and_then(Collation::by_name);
+    let declared = declared.and_then(Collation::by_name);
+    logged.zip(declared).is_none_or(|(logged, declared)| logged.name() == declared.name())
 }
 
 fn same_name(one: &str, other: &str) -> bool {

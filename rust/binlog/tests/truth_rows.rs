@@ -4,6 +4,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use paraply_binlog::json::{json_text, updated_json_text};
+use paraply_binlog::layout::Layout;
+use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::row_walk::count_rows;
 use paraply_binlog::table_map::TableMap;
 use paraply_core::value::Value;
 
@@ -48,4 +52,81 @@ fn replayed_rows_equal_the_sources_tables() {
     }
     assert_eq!(tables.len(), 6);
     println!("{compared} rows equal");
+}
+
+/// The logs that must be read whole.
+const LOGS: [&str; 11] = [
+    "group-multi-primary/member1.relay",
+    "group-multi-primary/member2.relay",
+    "group-multi-primary/member3.relay",
+    "group-single-primary/member3.relay",
+    "mysql-binlog/compressed.binlog",
+    "mysql-binlog/eight-sessions.binlog",
+    "mysql-binlog/minimal-image.binlog",
+    "mysql-binlog/partial-json.binlog",
+    "mysql-binlog/single-session.binlog",
+    "mariadb-binlog/compressed.binlog",
+    "mariadb-binlog/plain.binlog",
+];
+
+#[test]
+fn all_rows_of_all_logs_are_decoded() {
+    let Some(truth) = common::truth() else { return };
+    for name in LOGS {
+        let mut log = LogReader::open(&[truth.join(name)], ReaderOptions::default()).expect("the log opens");
+        let (mut transactions, mut rows, mut values) = (0_u64, BTreeMap::<String, u64>::new(), 0_u64);
+        while let Some(transaction) = log.next_transaction() {
+            let transaction = transaction.expect("the transaction is read");
+            transactions += 1;
+            let mut counted = 0;
+            common::each_row_of(&transaction, |map, header, row| {
+                counted += 1;
+                *rows.entry(format!("{:?}", header.kind)).or_default() += 1;
+                for (image, is_before) in [(row.before, true), (row.after, false)] {
+                    for (column, value) in map.columns.iter().zip(image.into_iter().flatten()) {
+                        let Some(value) = value else { continue };
+                        assert!(!(is_before && matches!(value, Value::JsonDiff(_))));
+                        values += u64::from(!common::value_text(column, value).is_empty());
+                    }
+                }
+            });
+            assert_eq!(count_rows(&transaction), Ok(counted));
+        }
+        println!("{name}: {transactions} transactions, {values} values, {rows:?}");
+        assert!(values > 10_000);
+    }
+}
+
+#[test]
+fn partial_updates_give_the_next_before_image() {
+    let Some(truth) = common::truth() else { return };
+    let mut documents: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut compared = 0;
+    common::each_row(&truth.join("mysql-binlog/partial-json.binlog"), |map, _, row| {
+        let Some(column) = map.columns.iter().position(|c| matches!(c.layout, Layout::Json { .. })) else { return };
+        let text = |document| {
+            let mut text = Vec::new();
+            json_text(document, &mut text).expect("sound JSON");
+            text
+        };
+        if let Some(before) = row.before {
+            let known = documents.remove(&key_text(map, before));
+            if let (Some(known), Some(Value::Json(before))) = (known, before[column]) {
+                assert_eq!(text(before), known);
+                compared += 1;
+            }
+        }
+        let Some(after) = row.after else { return };
+        let document = match (row.before.and_then(|before| before[column]), after[column]) {
+            (_, Some(Value::Json(after))) => text(after),
+            (Some(Value::Json(before)), Some(Value::JsonDiff(differences))) => {
+                let mut text = Vec::new();
+                updated_json_text(before, differences, &mut text).expect("the differences fit");
+                text
+            }
+            _ => return,
+        };
+        documents.insert(key_text(map, after), document);
+    });
+    println!("{compared} documents compared");
 }

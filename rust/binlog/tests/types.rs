@@ -22,11 +22,13 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// Table maps and row events of a log, each row event with the map before it.
-fn events_of(name: &str) -> (Format, Vec<(Vec<u8>, Vec<u8>)>) {
+/// A log's format, and its row events, each behind the table map before it.
+type RowEvents = (Format, Vec<(Vec<u8>, Vec<u8>)>);
+
+fn events_of(name: &str) -> RowEvents {
     let mut log = events(&data(name)).expect("the log opens");
     let (mut map, mut pairs) = (Vec::new(), Vec::new());
-    while let Some(event) = log.next() {
+    for event in log.by_ref() {
         let event = event.expect("the event is read");
         match event.header.type_code {
             19 => map.clone_from(&event.bytes),
@@ -115,7 +117,7 @@ fn partial_updates_give_the_servers_documents() {
     });
     let [a, b] = documents.map(|text| String::from_utf8(text).expect("UTF-8"));
     let last = std::fs::read_to_string(data("mysql-9.7-types.j.jsonl")).expect("the expected row");
-    assert_eq!(last.trim(), format!("[1, {:?}, 5, {:?}]", a, b));
+    assert_eq!(last.trim(), format!("[1, {a:?}, 5, {b:?}]"));
     assert_eq!(updates, 6);
 }
 
@@ -170,7 +172,7 @@ fn read_all(format: &Format, map: &[u8], event: &[u8]) {
 proptest! {
     #[test]
     fn damaged_events_never_panic(which in 0_usize..16, flips in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<u8>()), 1..4), cut in prop::option::of(any::<prop::sample::Index>())) {
-        thread_local!(static LOG: (Format, Vec<(Vec<u8>, Vec<u8>)>) = events_of(MYSQL));
+        thread_local!(static LOG: RowEvents = events_of(MYSQL));
         LOG.with(|(format, pairs)| {
             let (mut map, mut event) = pairs[which % pairs.len()].clone();
             for (in_map, index, byte) in &flips {

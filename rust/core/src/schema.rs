@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A database and a table name, as the source spells them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,9 +126,20 @@ impl Table {
 pub struct Catalog {
     tables: HashMap<TableName, Arc<Table>>,
     children: HashMap<TableName, Vec<Arc<Table>>>,
+    version: u64,
 }
 
 impl Catalog {
+    /// A number that no other content has in this process: catalogs with equal versions know the same.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn touch(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        self.version = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    }
+
     /// Adds a table or replaces its definition.
     pub fn put(&mut self, table: Table) {
         self.remove(&table.name);
@@ -143,6 +155,7 @@ impl Catalog {
 
     /// Forgets a table; unknown names are passed over.
     pub fn remove(&mut self, name: &TableName) {
+        self.touch();
         if let Some(old) = self.tables.remove(name) {
             for key in &old.foreign_keys {
                 if let Some(children) = self.children.get_mut(&key.parent) {

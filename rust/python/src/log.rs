@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use paraply_binlog::error::LogError;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::Transaction;
 use paraply_binlog::write_sets::{Options, Scheme, batch_write_sets};
@@ -97,11 +96,13 @@ impl PyTransactionBatch {
             "group" => Scheme::Group,
             other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
         };
-        let options = Options { scheme, bytewise };
+        let options = Options { scheme, bytewise, ..Options::default() };
         let catalog = catalog.snapshot();
-        let hashed: Result<(Vec<WriteSet>, Fallbacks), LogError> =
-            py.detach(|| batch_write_sets(&self.transactions, &catalog, &options));
-        let (sets, fallbacks) = hashed.map_err(|error| log_error(py, &error))?;
+        let hashed = py.detach(|| batch_write_sets(&self.transactions, &catalog, &options));
+        let (sets, fallbacks) = hashed.map_err(|error| {
+            let file = self.files.get(error.file as usize).map_or("", String::as_str);
+            log_error(py, &error.into_log_error(file))
+        })?;
         Ok(PyWriteSets { sets, fallbacks })
     }
 }

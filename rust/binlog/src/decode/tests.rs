@@ -91,7 +91,8 @@ fn dates_and_times_before_5_6() {
 #[test]
 fn times_with_fractions_and_signs() {
     // Bytes as MySQL 9.7 logged them.
-    let cases: [(u16, &[u8], bool, (u16, u8, u8), u32); 5] = [
+    type Case = (u16, &'static [u8], bool, (u16, u8, u8), u32);
+    let cases: [Case; 5] = [
         (0, &[0x80, 0, 0], false, (0, 0, 0), 0),
         (0, &[0x7f, 0x3c, 0xb2], true, (12, 13, 14), 0),
         (2, &[0x7f, 0xff, 0xfe, 0xce], true, (0, 0, 1), 500_000),

@@ -91,7 +91,7 @@ fn apply<'a>(document: &mut Json<'a>, legs: &[Leg<'_>], difference: Difference<'
             values.insert((*index).min(values.len()), difference.value);
         }
         (Operation::Insert, Json::Object(members), Leg::Member(name)) => {
-            insert_member(members, name, difference.value)?
+            insert_member(members, name, difference.value)?;
         }
         (Operation::Remove, Json::Array(values), Leg::Cell(index)) if *index < values.len() => {
             values.remove(*index);

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use paraply_binlog::decode::decimal_text;
 use paraply_binlog::event::types;
-use paraply_binlog::file::events;
 use paraply_binlog::json::json_text;
 use paraply_binlog::layout::type_code;
-use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader, rows_kind};
+use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader};
 use paraply_binlog::table_map::{MappedColumn, TableMap};
+use paraply_binlog::transaction::Transaction;
 use paraply_core::value::Value;
 
 /// The number of the `binary` collation.
@@ -29,25 +30,31 @@ pub fn truth() -> Option<PathBuf> {
     folder
 }
 
-/// Calls a function for each row of a log whose transactions are not compressed.
+/// Calls a function for each row of a log.
 pub fn each_row(path: &Path, mut visit: impl FnMut(&TableMap, &RowsHeader<'_>, Row<'_, '_>)) {
-    let mut log = events(path).expect("the log opens");
+    let mut log = LogReader::open(&[path.to_owned()], ReaderOptions::default()).expect("the log opens");
+    while let Some(transaction) = log.next_transaction() {
+        each_row_of(&transaction.expect("the transaction is read"), &mut visit);
+    }
+}
+
+/// Calls a function for each row of a transaction.
+pub fn each_row_of(transaction: &Transaction, mut visit: impl FnMut(&TableMap, &RowsHeader<'_>, Row<'_, '_>)) {
     let mut maps: HashMap<u64, TableMap> = HashMap::new();
-    while let Some(event) = log.next() {
-        let event = event.expect("the event is read");
-        let format = log.format().expect("a format description came first").clone();
-        if event.header.type_code == types::TABLE_MAP {
-            let map = TableMap::parse(&event.bytes, &format).expect("the table map is read");
+    for event in &transaction.events {
+        let bytes = &transaction.data[event.range.clone()];
+        if event.type_code == types::TABLE_MAP {
+            let map = TableMap::parse(bytes, &transaction.format).expect("the table map is read");
             maps.insert(map.table_id, map);
-        } else if rows_kind(event.header.type_code).is_some() {
-            let header = RowsHeader::parse(&event.bytes, &format).expect("the header is read");
-            let map = maps.get(&header.table_id).expect("the table map came first");
-            let rows_event = RowsEvent::with_header(header, &event.bytes, map).expect("the event is read");
-            let mut buffer = RowBuffer::default();
-            let mut rows = rows_event.rows(&mut buffer, None);
-            while let Some(row) = rows.next_row() {
-                visit(map, &header, row.expect("the row is read"));
-            }
+            continue;
+        }
+        let header = RowsHeader::parse(bytes, &transaction.format).expect("the header is read");
+        let map = maps.get(&header.table_id).expect("the table map came first");
+        let rows_event = RowsEvent::with_header(header, bytes, map).expect("the event is read");
+        let mut buffer = RowBuffer::default();
+        let mut rows = rows_event.rows(&mut buffer, None);
+        while let Some(row) = rows.next_row() {
+            visit(map, &header, row.expect("the row is read"));
         }
     }
 }

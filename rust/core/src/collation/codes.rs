@@ -127,16 +127,16 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
     }
     let mut entries = Box::new([0; PAGE]);
     for (n, entry) in entries.iter_mut().enumerate() {
-        let mut codes = Vec::new();
-        page.weights(n, |weight| coder.code(weight, &mut codes));
-        *entry = match *codes.as_slice() {
+        let mut bytes = Vec::new();
+        page.weights(n, |weight| coder.code(weight, &mut bytes));
+        *entry = match *bytes.as_slice() {
             [] => 0,
             [a] => u32::from_be_bytes([1, 0, 0, a]),
             [a, b, c] if a >= 0x80 => u32::from_be_bytes([3, a, b, c]),
             _ => {
                 let at = arena.len() as u32;
-                arena.push(codes.len() as u8);
-                arena.append(&mut codes);
+                arena.push(bytes.len() as u8);
+                arena.append(&mut bytes);
                 IN_ARENA << 24 | at
             }
         };

@@ -98,7 +98,9 @@ impl Page {
             Self::Listed { starts, weights } => {
                 if let (Some(start), Some(end)) = (starts.get(n), starts.get(n + 1)) {
                     let own = weights.get(usize::from(*start)..usize::from(*end)).unwrap_or_default();
-                    own.iter().for_each(|weight| f(*weight));
+                    for weight in own {
+                        f(*weight);
+                    }
                 }
             }
         }

@@ -1,0 +1,155 @@
+//! From a transaction's row events to its write set (rules R5, R11 to R15a, R35).
+
+pub use paraply_core::write_set::Scheme;
+
+use paraply_core::schema::Catalog;
+use paraply_core::write_set::{Fallbacks, Options as HashOptions, Reason, Row as HashedRow, WriteSet, WriteSetBuilder};
+
+use crate::known_tables::{KnownTable, KnownTables, Unusable};
+use crate::row_walk::{RowPlan, RowsError};
+use crate::rows::{NO_FOREIGN_KEY_CHECKS, RowsHeader, SQL_FOREIGN_KEYS};
+use crate::transaction::{Format, Kind, RowsKind, Transaction};
+
+/// The first MySQL that carries out foreign keys above its storage engines, so that cascades can be logged.
+const SQL_FOREIGN_KEYS_SINCE: (u8, u8, u8) = (9, 6, 0);
+
+/// How rows become hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Whose conflicts the hashes show.
+    pub scheme: Scheme,
+    /// For tests only: hash text by its bytes as if collations did not exist.
+    pub bytewise: bool,
+    /// The log is known to have partial row images; must stay the same for a whole log.
+    pub partial_images: bool,
+}
+
+impl Options {
+    fn for_format(self, format: &Format) -> HashOptions {
+        HashOptions {
+            scheme: self.scheme,
+            cascades_logged: may_log_cascades(format),
+            partial_images: self.partial_images,
+            bytewise: self.bytewise,
+        }
+    }
+}
+
+/// Whether a server of this version may have logged what its foreign keys' cascades changed (rule R15a).
+///
+/// Each row event's own flag says whether it did.
+fn may_log_cascades(format: &Format) -> bool {
+    !format.mariadb && format.version >= SQL_FOREIGN_KEYS_SINCE
+}
+
+/// Memory and look-ups that are kept from one transaction to the next.
+///
+/// One scratch serves one log: transactions of a log whose servers differ in what they log of cascades are kept apart
+/// by a barrier where the version changes.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    options: Options,
+    builder: WriteSetBuilder,
+    in_use: Option<HashOptions>,
+    known: KnownTables,
+    plan: RowPlan,
+    fallbacks: Fallbacks,
+}
+
+impl Scratch {
+    /// Nothing known yet.
+    pub fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// What has been counted since the last call.
+    pub fn take_fallbacks(&mut self) -> Fallbacks {
+        let mut fallbacks = self.builder.take_fallbacks();
+        fallbacks.merge(&std::mem::take(&mut self.fallbacks));
+        fallbacks
+    }
+
+    /// Takes the options that a transaction's format asks for; true if other ones were in use before it.
+    fn switch_options(&mut self, format: &Format) -> bool {
+        let wanted = self.options.for_format(format);
+        if self.in_use == Some(wanted) {
+            return false;
+        }
+        self.fallbacks.merge(&self.builder.take_fallbacks());
+        self.builder = WriteSetBuilder::new(wanted);
+        self.in_use.replace(wanted).is_some()
+    }
+}
+
+/// The write set of a transaction, under the catalog that held when its rows were written.
+///
+/// Transactions that are no plain row changes are barriers (rules R5 and R35), and so are those whose tables are not
+/// known or are not what the log says (rule R13).
+pub fn transaction_write_set(
+    transaction: &Transaction,
+    catalog: &Catalog,
+    scratch: &mut Scratch,
+) -> Result<WriteSet, RowsError> {
+    let switched = scratch.switch_options(&transaction.format);
+    if transaction.kind != Kind::Dml {
+        return Ok(WriteSet { barrier: true, ..WriteSet::default() });
+    }
+    let Scratch { builder, known, plan, fallbacks, options, .. } = scratch;
+    plan.prepare(transaction, catalog, known)?;
+    let fine = options.scheme == Scheme::Fine;
+    let watches_cascades = fine && may_log_cascades(&transaction.format);
+    let mut barrier = switched && fine;
+    let mut hash_plan = None;
+    let walked = plan.walk(transaction, known, |index, table, header, row| {
+        let name = &table.map.name;
+        if let Err(unusable) = table.definition {
+            fallbacks.add(reason(unusable), name);
+            barrier = true;
+            return;
+        }
+        if watches_cascades && hides_cascades(table, header) {
+            fallbacks.add(Reason::CascadeNotLogged, name);
+            barrier = true;
+        }
+        if hash_plan.as_ref().is_none_or(|(of, _)| *of != index) {
+            hash_plan = builder.plan(catalog, name).map(|plan| (index, plan));
+        }
+        let foreign_key_checks = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
+        match &hash_plan {
+            Some((_, plan)) => {
+                builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
+            }
+            None => builder.add_unknown_table(name),
+        }
+    });
+    // Also behind an error, so that nothing of this transaction stays for the next one.
+    let mut set = builder.finish();
+    walked?;
+    set.barrier |= barrier;
+    Ok(set)
+}
+
+/// The write sets of a batch in order, and what was counted.
+pub fn batch_write_sets(
+    transactions: &[Transaction],
+    catalog: &Catalog,
+    options: &Options,
+) -> Result<(Vec<WriteSet>, Fallbacks), RowsError> {
+    let mut scratch = Scratch::new(*options);
+    let sets = transactions.iter().map(|transaction| transaction_write_set(transaction, catalog, &mut scratch));
+    let sets = sets.collect::<Result<Vec<_>, _>>()?;
+    Ok((sets, scratch.take_fallbacks()))
+}
+
+fn reason(unusable: Unusable) -> Reason {
+    match unusable {
+        Unusable::UnknownTable => Reason::UnknownTable,
+        Unusable::OtherDefinition(_) => Reason::OtherDefinition,
+    }
+}
+
+/// Whether this change of a parent may have changed children that the log does not hold: its storage engine carried
+/// the foreign keys out, and they were checked.
+fn hides_cascades(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
+    table.cascades && header.kind != RowsKind::Insert && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
+}

@@ -1,0 +1,284 @@
+//! Collects the hashes of a transaction's rows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::distinct::Distinct;
+use super::fallback::{Fallbacks, Reason};
+use super::hash::KeyHasher;
+use super::plan::{KeyPlan, Part, ReferencePlan, TableAccess, TablePlan};
+use super::{Options, Scheme, WriteSet};
+use crate::schema::{Catalog, TableName};
+use crate::value::Value;
+
+/// The values of a row image by column; none for a column that a partial image lacks.
+pub type Image<'r, 'v> = &'r [Option<Value<'v>>];
+
+/// One changed row.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'r, 'v> {
+    /// The row before; none for an insert.
+    pub before: Option<Image<'r, 'v>>,
+    /// The row after; none for a delete. A column that it lacks has not changed.
+    pub after: Option<Image<'r, 'v>>,
+    /// Whether foreign keys were checked when the row was written (the event's own flag).
+    pub foreign_key_checks: bool,
+}
+
+/// What became of a key in one image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// All its parts have values.
+    Full(u64),
+    /// Some part is NULL: the key constrains nothing.
+    Null,
+    /// Some part's value is not known.
+    Lost(Reason),
+}
+
+/// A row and how its images complete each other.
+struct Images<'r, 'v> {
+    before: Option<Image<'r, 'v>>,
+    after: Option<Image<'r, 'v>>,
+}
+
+impl<'r, 'v> Images<'r, 'v> {
+    fn before(&self, column: usize) -> Option<&'r Value<'v>> {
+        self.before?.get(column)?.as_ref()
+    }
+
+    /// The value after the change: what an update's after image lacks is as it was before.
+    fn after(&self, column: usize) -> Option<&'r Value<'v>> {
+        self.after?.get(column)?.as_ref().or_else(|| self.before(column))
+    }
+
+    fn is_update(&self) -> bool {
+        self.before.is_some() && self.after.is_some()
+    }
+
+    /// Whether an update's after image holds none of these columns.
+    fn untouched(&self, parts: &[Part]) -> bool {
+        let lacks = |part: &Part| match part {
+            Part::Column { index, .. } => self.after.and_then(|a| a.get(*index)).is_some_and(Option::is_none),
+            Part::Unknown => false,
+        };
+        self.is_update() && parts.iter().all(lacks)
+    }
+
+    /// Whether an update may have changed any of these columns.
+    fn changed(&self, columns: &[usize]) -> bool {
+        let value_after = |column: usize| self.after.and_then(|a| a.get(column)).and_then(Option::as_ref);
+        self.is_update() && columns.iter().any(|c| value_after(*c).is_some_and(|after| self.before(*c) != Some(after)))
+    }
+}
+
+/// Makes write sets, one transaction after another, in reused memory.
+///
+/// Feed it the rows of a transaction with [`Self::add_row`], then take the result with [`Self::finish`].
+#[derive(Debug, Default)]
+pub struct WriteSetBuilder {
+    options: Options,
+    catalog_version: u64,
+    plans: HashMap<TableName, Arc<TablePlan>>,
+    hasher: KeyHasher,
+    items: Distinct,
+    result: WriteSet,
+    fallbacks: Fallbacks,
+    /// Whether a key of the row at hand has been counted as not known.
+    lost: bool,
+}
+
+impl WriteSetBuilder {
+    /// Makes a builder for one log.
+    pub fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// The plan of a table under this catalog, kept until the catalog changes; none if the table is not known.
+    pub fn plan(&mut self, catalog: &Catalog, table: &TableName) -> Option<Arc<TablePlan>> {
+        if self.catalog_version != catalog.version() {
+            self.plans.clear();
+            self.catalog_version = catalog.version();
+        }
+        if let Some(plan) = self.plans.get(table) {
+            return Some(Arc::clone(plan));
+        }
+        let plan = Arc::new(TablePlan::new(catalog.get(table)?, catalog, self.options));
+        self.plans.insert(table.clone(), Arc::clone(&plan));
+        Some(plan)
+    }
+
+    /// Takes note of rows of a table whose keys are not known: the transaction becomes a barrier (R13).
+    pub fn add_unknown_table(&mut self, table: &TableName) {
+        self.result.barrier = true;
+        self.fallbacks.add(Reason::UnknownTable, table);
+    }
+
+    /// Adds what one row touches.
+    pub fn add_row(&mut self, plan: &TablePlan, row: &Row<'_, '_>) {
+        let images = Images { before: row.before, after: row.after };
+        self.result.touches_parent |= plan.touches_parent;
+        self.result.missing_keys |= plan.missing_keys;
+        plan.fallbacks.iter().for_each(|reason| self.fallbacks.add(*reason, &plan.name));
+        self.lost = false;
+        let full = self.add_keys(plan, &images);
+        match self.options.scheme {
+            Scheme::Group => {
+                self.result.barrier |= plan.missing_keys;
+                if row.foreign_key_checks {
+                    plan.references.iter().for_each(|reference| self.add_reference(plan, reference, &images));
+                }
+            }
+            Scheme::Fine => {
+                plan.references.iter().for_each(|reference| self.add_reference(plan, reference, &images));
+                self.add_table(plan, full);
+                self.add_cascades(plan, &images);
+            }
+        }
+    }
+
+    /// The transaction's write set; the builder is ready for the next transaction.
+    pub fn finish(&mut self) -> WriteSet {
+        let mut result = std::mem::take(&mut self.result);
+        (result.exclusive, result.shared) = self.items.take();
+        result
+    }
+
+    /// What has been counted since the last call.
+    pub fn take_fallbacks(&mut self) -> Fallbacks {
+        std::mem::take(&mut self.fallbacks)
+    }
+
+    /// Adds all unique keys; tells whether each image of the row has a full one.
+    fn add_keys(&mut self, plan: &TablePlan, images: &Images<'_, '_>) -> bool {
+        let mut before_full = images.before.is_none();
+        let mut after_full = images.after.is_none();
+        for key in &plan.keys {
+            let untouched = images.untouched(&key.parts);
+            let earlier_full = before_full;
+            let before = images.before.map(|_| self.outcome(&key.prefix, &key.parts, |c| images.before(c)));
+            let after = images.after.filter(|_| !untouched);
+            let after = after.map(|_| self.outcome(&key.prefix, &key.parts, |c| images.after(c)));
+            for outcome in [before, after].into_iter().flatten() {
+                // A key that an update does not touch is not needed where another one tells which row it is.
+                self.add_outcome(plan, outcome, untouched && earlier_full);
+            }
+            before_full |= matches!(before, Some(Outcome::Full(_)));
+            after_full |= matches!(if untouched { before } else { after }, Some(Outcome::Full(_)));
+            if let Some(whole) = &key.whole {
+                self.add_whole(key, whole, images);
+            }
+        }
+        before_full && after_full
+    }
+
+    /// The second hash of a prefix key under the server's scheme.
+    fn add_whole(&mut self, key: &KeyPlan, whole: &[Part], images: &Images<'_, '_>) {
+        let before = images.before.map(|_| self.outcome(&key.prefix, whole, |c| images.before(c)));
+        let after = images.after.map(|_| self.outcome(&key.prefix, whole, |c| images.after(c)));
+        for outcome in [before, after].into_iter().flatten() {
+            if let Outcome::Full(hash) = outcome {
+                self.items.exclusive(hash);
+            }
+        }
+    }
+
+    fn add_outcome(&mut self, plan: &TablePlan, outcome: Outcome, dispensable: bool) {
+        match outcome {
+            Outcome::Full(hash) => self.items.exclusive(hash),
+            Outcome::Null => {}
+            Outcome::Lost(reason) => {
+                if !dispensable || self.options.scheme == Scheme::Group {
+                    self.fallbacks.add(reason, &plan.name);
+                }
+                if !dispensable {
+                    self.lost = true;
+                    self.give_up(plan.table, plan.table_access != TableAccess::None);
+                }
+            }
+        }
+    }
+
+    /// Takes a whole table because some value in it is not known.
+    fn give_up(&mut self, table: u64, table_is_taken: bool) {
+        if table_is_taken {
+            self.items.exclusive(table);
+        } else {
+            self.result.barrier = true;
+        }
+    }
+
+    fn add_reference(&mut self, plan: &TablePlan, reference: &ReferencePlan, images: &Images<'_, '_>) {
+        let untouched = images.untouched(&reference.columns);
+        let parts = reference.key.as_ref().map_or(&reference.columns, |key| &key.parts);
+        let prefix = reference.key.as_ref().map_or(&[][..], |key| &key.prefix);
+        let before = images.before.map(|_| self.outcome(prefix, parts, |c| images.before(c)));
+        let after = images.after.map(|_| self.outcome(prefix, parts, |c| images.after(c)));
+        for outcome in [before, after].into_iter().flatten() {
+            match outcome {
+                Outcome::Null => {}
+                _ if reference.key.is_none() => self.items.shared(reference.table),
+                Outcome::Full(hash) if self.options.scheme == Scheme::Group => self.items.exclusive(hash),
+                Outcome::Full(hash) => self.items.shared(hash),
+                // What changed the reference, before or after this, touches this row's own keys too.
+                Outcome::Lost(_) if untouched => {}
+                Outcome::Lost(reason) => {
+                    self.fallbacks.add(reason, &plan.name);
+                    self.give_up(reference.table, reference.table_is_taken);
+                }
+            }
+        }
+    }
+
+    /// Rule R14.
+    fn add_table(&mut self, plan: &TablePlan, full: bool) {
+        match plan.table_access {
+            TableAccess::Exclusive => self.items.exclusive(plan.table),
+            TableAccess::Shared | TableAccess::SharedWithFullKey if full => self.items.shared(plan.table),
+            TableAccess::None if full => {}
+            access => {
+                if !self.lost {
+                    self.fallbacks.add(Reason::NoUniqueKey, &plan.name);
+                }
+                self.give_up(plan.table, access != TableAccess::None);
+            }
+        }
+    }
+
+    /// Rule R15a.
+    fn add_cascades(&mut self, plan: &TablePlan, images: &Images<'_, '_>) {
+        plan.shared_tables.iter().for_each(|table| self.items.shared(*table));
+        for cascade in &plan.cascades {
+            let deleted = images.after.is_none() && cascade.on_delete;
+            if deleted || (cascade.on_update && images.changed(&cascade.columns)) {
+                cascade.descendants.iter().for_each(|table| self.items.exclusive(*table));
+                self.fallbacks.add(Reason::CascadeNotLogged, &plan.name);
+            }
+        }
+    }
+
+    fn outcome<'i, 'v: 'i>(
+        &mut self,
+        prefix: &[u8],
+        parts: &[Part],
+        value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
+    ) -> Outcome {
+        let mut lost = None;
+        self.hasher.begin(prefix);
+        for part in parts {
+            let Part::Column { index, form, prefix } = part else {
+                self.hasher.part(b"?");
+                continue;
+            };
+            match value_of(*index) {
+                Some(Value::Null) => return Outcome::Null,
+                Some(value) => {
+                    let written = self.hasher.part_with(|out| form.append(value, *prefix, out));
+                    lost = lost.or(written.err());
+                }
+                None => lost = lost.or(Some(Reason::MissingKeyColumn)),
+            }
+        }
+        lost.map_or_else(|| Outcome::Full(self.hasher.finish()), Outcome::Lost)
+    }
+}

@@ -1,0 +1,107 @@
+//! Distinct hashes in the order of their first appearance, each exclusive or shared.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Up to so many items a plain search is faster than a map.
+const FEW: usize = 24;
+/// A map that a huge transaction has grown beyond this is given back to the system.
+const KEEP: usize = 1 << 16;
+
+/// The items are hashes already.
+#[derive(Debug, Default, Clone, Copy)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |n, byte| n << 8 ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
+/// The items of a transaction so far.
+#[derive(Debug, Default)]
+pub(super) struct Distinct {
+    /// Items in order, and whether each is exclusive.
+    items: Vec<(u64, bool)>,
+    /// Where each item stands, once there are more than a few.
+    places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
+}
+
+impl Distinct {
+    /// Adds an exclusive item; one that was shared becomes exclusive.
+    #[inline]
+    pub(super) fn exclusive(&mut self, item: u64) {
+        self.add(item, true);
+    }
+
+    /// Adds a shared item unless it is there already.
+    #[inline]
+    pub(super) fn shared(&mut self, item: u64) {
+        self.add(item, false);
+    }
+
+    fn add(&mut self, item: u64, exclusive: bool) {
+        match self.find_or_place(item) {
+            Some(known) => known.1 |= exclusive,
+            None => self.items.push((item, exclusive)),
+        }
+    }
+
+    /// The item if it is known, else makes a place for it at the end.
+    fn find_or_place(&mut self, item: u64) -> Option<&mut (u64, bool)> {
+        if self.items.len() < FEW {
+            return self.items.iter_mut().find(|(known, _)| *known == item);
+        }
+        if self.places.is_empty() {
+            self.places.extend(self.items.iter().enumerate().map(|(place, (known, _))| (*known, place)));
+        }
+        match self.places.entry(item) {
+            Entry::Occupied(place) => self.items.get_mut(*place.get()),
+            Entry::Vacant(place) => {
+                place.insert(self.items.len());
+                None
+            }
+        }
+    }
+
+    /// The exclusive and the shared items, each in order; nothing is left behind.
+    pub(super) fn take(&mut self) -> (Vec<u64>, Vec<u64>) {
+        let of = |wanted: bool| self.items.iter().filter(|(_, e)| *e == wanted).map(|(item, _)| *item).collect();
+        let result = (of(true), of(false));
+        self.items.clear();
+        self.places.clear();
+        if self.places.capacity() > KEEP {
+            self.places = HashMap::default();
+            self.items = Vec::new();
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_of_first_appearance_and_exclusive_wins() {
+        let mut items = Distinct::default();
+        for n in (0..100).chain(0..100) {
+            items.shared(n);
+        }
+        items.exclusive(50);
+        items.exclusive(200);
+        let (exclusive, shared) = items.take();
+        assert_eq!(exclusive, [50, 200]);
+        assert_eq!(shared, (0..100).filter(|n| *n != 50).collect::<Vec<_>>());
+        assert_eq!(items.take(), (Vec::new(), Vec::new()));
+    }
+}

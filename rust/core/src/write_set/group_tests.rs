@@ -1,0 +1,97 @@
+//! The server's scheme: what MySQL 9.7 was seen to hash.
+
+use super::test_tables::*;
+use super::*;
+use crate::schema::{Catalog, KeyPart::*, ReferenceAction, TableName};
+use crate::value::Value::{self, Bytes, Int, Null};
+
+const GROUP: Options = Options { scheme: Scheme::Group, cascades_logged: true, partial_images: false, bytewise: false };
+
+fn hash(key: &str, table: &str, values: &[&str]) -> u64 {
+    let mut hasher = KeyHasher::default();
+    hasher.begin(&key_prefix(key, &TableName::new("test", table)));
+    for value in values {
+        hasher.part(value.as_bytes());
+    }
+    hasher.finish()
+}
+
+fn shop() -> Catalog {
+    let parent = table(
+        "p",
+        &["id int", "s varchar utf8mb4_0900_ai_ci null"],
+        &[("PRIMARY", &[Column(0)]), ("us", &[Column(1)])],
+    );
+    let child = table("c", &["id int", "pid int null"], &[("PRIMARY", &[Column(0)])]);
+    catalog([parent, referring(child, 1, "p", "id", ReferenceAction::Refuse)])
+}
+
+#[test]
+fn r11_every_unique_key_of_both_images_without_null() {
+    let (set, fallbacks) = write_set(&shop(), GROUP, &[update("p", &[Int(1), Bytes(b"a")], &[Int(1), Null])]);
+    // Of the characters that are equal to a letter, the first in ASCII stands for it.
+    assert_eq!(set.exclusive, [hash("PRIMARY", "p", &["1"]), hash("us", "p", &["A"])]);
+    assert!(set.shared.is_empty() && !set.barrier && set.touches_parent && fallbacks.is_empty());
+}
+
+#[test]
+fn r11_a_child_hashes_its_parents_key() {
+    let (child, _) = write_set(&shop(), GROUP, &[insert("c", &[Int(5), Int(7)])]);
+    assert_eq!(child.exclusive, [hash("PRIMARY", "c", &["5"]), hash("PRIMARY", "p", &["7"])]);
+    let (orphan, _) = write_set(&shop(), GROUP, &[insert("c", &[Int(5), Null])]);
+    assert_eq!(orphan.exclusive, [hash("PRIMARY", "c", &["5"])]);
+}
+
+#[test]
+fn r11_no_reference_without_foreign_key_checks() {
+    let catalog = shop();
+    let mut builder = WriteSetBuilder::new(GROUP);
+    let plan = builder.plan(&catalog, &name("c")).expect("known");
+    let after = image(&[Int(5), Int(7)]);
+    builder.add_row(&plan, &Row { before: None, after: Some(&after), foreign_key_checks: false });
+    assert_eq!(builder.finish().exclusive, [hash("PRIMARY", "c", &["5"])]);
+}
+
+#[test]
+fn r12_values_that_the_collation_calls_equal_hash_alike() {
+    let (a, b) = (insert("p", &[Int(1), Bytes("\u{c9}a".as_bytes())]), insert("p", &[Int(2), Bytes(b"eA")]));
+    assert!(conflicting(&shop(), GROUP, &a, &b));
+    assert!(!conflicting(&shop(), Options { bytewise: true, ..GROUP }, &a, &b), "the switch of Bug#86078");
+}
+
+#[test]
+fn a_prefix_key_hashes_prefix_and_whole_value() {
+    let one = table(
+        "p",
+        &["id int", "s varchar utf8mb4_0900_ai_ci"],
+        &[("PRIMARY", &[Column(0)]), ("u", &[Prefix { column: 1, length: 3 }])],
+    );
+    let catalog = catalog([one]);
+    let row = |id, s| insert("p", &[Int(id), Bytes(s)]);
+    assert_eq!(write_set(&catalog, GROUP, &[row(1, b"abcX")]).0.exclusive.len(), 3);
+    assert!(conflicting(&catalog, GROUP, &row(1, b"abcX"), &row(2, b"ABCY")));
+    assert!(conflicting(&catalog, GROUP, &row(1, "ab\u{ad}cd".as_bytes()), &row(2, b"abcd")), "equal as a whole only");
+    assert!(!conflicting(&catalog, GROUP, &row(1, b"abX"), &row(2, b"abY")));
+}
+
+#[test]
+fn a_table_without_declared_key_has_missing_keys() {
+    let catalog = catalog([table("n", &["id int null"], &[("id", &[Column(0)])])]);
+    let (set, _) = write_set(&catalog, GROUP, &[insert("n", &[Int(1)])]);
+    assert!(set.missing_keys && set.barrier);
+}
+
+#[test]
+fn canonical_values_are_equal_where_the_server_says_so() {
+    let catalog = catalog([table("v", &["v double"], &[("PRIMARY", &[Column(0)])])]);
+    let same = |a: Value<'_>, b: Value<'_>| conflicting(&catalog, GROUP, &insert("v", &[a]), &insert("v", &[b]));
+    assert!(same(Value::Double(0.0), Value::Double(-0.0)));
+    assert!(!same(Value::Double(0.1), Value::Double(0.2)));
+    assert!(same(Value::UInt(7), Int(7)));
+    assert!(same(Value::Bit { bytes: &[0, 7], bits: 16 }, Value::UInt(7)));
+    let time = |micros, decimals| Value::Time { negative: false, hours: 1, minutes: 2, seconds: 3, micros, decimals };
+    assert!(same(time(500_000, 1), time(500_000, 6)));
+    assert!(!same(time(5, 6), time(50, 6)));
+    let date = |month, day| Value::Date { year: 2024, month, day };
+    assert!(!same(date(1, 11), date(11, 1)));
+}

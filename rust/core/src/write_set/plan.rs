@@ -1,0 +1,234 @@
+//! What to hash of a table's rows, worked out once from the schema.
+
+use super::cascade::{Cascade, affected_neighbours, cascades_of};
+use super::fallback::Reason;
+use super::hash::{key_prefix, table_hash};
+use super::reference::{Target, target_of};
+use super::value_form::ValueForm;
+use super::{Options, Scheme};
+use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
+
+/// What to hash of the rows of one table.
+#[derive(Debug)]
+pub struct TablePlan {
+    pub(super) name: TableName,
+    pub(super) keys: Vec<KeyPlan>,
+    pub(super) references: Vec<ReferencePlan>,
+    /// The hash that stands for the table.
+    pub(super) table: u64,
+    pub(super) table_access: TableAccess,
+    /// Hashes of other tables (and of this one) that every writer takes shared.
+    pub(super) shared_tables: Vec<u64>,
+    pub(super) cascades: Vec<Cascade>,
+    /// What is coarse in every row, counted once a row.
+    pub(super) fallbacks: Vec<Reason>,
+    pub(super) touches_parent: bool,
+    pub(super) missing_keys: bool,
+}
+
+/// How each writer takes the table's own hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TableAccess {
+    /// Not at all: the keys say everything, and a row whose keys do not is a barrier.
+    None,
+    /// Shared, so that a writer whose keys do not say everything can take it exclusively.
+    Shared,
+    /// Shared if both images have a full key, else exclusive (rule R14).
+    SharedWithFullKey,
+    /// Exclusive: a foreign key refers to less than a key of this table.
+    Exclusive,
+}
+
+/// A unique key.
+#[derive(Debug)]
+pub(super) struct KeyPlan {
+    pub prefix: Vec<u8>,
+    pub parts: Vec<Part>,
+    /// For a prefix key under the server's scheme: the parts once more with whole values.
+    pub whole: Option<Vec<Part>>,
+}
+
+/// One part of a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    /// A column's value, or its first characters.
+    Column { index: usize, form: ValueForm, prefix: Option<u32> },
+    /// A value that no image has.
+    Unknown,
+}
+
+/// A foreign key of this table.
+#[derive(Debug)]
+pub(super) struct ReferencePlan {
+    /// The child's columns under the parent's key name; none where the parent's table counts as one value.
+    pub key: Option<KeyPlan>,
+    /// The child's columns.
+    pub columns: Vec<Part>,
+    /// The hash of the parent's table.
+    pub table: u64,
+    /// Whether writers of the parent's table take that hash, so that taking it exclusively keeps them away.
+    pub table_is_taken: bool,
+}
+
+impl TablePlan {
+    /// Works out the plan of a table.
+    pub fn new(table: &Table, catalog: &Catalog, options: Options) -> Self {
+        let keys: Vec<KeyPlan> = table.unique_keys.iter().map(|key| key_plan(table, key, options)).collect();
+        let mut fallbacks = key_fallbacks(&keys);
+        let references = match options.scheme {
+            Scheme::Group => group_references(table, catalog, options),
+            Scheme::Fine => fine_references(table, catalog, options, &mut fallbacks),
+        };
+        let fine = options.scheme == Scheme::Fine;
+        let cascading = fine && !options.cascades_logged;
+        let access = if fine { table_access(table, catalog, options) } else { TableAccess::None };
+        if access == TableAccess::Exclusive {
+            fallbacks.push(Reason::NonUniqueParentKey);
+        }
+        fallbacks.sort_unstable();
+        fallbacks.dedup();
+        Self {
+            name: table.name.clone(),
+            keys,
+            references,
+            table: table_hash(&table.name),
+            table_access: access,
+            shared_tables: if cascading { affected_neighbours(table, catalog) } else { Vec::new() },
+            cascades: if cascading { cascades_of(table, catalog) } else { Vec::new() },
+            fallbacks,
+            touches_parent: !catalog.children(&table.name).is_empty(),
+            missing_keys: !has_declared_key(table),
+        }
+    }
+
+    /// The table.
+    pub fn name(&self) -> &TableName {
+        &self.name
+    }
+}
+
+/// Whether some unique key's parts are all declared NOT NULL.
+fn has_declared_key(table: &Table) -> bool {
+    let set = |part: &KeyPart| match part {
+        KeyPart::Column(index) | KeyPart::Prefix { column: index, .. } => {
+            table.columns.get(*index).is_some_and(|column| !column.nullable)
+        }
+        KeyPart::Expression => false,
+    };
+    table.unique_keys.iter().any(|key| !key.parts.is_empty() && key.parts.iter().all(set))
+}
+
+fn table_access(table: &Table, catalog: &Catalog, options: Options) -> TableAccess {
+    let children = catalog.children(&table.name);
+    let referred_by_less = children.iter().any(|child| {
+        let own = child.foreign_keys.iter().filter(|key| key.parent == table.name);
+        own.into_iter().any(|key| matches!(target_of(child, key, catalog, options.bytewise), Target::Table(_)))
+    });
+    if referred_by_less {
+        TableAccess::Exclusive
+    } else if !has_declared_key(table) {
+        TableAccess::SharedWithFullKey
+    } else if options.partial_images && (table.unique_keys.len() > 1 || !children.is_empty()) {
+        TableAccess::Shared
+    } else {
+        TableAccess::None
+    }
+}
+
+fn key_plan(table: &Table, key: &UniqueKey, options: Options) -> KeyPlan {
+    let parts: Vec<Part> = key.parts.iter().map(|part| key_part(table, part, options)).collect();
+    let has_prefix = parts.iter().any(|part| matches!(part, Part::Column { prefix: Some(_), .. }));
+    let whole = (has_prefix && options.scheme == Scheme::Group).then(|| parts.iter().map(Part::whole).collect());
+    KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole }
+}
+
+fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
+    let (index, prefix) = match *part {
+        KeyPart::Column(index) => (index, None),
+        KeyPart::Prefix { column, length } => (column, Some(length)),
+        KeyPart::Expression => return Part::Unknown,
+    };
+    let Some(column) = table.columns.get(index) else { return Part::Unknown };
+    let form = match (ValueForm::of(column, options.bytewise), prefix) {
+        // The character set's characters cannot be counted.
+        (ValueForm::Text(collation), Some(_)) if !collation.has_prefix() => {
+            ValueForm::Unknown(Reason::UnknownCollation)
+        }
+        (form, _) => form,
+    };
+    Part::Column { index, form, prefix }
+}
+
+impl Part {
+    fn whole(&self) -> Self {
+        match *self {
+            Self::Column { index, form, .. } => Self::Column { index, form, prefix: None },
+            Self::Unknown => Self::Unknown,
+        }
+    }
+}
+
+fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
+    let parts = keys.iter().flat_map(|key| &key.parts);
+    parts
+        .filter_map(|part| match part {
+            Part::Unknown => Some(Reason::ExpressionKey),
+            Part::Column { form: ValueForm::Unknown(reason), .. } => Some(*reason),
+            Part::Column { .. } => None,
+        })
+        .collect()
+}
+
+/// The server hashes a reference only where it is to a whole unique key.
+fn group_references(table: &Table, catalog: &Catalog, options: Options) -> Vec<ReferencePlan> {
+    let target = |key| target_of(table, key, catalog, options.bytewise);
+    let keys = table.foreign_keys.iter();
+    keys.filter_map(|key| match target(key) {
+        Target::Key { name, columns } => Some(reference(table, key, Some((&name, &columns)), false, options)),
+        Target::Table(_) => None,
+    })
+    .collect()
+}
+
+fn fine_references(
+    table: &Table,
+    catalog: &Catalog,
+    options: Options,
+    fallbacks: &mut Vec<Reason>,
+) -> Vec<ReferencePlan> {
+    let mut references = Vec::new();
+    for key in &table.foreign_keys {
+        let taken = catalog.get(&key.parent).is_some_and(|p| table_access(p, catalog, options) != TableAccess::None);
+        match target_of(table, key, catalog, options.bytewise) {
+            Target::Key { name, columns } => {
+                references.push(reference(table, key, Some((&name, &columns)), taken, options));
+            }
+            Target::Table(reason) => {
+                fallbacks.push(reason);
+                // Writers of a table that is not known are barriers; nothing has to be taken against them.
+                references.push(reference(table, key, None, taken || reason == Reason::UnknownParent, options));
+            }
+        }
+    }
+    references
+}
+
+fn reference(
+    table: &Table,
+    key: &ForeignKey,
+    target: Option<(&String, &Vec<usize>)>,
+    table_is_taken: bool,
+    options: Options,
+) -> ReferencePlan {
+    let part = |index: &usize| key_part(table, &KeyPart::Column(*index), options);
+    ReferencePlan {
+        key: target.map(|(name, columns)| KeyPlan {
+            prefix: key_prefix(name, &key.parent),
+            parts: columns.iter().map(part).collect(),
+            whole: None,
+        }),
+        columns: key.columns.iter().map(part).collect(),
+        table: table_hash(&key.parent),
+        table_is_taken,
+    }
+}

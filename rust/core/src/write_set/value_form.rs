@@ -1,0 +1,174 @@
+//! A column's values in canonical bytes: equal for equal values, different for different ones (rule R12).
+
+use std::io::Write;
+
+use super::fallback::Reason;
+use super::hash::push_number;
+use crate::collation::{Class, Collation, CollationError};
+use crate::schema::Column;
+use crate::value::Value;
+
+/// How a column's values become bytes.
+///
+/// Two columns with equal forms give equal values equal bytes, which foreign keys need. `BINARY(n)` is padded with zero bytes to its
+/// length, so a `VARBINARY` child finds it exactly where the server does: by all `n` bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ValueForm {
+    /// Numbers, temporal values, ENUM, SET and BIT: their text.
+    Plain,
+    /// Text under a collation whose equality is known.
+    Text(&'static Collation),
+    /// Bytes as they are, padded with zero bytes to so many.
+    Bytes { pad_to: usize },
+    /// All values count as one.
+    Unknown(Reason),
+}
+
+impl ValueForm {
+    /// The form of a column; `bytewise` takes text by its bytes.
+    pub(super) fn of(column: &Column, bytewise: bool) -> Self {
+        match column.data_type.as_str() {
+            "binary" => {
+                column.length.map_or(Self::Unknown(Reason::UnknownCollation), |n| Self::Bytes { pad_to: n as usize })
+            }
+            "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => {
+                if bytewise {
+                    Self::Bytes { pad_to: 0 }
+                } else {
+                    Self::of_text(column.collation.as_deref())
+                }
+            }
+            "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "decimal" | "numeric" | "float"
+            | "double" | "real" | "date" | "datetime" | "timestamp" | "time" | "year" | "enum" | "set" | "bit"
+            | "bool" | "boolean" => Self::Plain,
+            _ => Self::Bytes { pad_to: 0 },
+        }
+    }
+
+    fn of_text(collation: Option<&str>) -> Self {
+        match collation.and_then(Collation::by_name) {
+            Some(collation) if collation.class() == Class::Exact => Self::Text(collation),
+            _ => Self::Unknown(Reason::UnknownCollation),
+        }
+    }
+
+    /// Whether values of the two forms that the server calls equal have equal bytes.
+    pub(super) fn agrees(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Plain, Self::Plain)
+            | (Self::Bytes { .. }, Self::Bytes { .. })
+            | (Self::Unknown(_), Self::Unknown(_)) => true,
+            (Self::Text(a), Self::Text(b)) => a.name() == b.name(),
+            _ => false,
+        }
+    }
+
+    /// Appends a value that is not NULL; `prefix` counts characters of text and bytes of anything else.
+    #[inline]
+    pub(super) fn append(self, value: &Value<'_>, prefix: Option<u32>, out: &mut Vec<u8>) -> Result<(), Reason> {
+        match (self, value) {
+            (Self::Unknown(_), _) => {
+                out.push(b'?');
+                Ok(())
+            }
+            (Self::Text(collation), Value::Bytes(bytes)) => append_text(collation, bytes, prefix, out),
+            (Self::Bytes { pad_to }, Value::Bytes(bytes)) => {
+                append_bytes(bytes, pad_to, prefix, out);
+                Ok(())
+            }
+            _ => append_plain(value, out),
+        }
+    }
+}
+
+#[inline]
+fn append_text(collation: &Collation, bytes: &[u8], prefix: Option<u32>, out: &mut Vec<u8>) -> Result<(), Reason> {
+    let reason = |error| match error {
+        CollationError::Unknown(_) => Reason::UnknownCollation,
+        CollationError::InvalidText { .. } => Reason::InvalidValue,
+    };
+    let bytes = prefix.map_or(Ok(bytes), |characters| collation.prefix(bytes, characters)).map_err(reason)?;
+    collation.equality_form(bytes, out).map_err(reason)
+}
+
+fn append_bytes(bytes: &[u8], pad_to: usize, prefix: Option<u32>, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(bytes);
+    if bytes.len() < pad_to {
+        out.resize(start + pad_to, 0);
+    }
+    if let Some(length) = prefix {
+        out.truncate(out.len().min(start + length as usize));
+    }
+}
+
+/// Appends a value whose own bytes or text are canonical.
+fn append_plain(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
+    match *value {
+        Value::Int(number) => push_signed(out, number),
+        Value::UInt(number) | Value::Set(number) => push_number(out, number),
+        Value::Enum(index) => push_number(out, u64::from(index)),
+        Value::Year(year) => push_number(out, u64::from(year)),
+        Value::Decimal { packed, precision, scale } => return super::decimal::append(packed, precision, scale, out),
+        // Adding zero makes a negative zero positive; writing to a vector cannot fail.
+        Value::Float(number) => drop(write!(out, "{}", number + 0.0)),
+        Value::Double(number) => drop(write!(out, "{}", number + 0.0)),
+        Value::Bit { bytes, .. } => push_bits(out, bytes),
+        Value::Date { year, month, day } => push_parts(out, b'-', &[u32::from(year), u32::from(month), u32::from(day)]),
+        Value::DateTime { year, month, day, hour, minute, second, micros, .. } => {
+            push_parts(out, b'-', &[u32::from(year), u32::from(month), u32::from(day)]);
+            out.push(b' ');
+            push_parts(out, b':', &[u32::from(hour), u32::from(minute), u32::from(second)]);
+            push_fraction(out, micros);
+        }
+        Value::Timestamp { seconds, micros, .. } => {
+            push_signed(out, seconds);
+            push_fraction(out, micros);
+        }
+        Value::Time { negative, hours, minutes, seconds, micros, .. } => {
+            if negative && (hours, minutes, seconds, micros) != (0, 0, 0, 0) {
+                out.push(b'-');
+            }
+            push_parts(out, b':', &[u32::from(hours), u32::from(minutes), u32::from(seconds)]);
+            push_fraction(out, micros);
+        }
+        Value::Bytes(bytes) | Value::Json(bytes) | Value::Geometry(bytes) | Value::Vector(bytes) => {
+            out.extend_from_slice(bytes);
+        }
+        // A difference is not the value.
+        Value::JsonDiff(_) | Value::Null => return Err(Reason::MissingKeyColumn),
+    }
+    Ok(())
+}
+
+fn push_signed(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    push_number(out, number.unsigned_abs());
+}
+
+fn push_bits(out: &mut Vec<u8>, bytes: &[u8]) {
+    let number = bytes.iter().fold(0_u64, |n, byte| n << 8 | u64::from(*byte));
+    push_number(out, number);
+}
+
+fn push_parts(out: &mut Vec<u8>, between: u8, parts: &[u32]) {
+    for (n, part) in parts.iter().enumerate() {
+        if n > 0 {
+            out.push(between);
+        }
+        if *part < 10 {
+            out.push(b'0');
+        }
+        push_number(out, u64::from(*part));
+    }
+}
+
+/// Microseconds, if there are any: how many digits the column keeps does not count.
+fn push_fraction(out: &mut Vec<u8>, micros: u32) {
+    if micros > 0 {
+        out.push(b'.');
+        push_number(out, u64::from(micros));
+    }
+}
