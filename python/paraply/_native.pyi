@@ -188,7 +188,7 @@ class Block:
     def split(self) -> list[Block]:
         """One block for each transaction, same ``id``, to be applied and committed one after the other."""
 
-def binlog_statements(block: Block, max_events: int | None = None) -> list[bytes]:
+def binlog_statements(block: Block, max_events: int | None = None, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's raw events, cut only where a statement's rows end (STMT_END_F)."""
 
 def format_statement(block: Block) -> bytes:

@@ -6,17 +6,15 @@ binlogs may be thrown away. MariaDB: the same with ``PARAPLY_TEST_MARIADB``, or 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import time
 import types
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
 from server import native_standin
 
 try:
@@ -24,10 +22,16 @@ try:
 except ImportError:
     sys.modules["paraply._native"] = types.ModuleType("paraply._native")
 
+from typing import TYPE_CHECKING
+
 from paraply.errors import ParaplyError
 from paraply.target.base import ApplyPlan
 from paraply.target.mysql import MySqlTarget
 from paraply.target.url import parse_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def _use_standin(patch: pytest.MonkeyPatch) -> None:
@@ -56,6 +60,11 @@ class Server:
             connection.close()
 
     def empty(self) -> None:
+        """Throws everything away that tests have made, and ends what a failed test left open."""
+        for (number,) in self.sql("SELECT id FROM information_schema.processlist WHERE user=SUBSTRING_INDEX(USER(),'@',1)"
+                                  " AND id<>CONNECTION_ID()"):  # fmt: skip
+            with contextlib.suppress(ParaplyError):
+                self.sql(f"KILL {number}")
         self.sql("DROP DATABASE IF EXISTS shop; DROP DATABASE IF EXISTS paraply; DROP DATABASE IF EXISTS t")
         self.sql("RESET MASTER; SET GLOBAL gtid_slave_pos=''" if self.mariadb else "RESET BINARY LOGS AND GTIDS")
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pymysql
 from pymysql.constants import CLIENT, FIELD_TYPE
 
 from paraply.errors import ConnectionLost, ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 
 class GtidSet:
@@ -94,7 +96,8 @@ class MySqlConnection:
                  tls: Mapping[str, str] | None = None, connect_timeout: float = 10.0) -> None:  # fmt: skip
         try:
             self.raw = pymysql.connect(host=host, port=port, user=user, password=password or "", database=database, unix_socket=socket,
-                                       connect_timeout=int(connect_timeout), autocommit=None, client_flag=CLIENT.MULTI_STATEMENTS)  # fmt: skip
+                                       connect_timeout=int(connect_timeout), autocommit=None,
+                                       client_flag=CLIENT.MULTI_STATEMENTS)  # fmt: skip
         except pymysql.MySQLError as error:
             raise _error(error) from None
 
@@ -128,7 +131,7 @@ class MySqlConnection:
 
 
 def _cell(value: Any, column: Any) -> Any:
-    if value is None or isinstance(value, (int, float, bytes)) and column.type_code != FIELD_TYPE.BIT:
+    if value is None or (isinstance(value, (int, float, bytes)) and column.type_code != FIELD_TYPE.BIT):
         return value
     return value if isinstance(value, bytes) else str(value).encode()
 
@@ -239,7 +242,7 @@ class Block:
         return list({m.fingerprint: m for m in maps}.values())
 
 
-def binlog_statements(block: Block, max_events: int | None = None) -> list[bytes]:
+def binlog_statements(block: Block, max_events: int | None = None, max_bytes: int | None = None) -> list[bytes]:
     statements, buffer, count = [], b"", 0
     for transaction in block.transactions:
         for code, event in transaction.events:

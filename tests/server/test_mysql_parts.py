@@ -43,7 +43,9 @@ def test_a_url_is_taken_apart() -> None:
     assert url.tls_options() == {"mode": "verify-ca", "ca": "/ca.pem"}
 
 
-@pytest.mark.parametrize("text", ["mysql://app:hunter2@h:x/", "mysql://app:hunter2@h?nothing=1", "mysqlx://app:hunter2@h", "mysql://a:hunter2@[h/"])
+@pytest.mark.parametrize(
+    "text", ["mysql://app:hunter2@h:x/", "mysql://app:hunter2@h?nothing=1", "mysqlx://app:hunter2@h", "mysql://a:hunter2@[h/"]
+)
 def test_a_password_is_in_no_error(text: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse_url(text, {})
@@ -113,7 +115,8 @@ def test_r33_a_statement_that_is_not_utf8_is_read_in_its_own_character_set() -> 
 
 @pytest.mark.parametrize(
     ("sql", "found"),
-    [("CREATE TABLE a(b INT)", ("shop", "a")), ("create table `x`.`a``b` (c int)", ("x", "a`b")), ("DROP TABLE a /* by server */", ("shop", "a")),
+    [("CREATE TABLE a(b INT)", ("shop", "a")), ("create table `x`.`a``b` (c int)", ("x", "a`b")),
+     ("DROP TABLE a /* by server */", ("shop", "a")),
      ("CREATE DATABASE d", ("d", None)), ("CREATE TABLE IF NOT EXISTS a(b INT)", (None, None)), ("DROP TABLE a,b", (None, None)),
      ("DROP TABLE a, b", (None, None)), ("DROP TABLE a ,b", (None, None)), ("ALTER TABLE a ADD b INT", (None, None))],
 )  # fmt: skip

@@ -1,3 +1,4 @@
+# ruff: noqa: F811
 """The MySQL and MariaDB targets on real servers, with real logs."""
 
 from __future__ import annotations
@@ -6,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from server.mysql_fixtures import Server, mariadb, mariadb_url, mysql, server, standin  # noqa: F401
+from server.mysql_fixtures import mariadb, mariadb_url, mysql, server, standin  # noqa: F401
 from server.native_standin import Block, GtidSet, Statement, Transaction, read_blocks, read_log
 
 from paraply.errors import (
@@ -26,6 +28,9 @@ from paraply.errors import (
 from paraply.target.mysql import MySqlTarget
 from paraply.target.mysql_progress import PendingDdl
 from paraply.target.url import parse_url
+
+if TYPE_CHECKING:
+    from server.mysql_fixtures import Server
 
 Log = Callable[[str], Path]
 # The first transactions of each log make the schema and fill it.
@@ -57,33 +62,33 @@ def some_blocks(server: Server, truth: Log, count: int = SOME, merge: int = 16) 
 
 
 def expected(path: Path) -> dict[str, int]:
-    lines = path.with_suffix(".checksums").read_text().split("\n")
+    lines = path.read_text().split("\n")
     return {name: int(value) for name, value in (line.split() for line in lines if line)}
 
 
 @pytest.mark.parametrize("name", ["single-session", "minimal-image", "partial-json"])
-def test_r31_a_mysql_log_gives_the_sources_tables(mysql: Server, truth: Log, name: str) -> None:  # noqa: F811
+def test_r31_a_mysql_log_gives_the_sources_tables(mysql: Server, truth: Log, name: str) -> None:
     path = truth(f"mysql-binlog/{name}.binlog")
     target = mysql.target()
     target.open(mysql.plan())
     apply(target, list(read_blocks(path, 32)))
     applied = GtidSet(",".join(t.gtid for t in read_log(path) if t.gtid))
     target.finish(applied)
-    assert mysql.checksums() == expected(path)
+    assert mysql.checksums() == expected(truth(f"mysql-binlog/{name}.checksums"))
     assert GtidSet(str(mysql.sql("SELECT @@GLOBAL.gtid_executed")[0][0])) == applied
     assert target.open(mysql.plan()).executed == applied
 
 
-def test_r31_a_mariadb_log_gives_the_sources_tables(mariadb: Server, truth: Log) -> None:  # noqa: F811
+def test_r31_a_mariadb_log_gives_the_sources_tables(mariadb: Server, truth: Log) -> None:
     path = truth("mariadb-binlog/plain.binlog")
     target = mariadb.target()
     target.open(mariadb.plan(has_gtids=False))
     apply(target, list(read_blocks(path, 32)))
-    assert mariadb.checksums() == expected(path)
+    assert mariadb.checksums() == expected(truth("mariadb-binlog/plain.checksums"))
 
 
 @pytest.mark.parametrize("mode", ["record", "preserve", "none"])
-def test_r26_every_mode_knows_after_a_restart_what_is_applied(server: Server, truth: Log, mode: str) -> None:  # noqa: F811
+def test_r26_every_mode_knows_after_a_restart_what_is_applied(server: Server, truth: Log, mode: str) -> None:
     blocks = some_blocks(server, truth, count=40, merge=1)
     target = server.target()
     target.open(server.plan(gtid_mode=mode))
@@ -99,7 +104,7 @@ def test_r26_every_mode_knows_after_a_restart_what_is_applied(server: Server, tr
     assert not again.committed(following)
 
 
-def test_r26_record_keeps_rows_and_progress_out_of_the_targets_log(mysql: Server, truth: Log) -> None:  # noqa: F811
+def test_r26_record_keeps_rows_and_progress_out_of_the_targets_log(mysql: Server, truth: Log) -> None:
     target = mysql.target()
     target.open(mysql.plan(gtid_mode="record"))
     apply(target, some_blocks(mysql, truth, count=60))
@@ -109,7 +114,7 @@ def test_r26_record_keeps_rows_and_progress_out_of_the_targets_log(mysql: Server
     assert [event for event in events if "CREATE TABLE customer" in str(event[5])]
 
 
-def test_r25_what_was_not_committed_is_not_in_the_progress(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r25_what_was_not_committed_is_not_in_the_progress(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth)
     target = server.target()
     target.open(server.plan())
@@ -122,7 +127,7 @@ def test_r25_what_was_not_committed_is_not_in_the_progress(server: Server, truth
     assert target.committed(blocks[-1])
 
 
-def test_r25_a_log_without_gtids_resumes_behind_the_last_transaction(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r25_a_log_without_gtids_resumes_behind_the_last_transaction(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=60)
     for block in blocks:
         for transaction in block.transactions:
@@ -134,7 +139,7 @@ def test_r25_a_log_without_gtids_resumes_behind_the_last_transaction(server: Ser
     assert (progress.ordinal, progress.offset, progress.resumed) == (blocks[-1].ordinal, blocks[-1].end_offset, True)
 
 
-def test_r25_another_fingerprint_is_refused_and_harms_nothing(server: Server) -> None:  # noqa: F811
+def test_r25_another_fingerprint_is_refused_and_harms_nothing(server: Server) -> None:
     target = server.target()
     target.open(server.plan())
     with pytest.raises(ConfigurationMismatch, match="--channel"):
@@ -142,7 +147,7 @@ def test_r25_another_fingerprint_is_refused_and_harms_nothing(server: Server) ->
     assert server.sql("SELECT epoch FROM paraply.channel") == [(1,)]
 
 
-def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth)
     old = server.target()
     old.open(server.plan())
@@ -158,7 +163,7 @@ def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Lo
     assert server.checksums() == before
 
 
-def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth)
     old = server.target()
     old.open(server.plan())
@@ -179,7 +184,7 @@ def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server:
     assert found == [True], "what the older session committed meanwhile must be known"
 
 
-def test_r31_a_missing_row_stops_the_apply(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r31_a_missing_row_stops_the_apply(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=2 * SOME)
     target = server.target()
     target.open(server.plan())
@@ -192,7 +197,7 @@ def test_r31_a_missing_row_stops_the_apply(server: Server, truth: Log) -> None: 
     assert raised.value.position is not None
 
 
-def test_r31_tables_are_compared_before_their_first_row(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r31_tables_are_compared_before_their_first_row(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=60)
     rows = next(i for i, b in enumerate(blocks) if b.kind == "dml")
     target = server.target()
@@ -212,7 +217,7 @@ def test_r31_tables_are_compared_before_their_first_row(server: Server, truth: L
         assert raised.value.table == "shop.customer"
 
 
-def test_r34_engines_without_transactions_are_refused(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r34_engines_without_transactions_are_refused(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=60)
     rows = next(i for i, b in enumerate(blocks) if b.kind == "dml")
     target = server.target()
@@ -223,7 +228,7 @@ def test_r34_engines_without_transactions_are_refused(server: Server, truth: Log
         target.session().apply(blocks[rows])
 
 
-def test_r25b_an_applied_ddl_is_not_run_twice(mysql: Server, truth: Log) -> None:  # noqa: F811
+def test_r25b_an_applied_ddl_is_not_run_twice(mysql: Server, truth: Log) -> None:
     blocks = some_blocks(mysql, truth, count=10, merge=1)
     target = mysql.target()
     target.open(mysql.plan())
@@ -233,7 +238,7 @@ def test_r25b_an_applied_ddl_is_not_run_twice(mysql: Server, truth: Log) -> None
     assert blocks[2].gtids <= mysql.target().open(mysql.plan()).executed
 
 
-def test_r25b_a_crash_between_start_and_end_is_decided_by_the_catalog_or_the_user(mariadb: Server) -> None:  # noqa: F811
+def test_r25b_a_crash_between_start_and_end_is_decided_by_the_catalog_or_the_user(mariadb: Server) -> None:
     target = mariadb.target()
     target.open(mariadb.plan())
     connection = mariadb.connection()
@@ -257,7 +262,7 @@ def statement_block(number: int, blocks: list[Block], sql: str, database: str = 
     return Block(number, [transaction], number)
 
 
-def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_own_back(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_own_back(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=1)
     target = server.target()
     target.open(server.plan(has_gtids=False))
@@ -274,7 +279,7 @@ def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_o
     assert session.connection.query("SELECT @@sql_mode, @@foreign_key_checks, @@time_zone, @@character_set_client")[0][1] == before
 
 
-def test_r33_a_variable_that_is_not_understood_stops_before_the_statement(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r33_a_variable_that_is_not_understood_stops_before_the_statement(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=1)
     target = server.target()
     target.open(server.plan(has_gtids=False))
@@ -285,7 +290,7 @@ def test_r33_a_variable_that_is_not_understood_stops_before_the_statement(server
     assert server.sql("SHOW DATABASES LIKE 't'") == []
 
 
-def test_r24_a_waiting_session_shows_who_blocks_it_and_a_timeout_is_temporary(server: Server, truth: Log) -> None:  # noqa: F811
+def test_r24_a_waiting_session_shows_who_blocks_it_and_a_timeout_is_temporary(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=SOME, merge=1)
     target = server.target()
     target.open(server.plan())
@@ -312,7 +317,7 @@ def test_r24_a_waiting_session_shows_who_blocks_it_and_a_timeout_is_temporary(se
     holder.rollback()
 
 
-def test_a_killed_connection_is_lost_and_nothing_of_it_stays(server: Server, truth: Log) -> None:  # noqa: F811
+def test_a_killed_connection_is_lost_and_nothing_of_it_stays(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth)
     target = server.target()
     target.open(server.plan())
@@ -326,7 +331,7 @@ def test_a_killed_connection_is_lost_and_nothing_of_it_stays(server: Server, tru
     assert not target.committed(blocks[-1])
 
 
-def test_a_log_of_the_other_family_and_a_lax_target_are_refused(server: Server) -> None:  # noqa: F811
+def test_a_log_of_the_other_family_and_a_lax_target_are_refused(server: Server) -> None:
     with pytest.raises(UsageError, match="family"):
         server.target().open(server.plan(mariadb=not server.mariadb))
     name = "slave_exec_mode" if server.mariadb else "replica_exec_mode"
@@ -338,7 +343,7 @@ def test_a_log_of_the_other_family_and_a_lax_target_are_refused(server: Server) 
         server.sql(f"SET GLOBAL {name}='STRICT'")
 
 
-def test_a_user_without_the_privilege_is_told_which(server: Server) -> None:  # noqa: F811
+def test_a_user_without_the_privilege_is_told_which(server: Server) -> None:
     server.sql("DROP USER IF EXISTS weak@'%'; CREATE USER weak@'%' IDENTIFIED BY 'weak'; GRANT ALL ON shop.* TO weak@'%'")
     url = parse_url(f"{server.url.family}://weak:weak@{server.url.host}:{server.url.port}" +
                     (f"?socket={server.url.socket}" if server.url.socket else ""))  # fmt: skip

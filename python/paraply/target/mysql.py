@@ -24,9 +24,9 @@ from paraply.target.statement_context import ServerKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply.schema.catalog import SchemaCatalog, SchemaChange
-
     from paraply._native import Block, GtidSet
+    from paraply.schema.catalog import SchemaCatalog
+    from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.target.url import DatabaseUrl
 

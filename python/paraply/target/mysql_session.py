@@ -142,9 +142,8 @@ class MySqlSession:
             self._connection.query(statement)
 
     def _row_statements(self, block: Block) -> list[bytes]:
-        if self._target.server.mariadb:
-            return _native.binlog_statements(block, _MARIADB_EVENTS)
-        return _native.binlog_statements(block, _MYSQL_EVENTS)
+        events = _MARIADB_EVENTS if self._target.server.mariadb else _MYSQL_EVENTS
+        return _native.binlog_statements(block, events, self._target.max_packet)
 
     def _combined(self, head: list[str], statements: list[bytes]) -> bytes:
         """The first round trip; on MySQL it takes the rows along, where one packet holds them.

@@ -74,15 +74,15 @@ class StatementRunner:
         """
         if len(statements) > 1:
             raise LogNotUnderstood(f"the transaction holds {len(statements)} statements, and one was expected")
-        connection = self._connection
+        target, connection = self._target, self._connection
         try:
             for statement in statements:
                 sql = self._prepare(block, statement)
-                if self._target.mode.hidden:
+                if target.mode.hidden:
                     connection.query("SET SESSION sql_log_bin=1")
                 connection.query(f"SET gtid_next='{block.first_gtid}'")
                 connection.query(sql)
-            for rows in _native.binlog_statements(block):
+            for rows in _native.binlog_statements(block, None, target.max_packet):
                 connection.query(rows)
             connection.query("COMMIT")
         finally:
@@ -107,7 +107,7 @@ class StatementRunner:
             for statement in statements[1:]:
                 connection.query(self._prepare(block, statement))
             self._restore()
-            for rows in _native.binlog_statements(block):
+            for rows in _native.binlog_statements(block, None, target.max_packet):
                 connection.query(rows)
         except ServerError:
             # The server refused it, so it is known not to have happened.
