@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Statements whose effect the DDL parser and real servers must agree on, cut into families."""
 
 from __future__ import annotations
@@ -107,11 +108,12 @@ create table srid (p point not null srid 4326, spatial index (p))
 create table not_enforced (a int check (a > 0) not enforced, constraint c check (a > 1) not enforced)
 alter table functional add column c int invisible, add column d int default (a + 5), alter index named invisible
 alter table functional alter column c set visible, drop key functional_index_2
-alter table not_enforced alter check c enforced, drop check c
+alter table not_enforced alter check c enforced
+alter table not_enforced drop check c
 create table drop_parts (a int, b int, c int, key ab (a, b), unique abc (a, b, c))
 alter table drop_parts drop column b
 alter table drop_parts drop column a, drop column c, add column d int
-create table attributes (a int engine_attribute='{}' comment 'x', key (a) engine_attribute '{}') engine_attribute '{}' secondary_engine_attribute='{}'
+create table attributes (a int comment 'x', key (a)) secondary_engine_attribute='{}'
 create table constraint_drop (a int primary key, b int, c int, constraint u unique (b), constraint f foreign key (c) references constraint_drop (a))
 alter table constraint_drop drop constraint u, drop constraint f
 create table geo_types (a geomcollection, b geometry not null srid 0, c multipoint, d polygon)

@@ -21,6 +21,7 @@ from paraply.applier.snapshot import RateMeter, make_report, take_counters
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
 from paraply.errors import ParaplyError, UsageError
+from paraply.source import log_paths
 from paraply.source.feed import Feed, FeedLimits
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ class Applier:
         limits: FeedLimits | None = None,
     ) -> None:
         workers = default_workers() if workers is None else workers
-        if not paths:
-            raise UsageError("no log was given")
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
@@ -107,7 +106,7 @@ class Applier:
         if self._retry.limit < 0:
             raise UsageError(f"retries must be 0 or more, not {self._retry.limit}")
         self._options = Options(
-            paths=tuple(str(path) for path in paths),
+            paths=tuple(log_paths(paths)),
             workers=workers,
             policy=policy,
             consistency=consistency,
@@ -193,8 +192,8 @@ class Applier:
             self._report = ApplyReport()
             return self._report
         start = start_run(self._options, self._target, first)
-        self._prepare(start)
-        return self._apply(start)
+        run, feed = self._prepare(start)
+        return self._apply(start, run, feed)
 
     def _first_transaction(self) -> Transaction | None:
         from paraply._native import LogReader
@@ -202,7 +201,7 @@ class Applier:
         batch = LogReader(self._options.paths).next_batch(1)
         return batch[0] if batch is not None and len(batch) else None
 
-    def _prepare(self, start: Start) -> None:
+    def _prepare(self, start: Start) -> tuple[RunState, Feed]:
         """Makes the stages."""
         from paraply._native import Catalog, LogReader
         from paraply.schema.catalog import SchemaCatalog
@@ -227,13 +226,11 @@ class Applier:
         self._merge = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and self._target.merges)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
+        return run, feed
 
-    def _apply(self, start: Start) -> ApplyReport:
+    def _apply(self, start: Start, run: RunState, feed: Feed) -> ApplyReport:
         from paraply._native import Planner
 
-        run, feed, options = self._run, self._feed, self._options
-        assert run is not None
-        assert feed is not None
         crew: Crew
         if run.jobs is None:
             crew = self._inline = InlineCrew(run, self._workers[0], self._tick)
@@ -241,7 +238,7 @@ class Applier:
         else:
             crew = ThreadCrew(run.jobs)
         planner = Planner(executed=start.skip, after=start.place)
-        coordinator = Coordinator(run, feed, planner, make_policy(options.policy), self._merge, crew)
+        coordinator = Coordinator(run, feed, planner, make_policy(self._options.policy), self._merge, crew)
         try:
             complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
             self._raise_failure(run)
@@ -273,7 +270,10 @@ class Applier:
     def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed) -> bool:
         watchdog = Watchdog(run, self._workers, self._patience)
         keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, self._tick)
-        threads = [threading.Thread(target=worker.loop, name=f"paraply-worker-{worker.counters.number}", daemon=True) for worker in self._workers]
+        threads = [
+            threading.Thread(target=worker.loop, args=(jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
+            for worker in self._workers
+        ]
         keeper.start()
         for thread in threads:
             thread.start()

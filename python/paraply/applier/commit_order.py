@@ -42,20 +42,22 @@ class RollbackRequested(Exception):
 class Ticket:
     """A transaction's place in the commit order."""
 
-    __slots__ = ("_condition", "_older", "sequence", "state")
+    __slots__ = ("condition", "older", "sequence", "state")
 
     def __init__(self) -> None:
         self.sequence = 0
         """Place in the order, dense from 1; 0 before it is registered."""
         self.state = TicketState.NEW
         """Where it stands."""
-        self._condition: threading.Condition | None = None
-        self._older: int | None = None
+        self.condition: threading.Condition | None = None
+        """Where its holder waits; the order's own business."""
+        self.older: int | None = None
+        """The older ticket for which it was asked to give its locks back; the order's own business."""
 
     @property
     def rollback_requested(self) -> bool:
         """Whether it was asked to give its locks back."""
-        return self._older is not None
+        return self.older is not None
 
     def __repr__(self) -> str:
         return f"Ticket({self.sequence}, {self.state.name})"
@@ -128,7 +130,7 @@ class CommitOrder:
                 self._check()
                 return
             self._wait(ticket, lambda: self._queue[0] is ticket, rollback=True)
-            ticket._older = None
+            ticket.older = None
             ticket.state = TicketState.TURN
 
     def wait_for(self, ticket: Ticket, older: int) -> None:
@@ -141,7 +143,7 @@ class CommitOrder:
             if older > self._low_water_mark:
                 self._followers.setdefault(older, []).append(ticket)
             self._wait(ticket, lambda: self._low_water_mark >= older)
-            ticket._older = None
+            ticket.older = None
 
     def pause(self, ticket: Ticket, seconds: float) -> None:
         """Sleeps empty-handed before another try, but not through the end of the order.
@@ -152,7 +154,7 @@ class CommitOrder:
         deadline = time.monotonic() + seconds
         with self._mutex:
             self._wait(ticket, lambda: time.monotonic() >= deadline, deadline=deadline)
-            ticket._older = None
+            ticket.older = None
 
     def finish(self, ticket: Ticket, error: BaseException | None = None) -> None:
         """Ends the ticket, whose turn it is, and wakes the next; an error ends all younger ones too.
@@ -196,16 +198,18 @@ class CommitOrder:
             Whether it will: not if it is committing, done, or not younger.
         """
         with self._mutex:
-            if ticket.sequence <= older or ticket.state not in (TicketState.REGISTERED, TicketState.WAITING):
-                return False
-            ticket._older = older if ticket._older is None else max(older, ticket._older)
-            self._wake(ticket)
-            return True
+            return self._request(ticket, older)
+
+    def hold_back(self, older: int) -> None:
+        """Asks every younger transaction to give its locks back, and those not started yet to wait for ``older`` first (R24)."""
+        with self._mutex:
+            for ticket in self._queue:
+                self._request(ticket, older)
 
     def take_request(self, ticket: Ticket) -> int | None:
         """The older ticket that a requested rollback is for, if one is requested; the request is met thereby."""
         with self._mutex:
-            older, ticket._older = ticket._older, None
+            older, ticket.older = ticket.older, None
             return older
 
     def oldest(self) -> Ticket | None:
@@ -217,6 +221,13 @@ class CommitOrder:
         """The tickets that wait for their turn, oldest first."""
         with self._mutex:
             return [ticket for ticket in self._queue if ticket.state is TicketState.WAITING]
+
+    def _request(self, ticket: Ticket, older: int) -> bool:
+        if ticket.sequence <= older or ticket.state not in (TicketState.REGISTERED, TicketState.WAITING):
+            return False
+        ticket.older = older if ticket.older is None else max(older, ticket.older)
+        self._wake(ticket)
+        return True
 
     def _through(self, ticket: Ticket) -> None:
         ticket.state = TicketState.DONE
@@ -244,17 +255,17 @@ class CommitOrder:
                 self._check()
                 if ready():
                     return
-                if rollback and ticket._older is not None:
-                    older, ticket._older = ticket._older, None
+                if rollback and ticket.older is not None:
+                    older, ticket.older = ticket.older, None
                     raise RollbackRequested(older)
-                if ticket._condition is None:
-                    ticket._condition = threading.Condition(self._mutex)
+                if ticket.condition is None:
+                    ticket.condition = threading.Condition(self._mutex)
                 if rollback:
                     ticket.state = TicketState.WAITING
-                ticket._condition.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+                ticket.condition.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
         finally:
             ticket.state = before
 
     def _wake(self, ticket: Ticket) -> None:
-        if ticket._condition is not None:
-            ticket._condition.notify()
+        if ticket.condition is not None:
+            ticket.condition.notify()

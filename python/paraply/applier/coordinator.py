@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paraply.applier.job_list import JobList
     from paraply.applier.run_state import RunState
     from paraply.applier.worker import Worker
+    from paraply.schema.catalog import SchemaCatalog
     from paraply.source.feed import Feed, FeedItem
 
 __all__ = ["Coordinator", "Crew", "InlineCrew", "ThreadCrew"]
@@ -144,7 +145,7 @@ class Coordinator:
         statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
         if not all(self._hand_out(block) for block in blocks):
             return False
-        if item.changes and not self._tell_target(item):
+        if item.schema is not None and not self._tell_target(item, item.schema):
             return False
         if statement is not None and not self._hand_out(statement):
             return False
@@ -162,14 +163,13 @@ class Coordinator:
         order.withdraw(ticket)
         return False
 
-    def _tell_target(self, item: FeedItem) -> bool:
+    def _tell_target(self, item: FeedItem, schema: SchemaCatalog) -> bool:
         """Everything before the statement is committed when the target hears of it, the statement itself is not."""
         if not self._crew.drain(self._last):
             return False
-        assert item.schema is not None
         try:
             with self._run.target.exclusive() as target:
-                target.schema_changed(item.schema, item.changes)
+                target.schema_changed(schema, item.changes)
         except ParaplyError as error:
             statement = item.batch[item.transactions - 1]
             if error.file is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Housekeeper", "interrupt_all", "stopped_error"]
 
-_TICK = 0.01
+_TICK = 0.005
 _PROGRESS_SECONDS = 0.25
 _INTERRUPT_SECONDS = 0.2
 
@@ -39,7 +39,9 @@ def interrupt_all(workers: Sequence[Worker]) -> None:
 
 
 class Housekeeper:
-    """Does in one thread what must not wait for anything that workers or coordinator do.
+    """Does in threads of its own what must not wait for anything that workers or coordinator do.
+
+    Progress has its own, because a callback may be slow and the watchdog must not.
 
     Args:
         run: The run.
@@ -48,7 +50,7 @@ class Housekeeper:
         workers: The workers.
         watchdog: Looked after at every tick.
         stop_requests: How often a stop was asked for.
-        on_tick: Called about four times a second.
+        on_tick: Called about four times a second; must not raise.
     """
 
     def __init__(
@@ -70,18 +72,26 @@ class Housekeeper:
         self._on_tick = on_tick
         self._stops_seen = 0
         self._next_interrupt = 0.0
-        self._next_progress = 0.0
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="paraply-housekeeper", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._loop, name="paraply-watchdog", daemon=True),
+            threading.Thread(target=self._report, name="paraply-progress", daemon=True),
+        ]
 
     def start(self) -> None:
         """Begins."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def end(self) -> None:
         """Ends, and waits for the end."""
         self._ended.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
+
+    def _report(self) -> None:
+        while not self._ended.wait(_PROGRESS_SECONDS):
+            self._on_tick()
 
     def _loop(self) -> None:
         while not self._ended.wait(_TICK):
@@ -103,9 +113,6 @@ class Housekeeper:
                 interrupt_all(self._workers)
         else:
             self._watchdog.look()
-        if now >= self._next_progress:
-            self._next_progress = now + _PROGRESS_SECONDS
-            self._on_tick()
 
     def _stop_if_asked(self) -> None:
         """First: no more blocks, those in flight finish. Second: those in flight roll back."""

@@ -58,7 +58,8 @@ class DependencyPolicy:
             return number - 1
         older = block.depends_on
         newest = max(older) if older else 0
-        return min(max(newest, self._barrier), number - 1)
+        needed = min(max(newest, self._barrier), number - 1)
+        return needed if needed > committed else 0
 
 
 class LogicalClockPolicy:
@@ -156,7 +157,7 @@ def check_combination(policy: str, consistency: str, merge: str | int, gtid: str
         UsageError: With the reason.
     """
     if policy in _OUT_OF_ORDER and consistency != "eventual":
-        raise UsageError(f"policy {policy!r} commits out of the source's order and goes only with consistency 'eventual', not {consistency!r}")
+        raise UsageError(f"policy {policy!r} commits out of the source's order and goes only with consistency 'eventual'")
     if policy == "row" and gtid == "preserve":
         raise UsageError("policy 'row' splits a transaction, which --gtid preserve does not allow")
     if consistency not in CONSISTENCIES:
@@ -169,6 +170,6 @@ def check_combination(policy: str, consistency: str, merge: str | int, gtid: str
         raise UsageError(f"merge must be auto, off or a number from 1, not {merge!r}")
     if isinstance(merge, int) and merge > 1:
         if gtid == "preserve":
-            raise UsageError("--gtid preserve commits each transaction under its own GTID and cannot merge; use --merge off or another mode")
+            raise UsageError("--gtid preserve commits each transaction under its own GTID and cannot merge; use --merge off")
         if not merges:
-            raise UsageError(f"policy {policy!r} starts transactions by their own numbers and cannot merge; use --merge off or --policy dependency")
+            raise UsageError(f"policy {policy!r} starts transactions by their own numbers and cannot merge; use --merge off")

@@ -43,11 +43,10 @@ class RetryPolicy:
 class StormGuard:
     """Sees storms of retries and says when to apply serially for a while (R24).
 
-    A storm is more than one retry for every two commits of a window. The serial time doubles each time that the storm is back at
-    once.
+    The serial time doubles each time that the storm is back at once.
 
     Args:
-        window: Commits that are looked at together.
+        window: Commits that are looked at together; more retries than half of them are a storm.
         serial: Commits of the first serial time.
         longest: Most commits of a serial time.
     """
@@ -68,16 +67,14 @@ class StormGuard:
         """Counts a retry; whether serial mode begins with it."""
         with self._mutex:
             self._retries += 1
-            if self.serial or self._retries <= self._window // 2:
+            if self.serial or self._retries * 2 <= self._window:
                 return False
-            if self._retries * 2 > max(self._commits, self._window // 2):
-                self.serial = True
-                self.storms += 1
-                if self._calm:
-                    self._serial_commits = self._shortest
-                self._commits = 0
-                return True
-            return False
+            self.serial = True
+            self.storms += 1
+            if self._calm:
+                self._serial_commits = self._shortest
+            self._commits = 0
+            return True
 
     def committed(self) -> bool:
         """Counts a commit; whether serial mode ends with it. Called by one thread at a time, in commit order."""

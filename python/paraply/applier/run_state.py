@@ -22,6 +22,8 @@ __all__ = ["RunState", "SharedTarget"]
 
 _log = logging.getLogger("paraply.applier")
 
+_STEP = 0.05
+
 
 class SharedTarget:
     """A target whose own connection is used by one thread at a time; sessions are opened without waiting.
@@ -66,7 +68,9 @@ class RunState:
         storm: Sees storms of retries; a default one if not given.
     """
 
-    def __init__(self, target: Target, executed: GtidSet, retry: RetryPolicy, jobs: JobList | None, storm: StormGuard | None = None) -> None:
+    def __init__(
+        self, target: Target, executed: GtidSet, retry: RetryPolicy, jobs: JobList | None, storm: StormGuard | None = None
+    ) -> None:
         self.target = SharedTarget(target)
         self.order = CommitOrder()
         self.jobs = jobs
@@ -81,6 +85,7 @@ class RunState:
         self.rows = 0
         self.last_block: Block | None = None
         self.apply_seconds = 0.0
+        """A running median of how long applying or committing a block takes."""
         self.started = time.perf_counter()
         self.foreign_blockers: tuple[int, ...] = ()
 
@@ -97,6 +102,11 @@ class RunState:
         self.last_block = block
         if self.storm.committed():
             self.set_serial(serial=False)
+
+    def apply_took(self, seconds: float) -> None:
+        """Moves the median; the length of an outlier, such as a wait for a lock, does not count."""
+        median = self.apply_seconds
+        self.apply_seconds = seconds if not median else median * (1 + _STEP if seconds > median else 1 - _STEP)
 
     def retried(self) -> None:
         """Counts a retry, and degrades to serial if they storm."""

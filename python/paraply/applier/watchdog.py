@@ -19,24 +19,27 @@ if TYPE_CHECKING:
 __all__ = ["Patience", "Watchdog"]
 
 
+_LONGER = 1.5
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long the oldest block may take, in seconds, before something is done.
 
     Attributes:
         shortest: Least time before the target is asked who blocks the oldest block.
-        factor: That time in average apply times.
-        longest: Most time before the target is asked.
-        coarse: Time after which all waiting younger ones roll back although no blocker was told.
-        coarse_factor: That time is at least so many average apply times.
+        factor: That time in median apply times.
+        longest: Most time before the target is asked, and between two questions about the same attempt.
+        coarse: Time after which all younger ones give way although no blocker was told.
+        coarse_factor: That time is at least so many median apply times.
         trusted: How much longer it is for a target that was able to tell a blocker before.
         foreign: Time after which a blocker that is not ours is reported.
     """
 
-    shortest: float = 0.02
+    shortest: float = 0.008
     factor: float = 4.0
-    longest: float = 1.0
-    coarse: float = 2.0
+    longest: float = 0.25
+    coarse: float = 0.5
     coarse_factor: float = 20.0
     trusted: float = 10.0
     foreign: float = 3.0
@@ -49,8 +52,9 @@ class _Case:
     number: int
     attempt: int
     next_look: float
+    pause: float
     asked: set[int] = field(default_factory=set)
-    coarse_done: bool = False
+    held_back: float = 0.0
     reported: float = 0.0
 
 
@@ -81,18 +85,19 @@ class Watchdog:
         attempt, age = worker.attempt, now - worker.since
         if self._case is None or (self._case.number, self._case.attempt) != (oldest.sequence, attempt):
             self._forget()
-            self._case = _Case(oldest.sequence, attempt, worker.since + self._first_look())
+            first = self._first_look()
+            self._case = _Case(oldest.sequence, attempt, worker.since + first, first)
         case = self._case
-        if now < case.next_look:
+        if now < case.next_look or (age < self._patience.foreign and not self._run.order.waiting()):
             return
         blockers = self._blockers(worker.counters.connection_id)
         self._resolve(case, blockers, age)
-        if not case.coarse_done and age > self._coarse():
-            case.coarse_done = True
-            for younger in self._run.order.waiting():
-                self._run.order.request_rollback(younger, case.number)
+        if age > max(self._coarse(), case.held_back * 2):
+            case.held_back = age
+            self._run.order.hold_back(case.number)
         cost = time.perf_counter() - now
-        case.next_look = now + max(self._first_look(), 10 * cost)
+        case.next_look = now + max(case.pause, 10 * cost)
+        case.pause = min(self._patience.longest, case.pause * _LONGER)
 
     def _resolve(self, case: _Case, blockers: list[int], age: float) -> None:
         """Follows the chain of blockers: those of ours that are younger give way, others are reported."""

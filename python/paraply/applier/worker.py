@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from paraply._native import Block
-    from paraply.applier.job_list import Job
+    from paraply.applier.job_list import Job, JobList
     from paraply.applier.run_state import RunState
     from paraply.target.base import Session
 
@@ -30,8 +30,6 @@ WAITING_TURN = TicketState.WAITING.value
 BACKING_OFF = "Waiting before another try"
 STEPPING_BACK = "Rolled back for an older transaction"
 RECONNECTING = "Connecting again"
-
-_SMOOTHING = 0.05
 
 
 class Worker:
@@ -53,10 +51,8 @@ class Worker:
         self.since = 0.0
         """When the attempt under way began (time.perf_counter)."""
 
-    def loop(self) -> None:
+    def loop(self, jobs: JobList) -> None:
         """The thread's body: takes jobs until there are no more."""
-        jobs = self._run.jobs
-        assert jobs is not None
         seat = jobs.seat()
         try:
             self.open()
@@ -132,6 +128,9 @@ class Worker:
 
     def _apply_job(self, job: Job) -> None:
         """Gets the block in, as a whole or one by one."""
+        older = self._run.order.take_request(job.ticket) if job.ticket.rollback_requested else None
+        if older is not None:  # asked before it began: it only has to wait
+            self._wait_for_older(job, older)
         try:
             self._get_in(job, job.block)
         except (PrecedingFailed, AlreadyRunning):
@@ -234,7 +233,7 @@ class Worker:
     def _end_attempt(self) -> None:
         taken = time.perf_counter() - self.since
         self.counters.apply_seconds += taken
-        self._run.apply_seconds += _SMOOTHING * (taken - self._run.apply_seconds)
+        self._run.apply_took(taken)
 
     def _wait_turn(self, job: Job) -> None:
         asked = time.perf_counter()
@@ -256,6 +255,9 @@ class Worker:
         self._rollback()
         self.counters.rollbacks += 1
         self._run.retried()
+        self._wait_for_older(job, older)
+
+    def _wait_for_older(self, job: Job, older: int) -> None:
         with self._waiting("older", STEPPING_BACK):
             self._run.order.wait_for(job.ticket, older)
 
@@ -268,8 +270,7 @@ class Worker:
         self.counters.retries += 1
         self._run.retried()
         if retries > 1 and order.low_water_mark == job.number - 1:
-            for younger in order.waiting():
-                order.request_rollback(younger, job.number)
+            order.hold_back(job.number)
         with self._waiting("retry", BACKING_OFF):
             order.pause(job.ticket, self._run.retry.delay(retries))
 
@@ -282,6 +283,7 @@ class Worker:
         retry, order = self._run.retry, self._run.order
         with self._waiting("reconnect", RECONNECTING):
             self._close_lost()
+            order.pause(job.ticket, 0.0)  # not if the run has ended
             attempt = 0
             while True:
                 try:

@@ -259,7 +259,9 @@ class Advance:
         changes: list[SchemaChange] = [RenameTable(*old, renamed)]
         for child in children:
             moved = tuple(
-                replace(key, parent_database=new[0], parent_table=new[1]) if self._same(key.parent_database, key.parent_table, table) else key
+                replace(key, parent_database=new[0], parent_table=new[1])
+                if self._same(key.parent_database, key.parent_table, table)
+                else key
                 for key in child.foreign_keys
             )
             changes.append(self._consequence(child, replace(child, foreign_keys=moved)))

@@ -117,8 +117,10 @@ class _Reader:
         if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
         if cursor.at("("):
             for element in read_elements(cursor):
-                is_column = isinstance(element, ColumnSpec)
-                self.actions.append(AddColumn(element, None, if_not_exists) if is_column else AddConstraint(element))  # type: ignore[arg-type]
+                if isinstance(element, ColumnSpec):
+                    self.actions.append(AddColumn(element, None, if_not_exists))
+                else:
+                    self.actions.append(AddConstraint(element))
             return
         column = read_column(cursor)
         self.actions.append(AddColumn(column, self._position(), if_not_exists))

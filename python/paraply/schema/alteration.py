@@ -79,12 +79,13 @@ class _Work:
             found = draft.has_column(action.name)
             if found:
                 self._drop_column(draft.columns[draft.find(action.name)])
-        if action.what in ("key", "constraint"):
-            kept = [key for key in draft.keys if not same_name(key.name or "", action.name)]
-            found, draft.keys = len(kept) < len(draft.keys), kept
-        if action.what in ("foreign key", "constraint") and not found:
+        if action.what in ("foreign key", "constraint"):
             left = [key for key in draft.foreign_keys if not same_name(key.name, action.name)]
             found, draft.foreign_keys = len(left) < len(draft.foreign_keys), left
+        if action.what == "key" or (action.what == "constraint" and not found):
+            any_key = action.what == "key"
+            kept = [key for key in draft.keys if not (same_name(key.name or "", action.name) and (any_key or key.unique))]
+            found, draft.keys = len(kept) < len(draft.keys), kept
         if not found and not action.if_exists and action.what != "constraint":
             raise DdlSyntaxError(f"there is no {action.what} {action.name}")
 
@@ -194,7 +195,5 @@ class _Work:
                 if taken and any(same_name(key.name or "", spec.name or "") for key in self.draft.keys):
                     continue
                 self.draft.add_elements([spec], self.rules, lookup)
-            elif isinstance(action, AddColumn) and number not in self.skipped:
-                self.draft.add_column_keys(action.column, self.rules, lookup)
-            elif isinstance(action, ChangeColumn) and action.column is not None:
+            elif isinstance(action, (AddColumn, ChangeColumn)) and action.column is not None and number not in self.skipped:
                 self.draft.add_column_keys(action.column, self.rules, lookup)

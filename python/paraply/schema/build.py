@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from paraply.schema.elements import ColumnSpec, ForeignSpec, KeySpec
 from paraply.schema.lexer import DdlSyntaxError
-from paraply.schema.model import Column, ForeignKey, Key, KeyPart, Table
+from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
 from paraply.schema.rules import Rules
 from paraply.schema.statements import Element
 from paraply.schema.types import resolve_type
@@ -49,6 +49,7 @@ def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rule
         labels=kind.labels,
         generated=spec.generated,
         invisible=spec.invisible,
+        default=Default("expression") if spec.automatic else spec.default,
     )
 
 

@@ -177,6 +177,12 @@ class SchemaCatalog:
             self.put_database(Database(name, collation.split("_", 1)[0], collation))
         self.complete = self.complete or complete
 
+    def close_dump(self) -> None:
+        """Ends reading a dump: a table that it lacks may exist all the same."""
+        self.complete = False
+        self._complete_databases.clear()
+        self._absent.clear()
+
     def advance(
         self, sql: str, database: str, context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]
     ) -> list[SchemaChange]:

@@ -124,5 +124,14 @@ class Irrelevant:
 
 
 SchemaChange = (
-    CreateDatabase | AlterDatabase | DropDatabase | CreateTable | DropTable | TruncateTable | RenameTable | AlterTable | Unknown | Irrelevant
+    CreateDatabase
+    | AlterDatabase
+    | DropDatabase
+    | CreateTable
+    | DropTable
+    | TruncateTable
+    | RenameTable
+    | AlterTable
+    | Unknown
+    | Irrelevant
 )

@@ -10,7 +10,12 @@ from paraply.schema.statements import CreateTableStatement, Element, Name, Table
 __all__ = ["read_charset_option", "read_create_table", "read_elements", "read_option"]
 
 ENGINES = {"innodb": "InnoDB", "myisam": "MyISAM", "memory": "MEMORY", "heap": "MEMORY", "aria": "Aria", "rocksdb": "ROCKSDB"}
-WITHOUT_VALUE = ("TRANSACTION",)
+OPTIONS = (
+    "AUTO_INCREMENT", "AUTOEXTEND_SIZE", "AVG_ROW_LENGTH", "CHECKSUM", "TABLE_CHECKSUM", "COMMENT", "COMPRESSION", "CONNECTION",
+    "DELAY_KEY_WRITE", "ENCRYPTION", "ENGINE_ATTRIBUTE", "INSERT_METHOD", "KEY_BLOCK_SIZE", "MAX_ROWS", "MIN_ROWS", "PACK_KEYS",
+    "PASSWORD", "ROW_FORMAT", "SECONDARY_ENGINE", "SECONDARY_ENGINE_ATTRIBUTE", "STATS_AUTO_RECALC", "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES", "STORAGE", "TABLESPACE", "UNION", "PAGE_CHECKSUM", "TRANSACTIONAL", "NODEGROUP",
+)  # fmt: skip
 SELECT_WORDS = ("SELECT", "AS", "IGNORE", "REPLACE", "TABLE", "VALUES")
 
 
@@ -107,9 +112,10 @@ def read_option(cursor: Cursor, options: TableOptions) -> None:
 
 
 def _other_option(cursor: Cursor) -> None:
-    """Passes over ``NAME [=] value``; the name may have two words."""
-    if not cursor.accept("DATA", "DIRECTORY") and not cursor.accept("INDEX", "DIRECTORY"):
-        if not cursor.at_name:
+    """Passes over ``NAME [=] value``. In MariaDB engines bring options of their own, always with ``=``; others are not known (R13)."""
+    directory = cursor.accept("DATA", "DIRECTORY") or cursor.accept("INDEX", "DIRECTORY")
+    if not directory and cursor.accept_any(OPTIONS) is None:
+        if not (cursor.rules.mariadb and cursor.at_name and cursor.ahead(1).text == "="):
             cursor.fail("a table option")
         cursor.next()
     cursor.accept("=")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from paraply.schema.collations import canonical_collation
-from paraply.schema.cursor import Cursor
-from paraply.schema.model import KeyPart
+from paraply.schema.model import Default, KeyPart
 from paraply.schema.types import TypeSpec, read_type
+
+if TYPE_CHECKING:
+    from paraply.schema.cursor import Cursor
 
 __all__ = ["ColumnSpec", "ForeignSpec", "KeySpec", "at_constraint", "read_column", "read_constraint", "read_parts"]
 
@@ -45,6 +47,9 @@ class KeySpec:
     if_not_exists: bool = False
 
 
+NO_DEFAULT = Default()
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
     """A column as written. ``nullable`` is None where nothing is said."""
@@ -58,6 +63,7 @@ class ColumnSpec:
     generated: Literal["virtual", "stored"] | None = None
     invisible: bool = False
     references: ForeignSpec | None = None
+    default: Default = NO_DEFAULT
 
 
 def read_column(cursor: Cursor, name: str | None = None) -> ColumnSpec:
@@ -78,7 +84,9 @@ def _attribute(cursor: Cursor, spec: ColumnSpec) -> ColumnSpec:
     if cursor.accept("NULL"):
         return replace(spec, nullable=True)
     if cursor.accept("AUTO_INCREMENT"):
-        return replace(spec, automatic=True)
+        return replace(spec, automatic=True, default=Default("expression"))
+    if cursor.accept("DEFAULT"):
+        return replace(spec, default=_default(cursor))
     if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
         return replace(spec, automatic=True, nullable=False, unique=True)
     if cursor.accept("UNIQUE"):
@@ -112,9 +120,7 @@ def _virtual(cursor: Cursor) -> Literal["virtual"]:
 
 def _skip_attribute(cursor: Cursor) -> None:
     """Passes over an attribute without meaning for keys."""
-    if cursor.accept("DEFAULT"):
-        _skip_default(cursor)
-    elif cursor.accept("ON", "UPDATE"):
+    if cursor.accept("ON", "UPDATE"):
         _skip_default(cursor)
     elif cursor.accept_any(VALUED_ATTRIBUTES):
         cursor.accept("=")
@@ -130,6 +136,22 @@ def _skip_attribute(cursor: Cursor) -> None:
             cursor.next()
     elif not (cursor.accept("NOT", "SECONDARY") or cursor.accept("WITHOUT", "SYSTEM", "VERSIONING")):
         cursor.fail("a column attribute")
+
+
+def _default(cursor: Cursor) -> Default:
+    """Reads a default; only numbers, plain strings and NULL are known by their value."""
+    negative = cursor.at("-") and cursor.ahead(1).kind == "number"
+    first = cursor.ahead(1) if negative else cursor.token
+    start = cursor.index
+    text = cursor.string() if first.kind == "string" else None
+    if text is None:
+        _skip_default(cursor)
+    if first.upper == "NULL":
+        return Default("literal")
+    alone = cursor.index - start == (2 if negative else 1)
+    if first.kind == "number" and alone and first.text.isascii() and first.text.replace(".", "", 1).isdigit():
+        text = ("-" if negative else "") + first.text
+    return Default("literal", text) if text is not None else Default("expression")
 
 
 def _skip_default(cursor: Cursor) -> None:

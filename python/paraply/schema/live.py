@@ -194,6 +194,6 @@ def _foreign_keys(query: Query, databases: Sequence[str] | None) -> dict[Place, 
     for (database, table, name, parent_database, parent), pairs in parts.items():
         on_delete, on_update = rules.get((database, table, name), ("", ""))
         columns, parents = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
-        key = ForeignKey(name, columns, parent_database, parent, parents, ACTIONS.get(on_delete, "refuse"), ACTIONS.get(on_update, "refuse"))
-        found[database, table].append(key)
+        actions = ACTIONS.get(on_delete, "refuse"), ACTIONS.get(on_update, "refuse")
+        found[database, table].append(ForeignKey(name, columns, parent_database, parent, parents, *actions))
     return found

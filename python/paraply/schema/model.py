@@ -39,7 +39,7 @@ class Column:
         labels: Labels of ENUM and SET.
         generated: ``virtual``, ``stored`` or None.
         invisible: Whether the column is INVISIBLE.
-        default: The DEFAULT clause; None where it is not known.
+        default: The DEFAULT clause; None where it is not known. It does not count when columns are compared.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Column:
     labels: tuple[str, ...] = ()
     generated: Literal["virtual", "stored"] | None = None
     invisible: bool = False
-    default: Default | None = None
+    default: Default | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

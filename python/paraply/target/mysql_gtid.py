@@ -65,7 +65,7 @@ class GtidMode:
     #: Whether a DDL runs under its own GTID, which the server records with it (MySQL 8.0).
     ddl_under_gtid = False
 
-    def begin(self, gtid: str | None) -> list[str]:
+    def begin(self, gtid: str | None) -> list[str]:  # noqa: ARG002
         """Statements before a transaction."""
         return []
 
@@ -77,7 +77,7 @@ class GtidMode:
         """Statements after the log's format description was handed over."""
         return []
 
-    def own_executed(self, connection: Connection) -> str:
+    def own_executed(self, connection: Connection) -> str:  # noqa: ARG002
         """What the target's own GTIDs say is applied."""
         return ""
 
@@ -90,20 +90,28 @@ class NoGtids(GtidMode):
 
 
 class _MySqlMode(GtidMode):
-    """MySQL with GTIDs on."""
+    """MySQL with GTIDs on.
+
+    Args:
+        atomic_ddl: Whether the server records a DDL and its GTID together.
+        has_gtids: Whether the log's transactions carry GTIDs.
+    """
 
     def __init__(self, *, atomic_ddl: bool, has_gtids: bool = True) -> None:
         self.ddl_under_gtid = atomic_ddl and self.name != "none"
         self._has_gtids = has_gtids
 
     def end(self) -> list[str]:
+        """Statements after a commit or rollback."""
         return ["SET gtid_next='AUTOMATIC'"] if self.name == "preserve" else []
 
     def after_format(self) -> list[str]:
+        """Statements after the log's format description was handed over."""
         # The server leaves gtid_next undetermined after a format description.
         return ["SET gtid_next='AUTOMATIC'"]
 
     def own_executed(self, connection: Connection) -> str:
+        """What the target's own GTIDs say is applied."""
         if not self._has_gtids:
             return ""
         return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_executed"))[0][0]).replace("\n", "")
@@ -120,6 +128,7 @@ class Record(_MySqlMode):
     hidden = True
 
     def finish(self, connection: Connection, executed: GtidSet) -> None:
+        """Everything is applied."""
         own = type(executed)(self.own_executed(connection))
         missing = executed - own
         if missing:
@@ -134,6 +143,7 @@ class Preserve(_MySqlMode):
     writes_progress = False
 
     def begin(self, gtid: str | None) -> list[str]:
+        """Statements before a transaction."""
         return [f"SET gtid_next='{gtid}'"] if gtid else []
 
 
@@ -144,9 +154,11 @@ class MariaDbRecord(GtidMode):
     hidden = True
 
     def own_executed(self, connection: Connection) -> str:
+        """What the target's own GTIDs say is applied."""
         return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_slave_pos"))[0][0])
 
     def finish(self, connection: Connection, executed: GtidSet) -> None:
+        """Everything is applied."""
         position = executed | type(executed)(self.own_executed(connection))
         connection.query(f"SET GLOBAL gtid_slave_pos='{position}'")
 
@@ -159,12 +171,14 @@ class MariaDbPreserve(GtidMode):
     writes_progress = False
 
     def begin(self, gtid: str | None) -> list[str]:
+        """Statements before a transaction."""
         if not gtid:
             return []
         domain, server, number = (int(part) for part in gtid.split("-"))
         return [f"SET gtid_domain_id={domain}, server_id={server}, gtid_seq_no={number}"]
 
     def own_executed(self, connection: Connection) -> str:
+        """What the target's own GTIDs say is applied."""
         return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
 
 

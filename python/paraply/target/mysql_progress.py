@@ -154,11 +154,12 @@ class ProgressStore:
     def consolidate(self, connection: Connection, progress: StoredProgress, executed: str, state: str = "incomplete") -> None:
         """Moves the sessions' rows into the channel's; the epoch must be ours."""
         position = "NULL" if progress.position is None else str(progress.position)
+        values = f"executed={bytes_literal(executed.encode())}, file={_nullable(progress.file)}, position={position}"
         self.checked(
             connection.query(
                 f"START TRANSACTION; {self.fence()};"
-                f" UPDATE paraply.channel SET executed={bytes_literal(executed.encode())}, file={_nullable(progress.file)}, position={position},"
-                f" ordinal={progress.ordinal}, state='{state}' WHERE name={self._name} AND epoch={progress.epoch};"
+                f" UPDATE paraply.channel SET {values}, ordinal={progress.ordinal}, state='{state}'"
+                f" WHERE name={self._name} AND epoch={progress.epoch};"
                 f" DELETE FROM paraply.progress WHERE channel={self._name}"
             ),
             progress.epoch,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError
 from paraply.target.mysql_errors import explain
-from paraply.target.mysql_sql import Connection
 from paraply.target.mysql_statement import StatementRunner
 
 if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.target.mysql import MySqlTarget
+    from paraply.target.mysql_sql import Connection
 
 __all__ = ["MySqlSession", "session_settings"]
 
@@ -147,9 +147,11 @@ class MySqlSession:
         return _native.binlog_statements(block, _MYSQL_EVENTS)
 
     def _combined(self, head: list[str], statements: list[bytes]) -> bytes:
-        """The first round trip. On MySQL it takes the rows along, where one packet holds them; the epoch is compared before the
-        commit, so that rows of a session that was fenced off never become visible. MariaDB loses rows of BINLOG statements that
-        stand with others in one text."""
+        """The first round trip; on MySQL it takes the rows along, where one packet holds them.
+
+        The epoch is compared before the commit, so rows of a session that was fenced off never become visible. MariaDB loses
+        rows of BINLOG statements that stand with others in one text.
+        """
         text = "; ".join(head).encode()
         size = len(text) + sum(len(statement) + 2 for statement in statements)
         if self._target.server.mariadb or not statements or size > self._target.max_packet - _HEADROOM:

@@ -67,13 +67,19 @@ class StatementRunner:
         self._connection.query("COMMIT")
 
     def _run_under_gtid(self, block: Block, statements: list[Statement]) -> None:
-        """MySQL 8.0 and later: the server records the GTID together with the statement."""
+        """MySQL 8.0 and later: the server records the GTID together with the statement.
+
+        Together only if the statement is logged. With sql_log_bin=0 the server commits it and then writes an empty transaction
+        for the GTID: a crash in between would lose the GTID and keep the statement. So also in ``record`` mode a DDL is logged.
+        """
         if len(statements) > 1:
             raise LogNotUnderstood(f"the transaction holds {len(statements)} statements, and one was expected")
         connection = self._connection
         try:
             for statement in statements:
                 sql = self._prepare(block, statement)
+                if self._target.mode.hidden:
+                    connection.query("SET SESSION sql_log_bin=1")
                 connection.query(f"SET gtid_next='{block.first_gtid}'")
                 connection.query(sql)
             for rows in _native.binlog_statements(block):
@@ -140,6 +146,8 @@ class StatementRunner:
         with contextlib.suppress(ServerError):
             if self._target.mode.ddl_under_gtid:
                 self._connection.query("ROLLBACK; SET gtid_next='AUTOMATIC'")
+                if self._target.mode.hidden:
+                    self._connection.query("SET SESSION sql_log_bin=0")
         self._connection.query(reset_statement(self._target.server))
 
     def _hidden(self, hide: bool, action: object) -> None:
@@ -176,7 +184,7 @@ def _made_or_dropped(statement: Statement) -> tuple[str | None, str | None]:
     ``IF [NOT] EXISTS`` says nothing, because then the object's presence does not show whether the statement ran.
     """
     match = _CREATE_OR_DROP.match(statement.sql.decode("utf-8", "replace"))
-    if match is None or match.group(2) is None and match.group(3).upper() == "IF":
+    if match is None or (match.group(2) is None and match.group(3).upper() == "IF"):
         return None, None
     first, second = _name(match.group(2), match.group(3)), _name(match.group(4), match.group(5))
     if match.group(1).upper() != "TABLE":

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from paraply.errors import SchemaMismatch
-from paraply.target.pg_connection import PgConnection
 from paraply.target.pg_types import ColumnMapping, TableMapping, quote_literal
+
+if TYPE_CHECKING:
+    from paraply.target.pg_connection import PgConnection
 
 __all__ = ["check_table", "table_exists"]
 
@@ -82,7 +86,8 @@ def _check_triggers(connection: PgConnection, mapping: TableMapping, oid: str, n
     triggers = _texts(connection, f"SELECT tgname FROM pg_trigger WHERE tgrelid = {oid} AND NOT tgisinternal AND tgenabled <> 'D'")
     if triggers:
         names = ", ".join(row[0] for row in triggers)
-        raise SchemaMismatch(f"{mapping.target} has triggers in the target ({names}); disable them with ALTER TABLE ... DISABLE TRIGGER", table=name)
+        advice = "disable them with ALTER TABLE ... DISABLE TRIGGER"
+        raise SchemaMismatch(f"{mapping.target} has triggers in the target ({names}); {advice}", table=name)
     cascades = _texts(
         connection,
         f"SELECT conname FROM pg_constraint WHERE confrelid = {oid} AND contype = 'f'"
@@ -90,4 +95,5 @@ def _check_triggers(connection: PgConnection, mapping: TableMapping, oid: str, n
     )
     if cascades:
         names = ", ".join(row[0] for row in cascades)
-        raise SchemaMismatch(f"foreign keys in the target change other rows when rows of {mapping.target} change ({names}); drop them", table=name)
+        problem = f"foreign keys in the target change other rows when rows of {mapping.target} change ({names}); drop them"
+        raise SchemaMismatch(problem, table=name)

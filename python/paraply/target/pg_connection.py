@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from paraply.errors import ConnectionFailed, UsageError
 from paraply.target.pg_errors import SqlError, connection_lost
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from psycopg.pq.abc import PGresult
 
 __all__ = ["PgConnection", "StatementFailed"]
@@ -93,7 +94,7 @@ class PgConnection:
         pgconn = self.raw.pgconn
         try:
             pgconn.send_query(b";".join(statements))
-            results = self.raw.wait(generators.execute(pgconn))
+            results: list[PGresult] = self.raw.wait(generators.execute(pgconn))
         except psycopg.Error as error:
             raise connection_lost(error) from error
         for index, result in enumerate(results):

@@ -5,8 +5,8 @@ The source's statement is not translated: what counts is what it did to the tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
 from paraply.schema import change as ch
@@ -15,6 +15,9 @@ from paraply.target.pg_defaults import fill_of
 from paraply.target.pg_keys import CarriedKey, carried_keys
 from paraply.target.pg_retype import retype
 from paraply.target.pg_types import ColumnMapping, TableMapping, check_schema_name, map_table, quote_identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["DdlPlan", "MustBeEmpty", "create_table", "plan_changes"]
 
@@ -238,10 +241,11 @@ def _change_column(
 def _change_type(
     change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping
 ) -> Iterator[str | MustBeEmpty]:
-    new_expression = _expression_may_differ(change, before, after)
+    # Another expression is not noticed: the model does not hold it.
+    new_expression = after.generated and not before.generated
     using = retype(before, after)
     if using is None or new_expression:
-        what = "its generation expression may have changed" if new_expression else f"from {before.sql_type} to {after.sql_type}"
+        what = "it is computed now" if new_expression else f"from {before.sql_type} to {after.sql_type}"
         reason = f"column {after.name} changed ({what}) in a way that PostgreSQL cannot follow exactly"
         yield MustBeEmpty(change.new.full_name, table.target, reason)
     unchanged = before.sql_type == after.sql_type and before.is_text == after.is_text and using == quote_identifier(after.name)
@@ -255,11 +259,6 @@ def _change_type(
         yield f"{alter} TYPE {after.sql_type}{_collate(after)}"
     else:
         yield f"{alter} TYPE {after.sql_type}{_collate(after)} USING {using}"
-
-
-def _expression_may_differ(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping) -> bool:
-    """A generated column is compared by its presence only: the model does not hold its expression."""
-    return before.generated != after.generated and after.generated
 
 
 def _collate(column: ColumnMapping) -> str:

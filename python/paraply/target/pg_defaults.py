@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from paraply.schema.model import Column
+from typing import TYPE_CHECKING
+
 from paraply.target.pg_types import ColumnMapping, quote_literal
+
+if TYPE_CHECKING:
+    from paraply.schema.model import Column
 
 __all__ = ["fill_of"]
 
-_LITERAL_KINDS = frozenset({"integer", "unsigned", "decimal", "real", "double", "text", "enum", "set", "date", "timestamp", "interval", "year"})
+_LITERAL_KINDS = frozenset(
+    {"integer", "unsigned", "decimal", "real", "double", "text", "enum", "set", "date", "timestamp", "interval", "year"}
+)
 """Kinds whose default, as text, means the same in both servers."""
 
-_IMPLICIT = {"integer": "0", "unsigned": "0", "decimal": "0", "real": "0", "double": "0", "text": "", "set": "", "interval": "00:00:00", "year": "0"}
+_IMPLICIT = dict.fromkeys(("integer", "unsigned", "decimal", "real", "double", "year"), "0") | {
+    "text": "",
+    "set": "",
+    "interval": "00:00:00",
+}
 """What a NOT NULL column without DEFAULT clause gets (reference manual, Data Type Default Values)."""
 
 
@@ -21,6 +31,8 @@ def fill_of(column: Column, mapping: ColumnMapping) -> str | None:
         column: The new column in the source.
         mapping: Its counterpart.
 
+    >>> from paraply.schema.model import Column
+    >>> from paraply.target.pg_types import ColumnMapping
     >>> fill_of(Column("n", "int"), ColumnMapping("n", "integer", "integer")) is None
     True
     """

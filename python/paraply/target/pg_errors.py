@@ -63,7 +63,9 @@ def from_psycopg(error: psycopg.Error) -> ParaplyError:
     return failure(SqlError(state, error.diag.message_primary or str(error), error.diag.message_detail))
 
 
-def failure(error: SqlError, *, gtid: str | None = None, table: str | None = None, file: str | None = None, position: int | None = None) -> ParaplyError:
+def failure(
+    error: SqlError, *, gtid: str | None = None, table: str | None = None, file: str | None = None, position: int | None = None
+) -> ParaplyError:
     """The exception for an error of the server.
 
     Args:

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from paraply.schema.model import Key, Table
 from paraply.target.pg_types import MAX_NAME_BYTES, ColumnMapping, TableMapping, quote_identifier
+
+if TYPE_CHECKING:
+    from paraply.schema.model import Key, Table
 
 __all__ = ["CarriedKey", "carried_keys", "index_name"]
 
 MAX_INDEX_ROW_BYTES = 2600
 """What surely fits PostgreSQL's limit for a row of a B-tree index (2,704 bytes), headers included."""
 
-_WIDTHS = {"integer": 8, "unsigned": 24, "decimal": 48, "real": 4, "double": 8, "bit": 16, "date": 4, "timestamp": 8, "timestamptz": 8, "interval": 16, "year": 2}
+_WIDTHS = {
+    "integer": 8,
+    "unsigned": 24,
+    "decimal": 48,
+    "real": 4,
+    "double": 8,
+    "bit": 16,
+    "date": 4,
+    "timestamp": 8,
+    "timestamptz": 8,
+    "interval": 16,
+    "year": 2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +72,7 @@ def index_name(table: str, key: str) -> str:
     """The name of a key's index: unique in its schema, where PostgreSQL keeps tables and indexes together, and short enough.
 
     >>> index_name("orders", "PRIMARY")
-    'orders_PRIMARY_4ef41ac9'
+    'orders_PRIMARY_6a367997'
     """
     digest = zlib.crc32("\0".join((table, key.lower())).encode())
     mark = f"_{digest:08x}"

@@ -14,7 +14,6 @@ stream of them can keep an update waiting for ever. Advisory locks are in memory
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +24,20 @@ from paraply.target.pg_errors import failure
 from paraply.target.pg_types import quote_literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paraply._native import Block, GtidSet
 
 __all__ = ["Channel", "advisory_key", "open_channel"]
 
 _TABLES = (
     b"CREATE SCHEMA IF NOT EXISTS paraply",
-    b"CREATE TABLE IF NOT EXISTS paraply.channel (name text PRIMARY KEY, epoch bigint NOT NULL, fingerprint text NOT NULL,"
-    b" state text NOT NULL)",
-    b"CREATE TABLE IF NOT EXISTS paraply.progress (channel text NOT NULL, slot integer NOT NULL, ordinal bigint NOT NULL,"
-    b' executed text NOT NULL, file text, "offset" bigint, PRIMARY KEY (channel, slot)) WITH (fillfactor=50)',
-    b"CREATE TABLE IF NOT EXISTS paraply.source_table (channel text NOT NULL, database text NOT NULL, name text NOT NULL,"
-    b" definition jsonb NOT NULL, PRIMARY KEY (channel, database, name))",
+    (b"CREATE TABLE IF NOT EXISTS paraply.channel (name text PRIMARY KEY, epoch bigint NOT NULL, fingerprint text NOT NULL,"
+    b" state text NOT NULL)"),
+    (b"CREATE TABLE IF NOT EXISTS paraply.progress (channel text NOT NULL, slot integer NOT NULL, ordinal bigint NOT NULL,"
+    b' executed text NOT NULL, file text, "offset" bigint, PRIMARY KEY (channel, slot)) WITH (fillfactor=50)'),
+    (b"CREATE TABLE IF NOT EXISTS paraply.source_table (channel text NOT NULL, database text NOT NULL, name text NOT NULL,"
+    b" definition jsonb NOT NULL, PRIMARY KEY (channel, database, name))"),
 )
 
 
@@ -192,9 +193,10 @@ def _fold(connection: PgConnection, channel: str, progress: Progress) -> None:
     name = quote_literal(channel)
     file = quote_literal(progress.file) if progress.file is not None else "NULL"
     offset = progress.offset if progress.offset is not None else "NULL"
+    executed = quote_literal(str(progress.executed))
     connection.run([
         f"DELETE FROM paraply.progress WHERE channel = {name}".encode(),
-        f"INSERT INTO paraply.progress VALUES ({name}, 0, {progress.ordinal}, {quote_literal(str(progress.executed))}, {file}, {offset})".encode(),
+        f"INSERT INTO paraply.progress VALUES ({name}, 0, {progress.ordinal}, {executed}, {file}, {offset})".encode(),
     ])
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound
-from paraply.schema.model import Table
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
 from paraply.target.pg_errors import failure
 from paraply.target.pg_source_tables import delete_table, store_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from paraply._native import Block
+    from paraply.schema.model import Table
     from paraply.target.postgres import PostgresTarget
 
 __all__ = ["PostgresSession"]

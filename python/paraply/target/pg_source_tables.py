@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
-from paraply.target.pg_connection import PgConnection
 from paraply.target.pg_types import quote_literal
+
+if TYPE_CHECKING:
+    from paraply.target.pg_connection import PgConnection
 
 __all__ = ["delete_table", "from_json", "load_tables", "store_table", "to_json"]
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from paraply.errors import SchemaMismatch, TypeNotMapped
-from paraply.schema.model import Column, Key, Table
+
+if TYPE_CHECKING:
+    from paraply.schema.model import Column, Key, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["CHARSETS", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "quote_identifier", "quote_literal"]
 
@@ -42,7 +48,7 @@ class ColumnMapping:
         sql_type: The target's type, spelt as PostgreSQL's own ``format_type`` does.
         nullable: Whether NULL may be stored.
         generated: Whether the source computes the column; the target stores its values.
-        charset: Character set of text.
+        charset: Character set of text; None where it is not known, then the log must say it.
         length: Width of BINARY, to which values are padded; characters of CHAR and VARCHAR.
         labels: Labels of ENUM and SET.
     """
@@ -80,6 +86,8 @@ class TableMapping:
         columns: In the order of the source's row image.
         keys: Columns by index of the keys that identify a row, best first: the primary key, then unique keys without
             nullable parts. A key on prefixes stands for its whole columns.
+        cascades_delete: Whether deleting a row changes rows of other tables in the source.
+        cascades_update: Columns by index whose change changes rows of other tables in the source.
     """
 
     database: str
@@ -88,6 +96,8 @@ class TableMapping:
     table: str
     columns: tuple[ColumnMapping, ...]
     keys: tuple[tuple[int, ...], ...]
+    cascades_delete: bool = False
+    cascades_update: tuple[int, ...] = ()
 
     @property
     def target(self) -> str:
@@ -139,8 +149,12 @@ def check_schema_name(database: str) -> str:
     return check_name(database, database)
 
 
-def map_table(table: Table) -> TableMapping:
+def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
     """The counterpart of a table.
+
+    Args:
+        table: The source's table.
+        children: Tables whose foreign keys may refer to it.
 
     Raises:
         TypeNotMapped: A column has no exact counterpart.
@@ -150,7 +164,12 @@ def map_table(table: Table) -> TableMapping:
     columns = tuple(map_column(column, table.full_name) for column in table.columns)
     places = {column.name.lower(): index for index, column in enumerate(table.columns)}
     keys = [_key_columns(key, table, places) for key in sorted(table.keys, key=lambda key: not key.primary)]
-    return TableMapping(table.database, table.name, schema, name, columns, tuple(key for key in keys if key))
+    itself = (table.database, table.name)
+    references = [key for child in children for key in child.foreign_keys if (key.parent_database, key.parent_table) == itself]
+    delete = any(key.on_delete != "refuse" for key in references)
+    changed = {column.lower() for key in references if key.on_update != "refuse" for column in key.parent_columns}
+    update = tuple(index for index, column in enumerate(table.columns) if column.name.lower() in changed)
+    return TableMapping(table.database, table.name, schema, name, columns, tuple(key for key in keys if key), delete, update)
 
 
 def _key_columns(key: Key, table: Table, places: dict[str, int]) -> tuple[int, ...]:
@@ -188,11 +207,11 @@ def map_column(column: Column, table: str) -> ColumnMapping:
     return ColumnMapping(column.name, kind, sql_type, column.nullable, column.generated is not None, charset, length, labels)
 
 
-def _charset(column: Column, table: str) -> str:
-    if column.charset in CHARSETS:
-        return str(column.charset)
-    problem = "is not known" if column.charset is None else f"{column.charset} has no exact conversion"
-    raise TypeNotMapped(f"the character set of column {column.name} {problem}", table=table)
+def _charset(column: Column, table: str) -> str | None:
+    """The character set; None where only the log's table maps can say it."""
+    if column.charset is None or column.charset in CHARSETS:
+        return column.charset
+    raise TypeNotMapped(f"the character set {column.charset} of column {column.name} has no exact conversion", table=table)
 
 
 def _kind_and_type(column: Column, table: str) -> tuple[str, str]:

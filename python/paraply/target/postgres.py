@@ -11,12 +11,10 @@ resumes finds them in the target.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import weakref
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from paraply.errors import AlreadyRunning, LogNotUnderstood, ParaplyError, UsageError
-from paraply.schema.model import Table
-from paraply.target.base import ApplyPlan, Progress
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_checks import check_table, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
@@ -28,9 +26,13 @@ from paraply.target.pg_source_tables import load_tables, store_table
 from paraply.target.pg_types import TableMapping, map_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from paraply._native import Block, GtidSet
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
+    from paraply.schema.model import Table
+    from paraply.target.base import ApplyPlan, Progress
 
 __all__ = ["PostgresTarget", "Renderer"]
 
@@ -90,6 +92,7 @@ class PostgresTarget:
         self._slots: dict[int, int] = {}
         self._undecided: dict[int, dict[TableKey, Table]] = {}
         self._last_slot = 0
+        self._sessions: weakref.WeakSet[PostgresSession] = weakref.WeakSet()
 
     @property
     def family(self) -> Literal["mysql", "mariadb", "postgresql"]:
@@ -139,7 +142,10 @@ class PostgresTarget:
         except ParaplyError:
             connection.close()
             raise
-        return PostgresSession(self, connection, slot)
+        session = PostgresSession(self, connection, slot)
+        with self._lock:
+            self._sessions.add(session)
+        return session
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The source's definitions as they were kept when the last block was committed; empty on the first run."""
@@ -162,7 +168,7 @@ class PostgresTarget:
                     self._create(control, table)
                     self._put(table)
 
-    def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
+    def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
 
@@ -191,13 +197,17 @@ class PostgresTarget:
                 return []
         return [int(result.get_value(row, 0) or 0) for row in range(result.ntuples)]
 
-    def finish(self, executed: GtidSet) -> None:
+    def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
         """Says in the target that everything is applied."""
         with self._control_lock:
             self.channel.finish(self._connect_control())
 
     def close(self) -> None:
-        """Closes the connection and stops the embedded server; never raises."""
+        """Closes the connection and those of sessions left open, and stops the embedded server; never raises."""
+        with self._lock:
+            sessions = list(self._sessions)
+        for session in sessions:
+            session.close()
         with self._control_lock:
             if self._control is not None:
                 self._control.close()
@@ -270,17 +280,26 @@ class PostgresTarget:
                 self._checked.add(name)
 
     def _put(self, table: Table) -> None:
-        self.renderer.define(table, map_table(table))
+        self._remove((table.database, table.name))
         with self._lock:
             self._tables[table.database, table.name] = table
-            self._checked.discard(table.full_name)
+        self._tell_renderer({(table.database, table.name), *_parents(table)})
 
     def _remove(self, key: TableKey) -> None:
-        self.renderer.forget(*key)
         with self._lock:
             table = self._tables.pop(key, None)
             if table is not None:
                 self._checked.discard(table.full_name)
+        self.renderer.forget(*key)
+        if table is not None:
+            self._tell_renderer(_parents(table))
+
+    def _tell_renderer(self, keys: Iterable[TableKey]) -> None:
+        """Defines these tables; a parent's mapping depends on its children, too."""
+        for key in keys:
+            table = self._tables.get(key)
+            if table is not None:
+                self.renderer.define(table, map_table(table, self._tables.values()))
 
     def _create(self, control: PgConnection, table: Table) -> None:
         mapping = map_table(table)
@@ -304,3 +323,7 @@ class PostgresTarget:
         if self._control is None or self._control.broken:
             self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
         return self._control
+
+
+def _parents(table: Table) -> set[TableKey]:
+    return {(key.parent_database, key.parent_table) for key in table.foreign_keys}

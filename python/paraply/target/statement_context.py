@@ -65,7 +65,7 @@ class ServerKind:
         ServerKind(mariadb=True, version=(10, 11, 6))
         """
         numbers = [int(number) for number in re.findall(r"\d+", text)[:3]]
-        major, minor, patch = (numbers + [0, 0, 0])[:3]
+        major, minor, patch = [*numbers, 0, 0, 0][:3]
         return cls("mariadb" in text.lower(), (major, minor, patch))
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["DatabaseUrl", "Family", "TlsMode", "parse_url"]
 

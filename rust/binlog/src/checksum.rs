@@ -28,6 +28,17 @@ pub fn strip_format(event: &[u8], verify: bool) -> Result<&[u8], Fault> {
     Ok(content)
 }
 
+/// Refuses an event that has a checksum although its log says that there are none: then the format description is
+/// damaged, and every event behind it would be misread.
+pub fn expect_none(event: &[u8]) -> Result<(), Fault> {
+    match split(event) {
+        Ok((content, stored)) if !content.is_empty() && stored == crc32fast::hash(content) => {
+            Err(Fault::damaged("the log says that it has no checksums, but this event has one"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The checksum of a format description event: that of the event without its in-use flag.
 pub fn of_format(content: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();

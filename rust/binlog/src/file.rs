@@ -86,6 +86,7 @@ impl<'s> Window<'s> {
 /// The events of one file in order, each with its checksum verified and cut off.
 ///
 /// Format description events take effect as they are met.
+#[expect(clippy::struct_excessive_bools, reason = "an option of the caller and three independent facts of the file")]
 pub struct EventReader<'s> {
     name: Arc<str>,
     window: Window<'s>,
@@ -95,6 +96,8 @@ pub struct EventReader<'s> {
     /// Events of a decompressed payload: no magic, no checksums, no positions.
     nested: bool,
     pending: usize,
+    /// The last event was a format description.
+    new_format: bool,
 }
 
 impl<'s> EventReader<'s> {
@@ -120,13 +123,31 @@ impl<'s> EventReader<'s> {
             }
         })?;
         window.consume(MAGIC.len());
-        Ok(Self { name, window, format: None, verify_checksums, relay: false, nested: false, pending: 0 })
+        Ok(Self {
+            name,
+            window,
+            format: None,
+            verify_checksums,
+            relay: false,
+            nested: false,
+            pending: 0,
+            new_format: false,
+        })
     }
 
     /// The events inside a decompressed payload of about `size` bytes; errors name the file that it stands in.
     pub(crate) fn nested(name: Arc<str>, source: Source<'s>, format: Arc<Format>, size: usize) -> Self {
         let window = Window::new(source, size.clamp(1 << 10, BUFFER_SIZE));
-        Self { name, window, format: Some(format), verify_checksums: false, relay: false, nested: true, pending: 0 }
+        Self {
+            name,
+            window,
+            format: Some(format),
+            verify_checksums: false,
+            relay: false,
+            nested: true,
+            pending: 0,
+            new_format: false,
+        }
     }
 
     /// The name that stands in errors.
@@ -160,13 +181,8 @@ impl<'s> EventReader<'s> {
             return Err(self.truncated(format!("the event needs {size} bytes, the file has only {there} more")));
         }
         self.pending = size;
-        let format = self.described_format(&header).map_err(|fault| fault.at(&self.name, offset))?;
-        if let Some(format) = format {
-            self.relay |= self.format.is_some() || header.has(flags::RELAY_LOG);
-            self.format = Some(Arc::new(format));
-        }
         let end_offset = offset + size as u64;
-        self.check_position(&header, end_offset).map_err(|fault| fault.at(&self.name, offset))?;
+        self.check(&header, end_offset).map_err(|fault| fault.at(&self.name, offset))?;
         let (format, bytes) = self.content(&header).map_err(|fault| fault.at(&self.name, offset))?;
         Ok(Some(Event { offset, end_offset, header, bytes, format, relay_log: self.relay }))
     }
@@ -187,6 +203,17 @@ impl<'s> EventReader<'s> {
             return Err(fault(Fault::damaged(message)));
         }
         Ok(Some(header))
+    }
+
+    fn check(&mut self, header: &EventHeader, end_offset: u64) -> Result<(), Fault> {
+        if let Some(format) = self.described_format(header)? {
+            self.relay |= self.format.is_some() || header.has(flags::RELAY_LOG);
+            self.format = Some(Arc::new(format));
+            self.new_format = true;
+        } else if std::mem::take(&mut self.new_format) && self.format.as_ref().is_some_and(|format| !format.checksum) {
+            checksum::expect_none(self.window.peek(self.pending))?;
+        }
+        self.check_position(header, end_offset)
     }
 
     fn described_format(&self, header: &EventHeader) -> Result<Option<Format>, Fault> {

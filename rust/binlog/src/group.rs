@@ -11,7 +11,7 @@ use crate::payload::Payload;
 use crate::query::QueryEvent;
 use crate::refusal;
 use crate::start::Group;
-use crate::text::{TextKind, classify};
+use crate::text::TextKind;
 use crate::transaction::{Identity, Kind, RawEvent, Transaction};
 
 /// The flag in a row event's own header.
@@ -152,7 +152,7 @@ impl Assembler {
 
     fn query(&mut self, event: &Event<'_>, name: &Arc<str>, file: u32) -> Result<Option<Transaction>, Failure> {
         let query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
-        let kind = classify(&query.sql);
+        let kind = query.kind()?;
         if kind == TextKind::Nothing {
             return Ok(None);
         }

@@ -212,3 +212,74 @@ pub fn xid_text(transaction: &[u8], branch: &[u8], format_id: u32) -> String {
     let _ = write!(text, "{format_id}");
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Encodes as MySQL's serialization library does.
+    fn encode(number: u64) -> Vec<u8> {
+        let bits = 64 - number.leading_zeros() as usize;
+        let following = (1..=8).find(|following| bits <= 7 * following).map_or(8, |bytes| bytes - 1);
+        if following == 8 {
+            return [&[0xff][..], &number.to_le_bytes()].concat();
+        }
+        let whole = u128::from(number) << (following + 1) | ((1 << following) - 1);
+        whole.to_le_bytes()[..=following].to_vec()
+    }
+
+    #[test]
+    fn numbers_of_every_width_are_read() {
+        for shift in 0..64 {
+            for number in [1_u64 << shift, (1 << shift) - 1, u64::MAX >> shift] {
+                assert_eq!(varint(&mut Cursor::new(&encode(number))), Ok(number), "{number:x}");
+            }
+        }
+        for (bytes, number) in [([0], 0), ([2], -1), ([4], 1), ([6], -2)] {
+            assert_eq!(signed_varint(&mut Cursor::new(&bytes)), Ok(number));
+        }
+    }
+
+    fn tagged(fields: &[(u64, Vec<u8>)]) -> Vec<u8> {
+        let fields: Vec<u8> = fields.iter().flat_map(|(id, value)| [encode(*id), value.clone()].concat()).collect();
+        [encode(1), encode(fields.len() as u64), encode(0), fields].concat()
+    }
+
+    #[test]
+    fn a_tagged_gtid_has_the_fields_that_stand_in_it() {
+        let uuid: Vec<u8> = (0x7a..0x8a).flat_map(encode).collect();
+        let tag = [encode(3), b"Tag".to_vec()].concat();
+        let fields = [
+            (0, encode(1)),
+            (1, uuid),
+            (2, encode(14)),
+            (3, tag),
+            (4, encode(10)),
+            (5, encode(12)),
+            (6, encode(1_000_009)),
+            (7, encode(1_000_002)),
+            (8, encode(300)),
+            (9, encode(90_704)),
+            (40, vec![1, 2, 3]),
+        ];
+        let event = GtidEvent::parse(types::GTID_TAGGED, &tagged(&fields)).expect("an event");
+        let uuid = std::array::from_fn(|index| 0x7a + index as u8);
+        assert_eq!(event.gtid, Some(Gtid { origin: Origin::MySql { uuid, tag: "tag".into() }, number: 7 }));
+        assert_eq!((event.last_committed, event.sequence_number), (Some(5), Some(6)));
+        assert_eq!((event.committed_at, event.transaction_length), (Some(1_000_002), Some(300)));
+        assert!(GtidEvent::parse(types::GTID_TAGGED, &tagged(&fields[2..])).is_err(), "no UUID");
+        let newer = [encode(2), encode(0), encode(0)].concat();
+        assert!(matches!(GtidEvent::parse(types::GTID_TAGGED, &newer), Err(Fault::NotUnderstood(_))));
+    }
+
+    #[test]
+    fn old_gtid_events_have_fewer_fields() {
+        let old = [&[0][..], &[9; 16], &3_u64.to_le_bytes()].concat();
+        let event = GtidEvent::parse(types::GTID, &old).expect("an event of MySQL 5.6");
+        assert_eq!((event.last_committed, event.committed_at), (None, None));
+        let newer = [&old[..], &[2], &1_u64.to_le_bytes(), &2_u64.to_le_bytes()].concat();
+        let event = GtidEvent::parse(types::GTID, &newer).expect("an event of MySQL 5.7");
+        assert_eq!((event.last_committed, event.sequence_number, event.committed_at), (Some(1), Some(2), None));
+        assert!(GtidEvent::parse(types::GTID, &newer[..30]).is_err());
+    }
+}

@@ -6,9 +6,12 @@ use crate::cursor::Cursor;
 use crate::error::Fault;
 use crate::event::types;
 use crate::mariadb;
+use crate::text::{TextKind, classify};
 use crate::transaction::{Format, Statement, StatementContext};
 
 const POST_HEADER_LENGTH: usize = 13;
+/// The bit of `sql_mode`.
+const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
 /// So many databases that the source does not name them.
 const TOO_MANY_DATABASES: u8 = 254;
 
@@ -55,6 +58,18 @@ impl<'a> QueryEvent<'a> {
             Cow::Borrowed(cursor.rest())
         };
         Ok(Self { thread_id, error_code, database, sql, status })
+    }
+
+    /// What the statement does to the transaction that it stands in.
+    pub fn kind(&self) -> Result<TextKind, Fault> {
+        match self.sql.as_ref() {
+            b"BEGIN" => Ok(TextKind::Begin),
+            b"COMMIT" => Ok(TextKind::Commit),
+            sql => {
+                let mode = parse_status(self.status)?.sql_mode.unwrap_or(0);
+                Ok(classify(sql, mode & NO_BACKSLASH_ESCAPES == 0))
+            }
+        }
     }
 
     /// The statement with its status variables read.

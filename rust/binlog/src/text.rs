@@ -32,14 +32,10 @@ pub enum TextKind {
     Refused(String),
 }
 
-/// Finds out what a statement is.
-pub fn classify(sql: &[u8]) -> TextKind {
-    match sql {
-        b"BEGIN" => return TextKind::Begin,
-        b"COMMIT" => return TextKind::Commit,
-        _ => {}
-    }
-    let mut words = Words::new(sql);
+/// Finds out what a statement is. `escapes` says whether a backslash escapes in quotes (not under the `sql_mode`
+/// `NO_BACKSLASH_ESCAPES`).
+pub fn classify(sql: &[u8], escapes: bool) -> TextKind {
+    let mut words = Words { rest: sql, escapes };
     let Some(first) = words.next() else { return TextKind::Nothing };
     let second = words.clone().next().unwrap_or_default();
     match (first.as_str(), second.as_str()) {
@@ -98,13 +94,10 @@ fn reads_rows(words: &[&str]) -> bool {
 #[derive(Debug, Clone)]
 struct Words<'a> {
     rest: &'a [u8],
+    escapes: bool,
 }
 
-impl<'a> Words<'a> {
-    fn new(sql: &'a [u8]) -> Self {
-        Self { rest: sql }
-    }
-
+impl Words<'_> {
     fn skip(&mut self, count: usize) {
         self.rest = self.rest.get(count..).unwrap_or_default();
     }
@@ -135,7 +128,7 @@ impl<'a> Words<'a> {
             if byte == quote {
                 return;
             }
-            if byte == b'\\' && quote != b'`' {
+            if byte == b'\\' && quote != b'`' && self.escapes {
                 self.skip(1);
             }
         }
@@ -173,6 +166,10 @@ fn is_word(byte: u8) -> bool {
 mod tests {
     use super::*;
 
+    fn classify(sql: &[u8]) -> TextKind {
+        super::classify(sql, true)
+    }
+
     fn ddl() -> TextKind {
         TextKind::Ddl { opens_transaction: false }
     }
@@ -201,6 +198,14 @@ mod tests {
         ] {
             assert!(matches!(classify(sql.as_bytes()), TextKind::Refused(_)), "{sql}");
         }
+    }
+
+    #[test]
+    fn a_backslash_escapes_only_where_the_sql_mode_lets_it() {
+        let sql = b"CREATE TABLE t(a INT COMMENT '\\') SELECT 'x' AS a";
+        assert!(matches!(super::classify(sql, false), TextKind::Refused(_)));
+        let sql = b"CREATE TABLE t(a INT COMMENT '\\' SELECT')";
+        assert_eq!(super::classify(sql, true), ddl());
     }
 
     #[test]

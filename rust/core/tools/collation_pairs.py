@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from collation_tables import Server, Weights
 
 PAIRS = 700
@@ -110,7 +111,10 @@ def byte_pairs(collation: str, table: list[bytes], count: int) -> list[Pair]:
         same[table[byte]].append(byte)
     pairs = []
     for _ in range(count):
-        text = bytes(rng.randrange(top) if rng.random() < 0.7 else rng.choice(b"aAsSeEuU \xdf\xc4" if top > 128 else b"aAsS ") for _ in range(rng.randint(0, 6)))
+        text = bytes(
+            rng.randrange(top) if rng.random() < 0.7 else rng.choice(b"aAsSeEuU \xdf\xc4" if top > 128 else b"aAsS ")
+            for _ in range(rng.randint(0, 6))
+        )
         other = bytearray(rng.choice(same[table[b]]) if rng.random() < 0.8 else b for b in text)
         if rng.random() < 0.2 and top > 128:
             other = bytearray(bytes(other).replace(b"\xdf", b"ss").replace(b"\xc4", b"ae"))

@@ -16,12 +16,14 @@ from __future__ import annotations
 import argparse
 import random
 import struct
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pymysql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 CORE = Path(__file__).resolve().parent.parent
 DATABASE = "paraply_collation"
@@ -255,7 +257,10 @@ def byte_tables(mysql: Server, mariadb: Server | None) -> dict[str, list[bytes]]
 
 def names(mysql: Server, mariadb: Server | None) -> None:
     """Writes the numbers and names of all collations of both families."""
-    lines = [f"mysql\t{i}\t{n}\t{c}" for i, n, c in mysql.rows("SELECT ID, COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATIONS ORDER BY ID")]
+    lines = [
+        f"mysql\t{i}\t{n}\t{c}"
+        for i, n, c in mysql.rows("SELECT ID, COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATIONS ORDER BY ID")
+    ]
     if mariadb:
         sql = (
             "SELECT ID, FULL_COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY "

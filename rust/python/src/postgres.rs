@@ -34,9 +34,12 @@ impl PyPostgresRenderer {
         let schema: String = mapping.getattr("schema")?.extract()?;
         let name: String = mapping.getattr("table")?.extract()?;
         let keys: Vec<Vec<usize>> = mapping.getattr("keys")?.extract()?;
+        let mapping_of = mapping;
         let mapping = TableMapping::new(source.clone(), &schema, &name, columns, keys)
             .map_err(|error| mapping_error(py, &error, &source))?;
-        self.renderer.define(mapping);
+        let cascades_delete = mapping_of.getattr("cascades_delete")?.is_truthy()?;
+        let cascades_update: Vec<usize> = mapping_of.getattr("cascades_update")?.extract()?;
+        self.renderer.define(mapping.with_cascades(cascades_delete, cascades_update));
         Ok(())
     }
 
@@ -80,7 +83,7 @@ fn render_error(py: Python<'_>, error: &RenderError, block: &PyBlock) -> PyErr {
             "ValueNotStorable"
         }
         RenderError::Log { .. } => "LogDamaged",
-        RenderError::NoKey { table } => {
+        RenderError::NoKey { table } | RenderError::UnloggedCascade { table } => {
             place.table = Some(table.to_string());
             "ApplyFailed"
         }

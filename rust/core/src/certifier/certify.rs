@@ -3,19 +3,21 @@
 use std::hint::black_box;
 
 use super::blocks::GtidBlocks;
-use super::table::{NO_VERSION, Slot, Table};
+use super::table::{Mark, Table};
 use super::versions::Versions;
 use super::{Candidate, GtidFrom, Kind, Numbers, Options, Outcome, Rejection, Stats};
 use crate::gtid::{Gtid, GtidSet};
 
 /// Items whose cache lines are fetched together, ahead of their certification: enough to keep the memory busy, few
 /// enough to find them in the first-level cache.
-const AHEAD: usize = 64;
+pub(super) const AHEAD: usize = 64;
 
 /// R1: the number that everything may depend on at the start.
 const FIRST_LAST_COMMITTED: i64 = 1;
 /// R1: the first number given out.
 const FIRST_NUMBER: i64 = 2;
+/// R4, R9: what is stored where there is no number.
+pub(super) const NO_NUMBER: i64 = -1;
 
 /// Decides which transactions of a group may commit, and stamps them with the numbers of the logical clock.
 ///
@@ -104,8 +106,8 @@ impl Certifier {
             seen ^= self.table.touch(*item);
         }
         for candidate in group.iter().filter(|candidate| candidate.snapshot.is_some()) {
-            for slot in candidate.items.iter().take(AHEAD).filter_map(|item| self.table.get(*item)) {
-                seen ^= self.versions.touch(slot.version);
+            for mark in candidate.items.iter().take(AHEAD).filter_map(|item| self.table.get(*item)) {
+                seen ^= mark.version().map_or(0, |version| self.versions.touch(version));
             }
         }
         black_box(seen);
@@ -125,16 +127,16 @@ impl Certifier {
     /// R2: the first item that was written at a version that `snapshot` does not contain.
     fn first_conflict(&mut self, items: &[u64], snapshot: &GtidSet) -> Option<u64> {
         let reference = self.versions.reference(snapshot);
-        let mut passed = NO_VERSION;
+        let mut passed = None;
         for item in items {
-            let Some(slot) = self.table.get(*item) else { continue };
-            if slot.version == passed || slot.version == NO_VERSION {
+            let Some(version) = self.table.get(*item).and_then(Mark::version) else { continue };
+            if passed == Some(version) {
                 continue;
             }
-            if !self.versions.is_within(slot.version, &reference) && !self.versions.is_dead(slot.version) {
+            if !self.versions.is_within(version, &reference) && !self.versions.is_dead(version) {
                 return Some(*item);
             }
-            passed = slot.version;
+            passed = Some(version);
         }
         None
     }
@@ -145,15 +147,7 @@ impl Certifier {
         let number = (!candidate.local).then(|| self.take_number());
         let before = self.store(candidate, number, gtid.as_ref());
         self.count(candidate, barrier);
-        let numbers = number.map(|number| {
-            let last_committed = if barrier {
-                self.last_committed_global = number;
-                number - 1
-            } else {
-                self.last_committed_global.max(before)
-            };
-            self.stamp(Numbers { last_committed, sequence_number: number })
-        });
+        let numbers = number.map(|number| self.number_remote(number, before, barrier));
         Outcome::Certified { numbers, gtid }
     }
 
@@ -170,43 +164,85 @@ impl Certifier {
     fn take_number(&mut self) -> i64 {
         let number = self.next_number;
         self.next_number += 1;
-        if number - self.base > i64::from(u32::MAX) {
+        if number - self.base > i64::from(Mark::MAX_NUMBER) {
             self.rebase();
         }
         number
     }
 
     /// Makes room for more numbers. Numbers that no longer fit count as the oldest that does, which is never too low;
-    /// it takes two thousand million transactions without a barrier or a collection to see a difference.
+    /// it takes a thousand million transactions without a barrier or a collection to see a difference.
     fn rebase(&mut self) {
-        let shift = u32::MAX / 2;
+        let shift = Mark::MAX_NUMBER / 2;
         self.base += i64::from(shift);
         self.last_committed_global = self.last_committed_global.max(self.base);
-        self.table.renumber(|number| number.saturating_sub(shift));
+        self.table.lower_numbers(shift);
     }
 
     /// R3 and R4: stores the write set, and gives the highest number stored with it before, or -1.
     fn store(&mut self, candidate: &Candidate<'_>, number: Option<i64>, gtid: Option<&Gtid>) -> i64 {
         let version = match candidate.snapshot {
-            Some(snapshot) if !candidate.items.is_empty() => self.versions.keep(snapshot, gtid),
-            _ => NO_VERSION,
+            Some(snapshot) if !candidate.items.is_empty() => {
+                Some(self.versions.keep(snapshot, gtid, number.unwrap_or(NO_NUMBER)))
+            }
+            _ => None,
         };
-        let own = Slot { number: number.map_or(0, |number| (number - self.base) as u32), version };
-        let window = self.window();
-        let Self { table, versions, .. } = self;
+        let relative = number.map_or(0, |number| (number - self.base) as u32);
+        let own = version.map_or(Mark::of_number(relative), Mark::of_version);
         // Held once more than it has items, so that it is not freed between two of them.
-        versions.hold(version, candidate.items.len() as u32 + 1);
-        let mut highest = 0;
-        for item in candidate.items {
-            let old = table.put(*item, own, |slot| drop_if_dead(slot, versions, window));
-            let Some(old) = old else { continue };
-            versions.release(old.version);
-            if old.number != own.number {
-                highest = highest.max(old.number);
+        if let Some(version) = version {
+            self.versions.hold(version, candidate.items.len() as u32 + 1);
+        }
+        let highest = self.replace(candidate.items, own);
+        if let Some(version) = version {
+            self.versions.release(version);
+        }
+        highest
+    }
+
+    /// Marks the items as the transaction's own; gives the highest number that others stored with them, or -1.
+    fn replace(&mut self, items: &[u64], own: Mark) -> i64 {
+        let window = self.window();
+        let sweeping = self.is_sweeping();
+        let Self { table, versions, base, .. } = self;
+        let mut highest_relative = 0;
+        let mut highest = NO_NUMBER;
+        for item in items {
+            let old = table.put(*item, own, |mark| drop_if_dead(mark, versions, window, sweeping));
+            match old.map(|mark| (mark, mark.version())) {
+                Some((mark, Some(version))) => {
+                    if mark != own {
+                        highest = highest.max(versions.number(version));
+                    }
+                    versions.release(version);
+                }
+                Some((mark, None)) if mark != own => highest_relative = mark.number().max(highest_relative),
+                _ => {}
             }
         }
-        versions.release(version);
-        if highest == 0 { -1 } else { i64::from(highest) + self.base }
+        if highest_relative == 0 { highest } else { highest.max(i64::from(highest_relative) + *base) }
+    }
+
+    /// Accepts a remote transaction without a snapshot and a GTID.
+    pub(super) fn stamp_one(&mut self, items: &[u64], kind: Kind) -> Numbers {
+        let barrier = kind == Kind::Barrier || items.is_empty();
+        let number = self.take_number();
+        let before = self.replace(items, Mark::of_number((number - self.base) as u32));
+        self.stats.positive += 1;
+        self.stats.items += items.len() as u64;
+        self.stats.barriers += u64::from(barrier);
+        self.number_remote(number, before, barrier)
+    }
+
+    /// R3 and R5: the numbers of a remote transaction whose items' highest number was `before`.
+    fn number_remote(&mut self, number: i64, before: i64, barrier: bool) -> Numbers {
+        let last_committed = if barrier {
+            self.last_committed_global = number;
+            number - 1
+        } else {
+            self.last_committed_global.max(before)
+        };
+        self.stamp(Numbers { last_committed, sequence_number: number })
     }
 
     /// The last number that every transaction depends on, as it is stored.
@@ -273,14 +309,12 @@ impl Certifier {
 }
 
 /// Whether an item need not be kept: its version was collected, or, where no version is known, its number is below
-/// what every transaction depends on anyway. Lets its version go.
-pub(super) fn drop_if_dead(slot: Slot, versions: &mut Versions, window: u32) -> bool {
-    if slot.version == NO_VERSION {
-        return slot.number <= window;
-    }
-    let dead = versions.is_dead(slot.version);
+/// what every transaction depends on anyway. Lets its version go. Versions are only looked at while `sweeping`.
+pub(super) fn drop_if_dead(mark: Mark, versions: &mut Versions, window: u32, sweeping: bool) -> bool {
+    let Some(version) = mark.version() else { return mark.number() <= window };
+    let dead = sweeping && versions.is_dead(version);
     if dead {
-        versions.release(slot.version);
+        versions.release(version);
     }
     dead
 }

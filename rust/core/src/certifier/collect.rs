@@ -46,6 +46,11 @@ impl Certifier {
         self.sweep.left = SHARDS;
     }
 
+    /// Whether items that a collection has made dead may be left.
+    pub(super) fn is_sweeping(&self) -> bool {
+        self.sweep.left > 0
+    }
+
     /// Sweeps a shard each time enough items have been certified.
     pub(super) fn sweep_on(&mut self, items: usize) {
         if self.sweep.left == 0 {
@@ -67,7 +72,7 @@ impl Certifier {
         }
         let window = self.window();
         let Self { table, versions, sweep, .. } = self;
-        table.sweep(sweep.next, |slot| drop_if_dead(slot, versions, window));
+        table.sweep(sweep.next, |mark| drop_if_dead(mark, versions, window, true));
         sweep.next = (sweep.next + 1) % SHARDS;
         sweep.left -= 1;
         true

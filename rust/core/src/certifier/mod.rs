@@ -8,6 +8,7 @@ pub mod blocks;
 mod certify;
 pub mod collect;
 mod seeds;
+mod stamp;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod versions;
 pub use blocks::GtidBlocks;
 pub use certify::Certifier;
 pub(crate) use seeds::Seeds;
+pub use stamp::OffsetsError;
 pub use transfer::Export;
 
 use crate::gtid::{Gtid, GtidSet};

@@ -1,6 +1,6 @@
 //! The hash map from write-set items to who wrote them last.
 //!
-//! Sixteen bytes an entry, four entries to a cache line, probed line by line. The map is cut into shards by the hash's
+//! Twelve bytes an item, five items to a cache line, probed line by line. The map is cut into shards by the hash's
 //! upper bits, and each shard grows by itself, so that neither growth nor a sweep ever touches more than a thousandth
 //! of it at once, and never needs twice its memory.
 
@@ -10,44 +10,84 @@ use super::seeds::Seeds;
 const SHARD_BITS: u32 = 10;
 /// How many shards there are.
 pub(super) const SHARDS: usize = 1 << SHARD_BITS;
-/// Entries in a cache line.
-const WIDTH: usize = 4;
+/// Items in a cache line.
+const WIDTH: usize = 5;
 /// A shard grows when more than this many of a hundred slots are used.
-const MAX_LOAD: usize = 85;
+const MAX_LOAD: usize = 78;
 /// And then to this load, so that memory stays within 20% of what is needed.
-const GROWN_LOAD: usize = 70;
+const GROWN_LOAD: usize = 64;
 
-/// The version field of an unused slot.
-const UNUSED: u32 = u32::MAX;
-/// The version field of an item whose version is not known.
-pub(super) const NO_VERSION: u32 = u32::MAX - 1;
+/// The bit that tells versions from numbers.
+const IS_VERSION: u32 = 1 << 31;
 
-/// What is known of an item.
+/// What is known of an item: its version, or, where that is not known, the number of its last writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
-    /// The number of its last writer less the certifier's base; 0 for none.
-    pub number: u32,
-    /// The version of its last writer, or [`NO_VERSION`].
-    pub version: u32,
-}
+pub(super) struct Mark(u32);
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    key: u64,
-    slot: Slot,
-}
+impl Mark {
+    /// The highest number that a mark can carry.
+    pub(super) const MAX_NUMBER: u32 = IS_VERSION - 1;
 
-const EMPTY: Entry = Entry { key: 0, slot: Slot { number: 0, version: UNUSED } };
+    /// The number of the last writer, less the certifier's base; 0 for none.
+    pub(super) fn of_number(number: u32) -> Self {
+        Self(number.min(Self::MAX_NUMBER))
+    }
 
-impl Entry {
-    fn is_used(&self) -> bool {
-        self.slot.version != UNUSED
+    /// The version of the last writer.
+    pub(super) fn of_version(index: u32) -> Self {
+        Self(index | IS_VERSION)
+    }
+
+    /// The index of the version, if there is one.
+    pub(super) fn version(self) -> Option<u32> {
+        (self.0 & IS_VERSION != 0).then_some(self.0 & !IS_VERSION)
+    }
+
+    /// The number; of no meaning for a version.
+    pub(super) fn number(self) -> u32 {
+        self.0
     }
 }
 
+/// A cache line of items. They stand at its left; their keys stand together so that they are compared at once.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
-struct Line([Entry; WIDTH]);
+struct Line {
+    keys: [u64; WIDTH],
+    marks: [Mark; WIDTH],
+    used: u32,
+}
+
+const EMPTY: Line = Line { keys: [0; WIDTH], marks: [Mark(0); WIDTH], used: 0 };
+
+impl Line {
+    /// Where `key` stands.
+    fn position(&self, key: u64) -> Option<usize> {
+        let mut equal = 0_u32;
+        for (index, other) in self.keys.iter().enumerate() {
+            equal |= u32::from(*other == key) << index;
+        }
+        equal &= (1 << self.used) - 1;
+        (equal != 0).then_some(equal.trailing_zeros() as usize)
+    }
+
+    fn is_full(&self) -> bool {
+        self.used as usize == WIDTH
+    }
+
+    fn push(&mut self, key: u64, mark: Mark) {
+        let index = self.used as usize;
+        if let (Some(place), Some(place_of_mark)) = (self.keys.get_mut(index), self.marks.get_mut(index)) {
+            *place = key;
+            *place_of_mark = mark;
+            self.used += 1;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, Mark)> + '_ {
+        self.keys.iter().copied().zip(self.marks.iter().copied()).take(self.used as usize)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Shard {
@@ -57,10 +97,10 @@ struct Shard {
 
 /// Where a search ended.
 enum Found<'a> {
-    /// At the item's own entry.
-    Present(&'a mut Entry),
-    /// At an unused slot where it may be put.
-    Absent(&'a mut Entry),
+    /// At the item.
+    Present(&'a mut Mark),
+    /// At a line where it may be put.
+    Absent(&'a mut Line),
     /// There is no room.
     Full,
 }
@@ -71,36 +111,28 @@ impl Shard {
         ((fraction * self.lines.len() as u128) >> 64) as usize
     }
 
-    fn get(&self, hash: u64, key: u64) -> Option<Slot> {
-        let first = self.first_line(hash);
-        let (before, from) = self.lines.split_at_checked(first)?;
+    fn get(&self, hash: u64, key: u64) -> Option<Mark> {
+        let (before, from) = self.lines.split_at_checked(self.first_line(hash))?;
         for line in from.iter().chain(before) {
-            let mut ends = false;
-            for entry in &line.0 {
-                if entry.key == key && entry.is_used() {
-                    return Some(entry.slot);
-                }
-                ends |= !entry.is_used();
+            if let Some(position) = line.position(key) {
+                return line.marks.get(position).copied();
             }
-            if ends {
+            if !line.is_full() {
                 return None;
             }
         }
         None
     }
 
-    /// Lines are filled from the left, so the first unused slot ends the search.
     fn find(&mut self, hash: u64, key: u64) -> Found<'_> {
         let first = self.first_line(hash);
         let Some((before, from)) = self.lines.split_at_mut_checked(first) else { return Found::Full };
         for line in from.iter_mut().chain(before) {
-            for entry in &mut line.0 {
-                if !entry.is_used() {
-                    return Found::Absent(entry);
-                }
-                if entry.key == key {
-                    return Found::Present(entry);
-                }
+            if let Some(position) = line.position(key) {
+                return line.marks.get_mut(position).map_or(Found::Full, Found::Present);
+            }
+            if !line.is_full() {
+                return Found::Absent(line);
             }
         }
         Found::Full
@@ -110,20 +142,20 @@ impl Shard {
         (self.used + 1) * 100 <= self.lines.len() * WIDTH * MAX_LOAD
     }
 
-    /// Moves every entry that is not dropped into lines of the right number.
-    fn rebuild(&mut self, seeds: Seeds, mut drop: impl FnMut(Slot) -> bool) {
-        let mut kept: Vec<Entry> = Vec::with_capacity(self.used);
-        for entry in self.lines.iter().flat_map(|line| line.0.iter()).filter(|entry| entry.is_used()) {
-            if !drop(entry.slot) {
-                kept.push(*entry);
-            }
-        }
+    fn iter(&self) -> impl Iterator<Item = (u64, Mark)> + '_ {
+        self.lines.iter().flat_map(Line::iter)
+    }
+
+    /// Moves every item that is not dropped into lines of the right number.
+    fn rebuild(&mut self, seeds: Seeds, mut drop: impl FnMut(Mark) -> bool) {
+        let mut kept = Vec::with_capacity(self.used);
+        kept.extend(self.iter().filter(|(_, mark)| !drop(*mark)));
         let wanted = ((kept.len() + 1) * 100).div_ceil(WIDTH * GROWN_LOAD);
-        self.lines = vec![Line([EMPTY; WIDTH]); wanted];
+        self.lines = vec![EMPTY; wanted];
         self.used = kept.len();
-        for entry in kept {
-            if let Found::Absent(place) = self.find(seeds.hash(entry.key), entry.key) {
-                *place = entry;
+        for (key, mark) in kept {
+            if let Found::Absent(line) = self.find(seeds.hash(key), key) {
+                line.push(key, mark);
             }
         }
     }
@@ -145,68 +177,60 @@ impl Table {
     pub(super) fn touch(&self, key: u64) -> u64 {
         let hash = self.seeds.hash(key);
         let shard = self.shards.get(shard_of(hash));
-        shard.and_then(|shard| shard.lines.get(shard.first_line(hash))).map_or(0, |line| line.0[0].key)
+        shard.and_then(|shard| shard.lines.get(shard.first_line(hash))).map_or(0, |line| u64::from(line.used))
     }
 
     /// What is known of `key`.
-    pub(super) fn get(&self, key: u64) -> Option<Slot> {
+    pub(super) fn get(&self, key: u64) -> Option<Mark> {
         let hash = self.seeds.hash(key);
         self.shards.get(shard_of(hash))?.get(hash, key)
     }
 
     /// Replaces what is known of `key` and gives what was.
     ///
-    /// If the shard is full, those entries leave it that `drop` answers yes to, which is asked once for each.
-    pub(super) fn put(&mut self, key: u64, slot: Slot, drop: impl FnMut(Slot) -> bool) -> Option<Slot> {
+    /// If the shard is full, those items leave it that `drop` answers yes to, which is asked once for each.
+    pub(super) fn put(&mut self, key: u64, mark: Mark, drop: impl FnMut(Mark) -> bool) -> Option<Mark> {
         let hash = self.seeds.hash(key);
         let shard = self.shards.get_mut(shard_of(hash))?;
         let has_room = shard.has_room();
         match shard.find(hash, key) {
-            Found::Present(entry) => return Some(std::mem::replace(&mut entry.slot, slot)),
-            Found::Absent(place) if has_room => {
-                *place = Entry { key, slot };
+            Found::Present(place) => return Some(std::mem::replace(place, mark)),
+            Found::Absent(line) if has_room => {
+                line.push(key, mark);
                 shard.used += 1;
                 return None;
             }
             Found::Absent(_) | Found::Full => {}
         }
         shard.rebuild(self.seeds, drop);
-        if let Found::Absent(place) = shard.find(hash, key) {
-            *place = Entry { key, slot };
+        if let Found::Absent(line) = shard.find(hash, key) {
+            line.push(key, mark);
             shard.used += 1;
         }
         None
     }
 
-    /// Removes from one shard the entries that `drop` answers yes to, which is asked once for each.
-    pub(super) fn sweep(&mut self, shard: usize, mut drop: impl FnMut(Slot) -> bool) {
+    /// Removes from one shard the items that `drop` answers yes to, which is asked once for each.
+    pub(super) fn sweep(&mut self, shard: usize, mut drop: impl FnMut(Mark) -> bool) {
         let Some(shard) = self.shards.get_mut(shard) else { return };
-        let mut dropped = Vec::new();
-        let mut any = false;
-        for entry in shard.lines.iter().flat_map(|line| line.0.iter()).filter(|entry| entry.is_used()) {
-            let dead = drop(entry.slot);
-            any |= dead;
-            dropped.push(dead);
-        }
-        if any {
-            let mut answers = dropped.into_iter();
+        let answers: Vec<bool> = shard.iter().map(|(_, mark)| drop(mark)).collect();
+        if answers.contains(&true) {
+            let mut answers = answers.into_iter();
             shard.rebuild(self.seeds, |_| answers.next().unwrap_or(false));
         }
     }
 
-    /// Changes every entry's number.
-    pub(super) fn renumber(&mut self, change: impl Fn(u32) -> u32) {
-        for shard in &mut self.shards {
-            for entry in shard.lines.iter_mut().flat_map(|line| line.0.iter_mut()) {
-                entry.slot.number = change(entry.slot.number);
-            }
+    /// Lowers every number, not below 0.
+    pub(super) fn lower_numbers(&mut self, by: u32) {
+        let lines = self.shards.iter_mut().flat_map(|shard| shard.lines.iter_mut());
+        for mark in lines.flat_map(|line| line.marks.iter_mut()).filter(|mark| mark.version().is_none()) {
+            *mark = Mark::of_number(mark.number().saturating_sub(by));
         }
     }
 
     /// Every item.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Slot)> + '_ {
-        let entries = self.shards.iter().flat_map(|shard| shard.lines.iter()).flat_map(|line| line.0.iter());
-        entries.filter(|entry| entry.is_used()).map(|entry| (entry.key, entry.slot))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Mark)> + '_ {
+        self.shards.iter().flat_map(Shard::iter)
     }
 
     /// How many items there are, those included that are dead but not swept yet.
@@ -231,25 +255,25 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
-    fn slot(number: u32) -> Slot {
-        Slot { number, version: NO_VERSION }
+    fn mark(number: u32) -> Mark {
+        Mark::of_number(number)
     }
 
     proptest! {
         #[test]
         fn it_is_a_map(steps in prop::collection::vec((0_u64..400, 1_u32..1000, 0_u8..20), 0..900)) {
             let mut table = Table::new();
-            let mut plain: HashMap<u64, Slot> = HashMap::new();
+            let mut plain: HashMap<u64, Mark> = HashMap::new();
             for (key, number, step) in steps {
                 if step == 0 {
-                    (0..SHARDS).for_each(|shard| table.sweep(shard, |slot| slot.number < number));
-                    plain.retain(|_, slot| slot.number >= number);
+                    (0..SHARDS).for_each(|shard| table.sweep(shard, |mark| mark.number() < number));
+                    plain.retain(|_, mark| mark.number() >= number);
                 }
                 prop_assert_eq!(table.get(key), plain.get(&key).copied());
-                prop_assert_eq!(table.put(key, slot(number), |_| false), plain.insert(key, slot(number)));
+                prop_assert_eq!(table.put(key, mark(number), |_| false), plain.insert(key, mark(number)));
                 prop_assert_eq!(table.len(), plain.len());
             }
-            let all: HashMap<u64, Slot> = table.iter().collect();
+            let all: HashMap<u64, Mark> = table.iter().collect();
             prop_assert_eq!(all, plain);
         }
     }
@@ -258,7 +282,7 @@ mod tests {
     fn a_full_shard_drops_what_is_dead_before_it_grows() {
         let mut table = Table::new();
         for key in 0..200_000_u64 {
-            table.put(key, slot(1), |_| true);
+            table.put(key, mark(1), |_| true);
         }
         assert!(table.len() < 20_000, "{}", table.len());
     }

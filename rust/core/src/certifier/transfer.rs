@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Options;
-use super::certify::Certifier;
-use super::table::{NO_VERSION, Slot};
+use super::certify::{Certifier, NO_NUMBER};
+use super::table::Mark;
 use crate::gtid::GtidSet;
 
 /// The certification info of a member, for one that joins.
@@ -20,8 +20,10 @@ impl Certifier {
     /// What a joining member needs. Items without a version, which reject nobody, stay.
     pub fn export(&mut self) -> Export {
         let mut by_version: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-        for (item, slot) in self.table.iter().filter(|(_, slot)| slot.version != NO_VERSION) {
-            by_version.entry(slot.version).or_default().push(item);
+        for (item, mark) in self.table.iter() {
+            if let Some(version) = mark.version() {
+                by_version.entry(version).or_default().push(item);
+            }
         }
         by_version.retain(|version, _| !self.versions.is_dead(*version));
         let unpack = |(version, mut items): (u32, Vec<u64>)| {
@@ -38,11 +40,13 @@ impl Certifier {
         let mut certifier = Self::new(options);
         certifier.known = export.known.clone();
         for (set, items) in &export.versions {
-            let version = certifier.versions.keep(set, None);
+            let version = certifier.versions.keep(set, None, NO_NUMBER);
             certifier.versions.hold(version, items.len() as u32 + 1);
             for item in items {
-                if let Some(old) = certifier.table.put(*item, Slot { number: 0, version }, |_| false) {
-                    certifier.versions.release(old.version);
+                if let Some(old) = certifier.table.put(*item, Mark::of_version(version), |_| false)
+                    && let Some(old) = old.version()
+                {
+                    certifier.versions.release(old);
                 }
             }
             certifier.versions.release(version);

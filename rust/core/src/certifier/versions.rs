@@ -54,6 +54,8 @@ struct Version {
     items: u32,
     /// The collection up to which it is known to be alive, or [`DEAD`].
     epoch: u32,
+    /// The writer's number; -1 for none.
+    number: i64,
     set: Packed,
 }
 
@@ -78,7 +80,7 @@ pub(super) struct Versions {
 
 impl Versions {
     /// Keeps a version that no item has yet; [`hold`](Self::hold) it before the first item gets it.
-    pub(super) fn keep(&mut self, snapshot: &GtidSet, own: Option<&Gtid>) -> u32 {
+    pub(super) fn keep(&mut self, snapshot: &GtidSet, own: Option<&Gtid>, number: i64) -> u32 {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         for (origin, intervals) in snapshot.by_origin() {
@@ -87,7 +89,7 @@ impl Versions {
         if let Some(own) = own.filter(|own| !snapshot.contains(own)) {
             self.pack(&mut bytes, &own.origin.without_server(), std::iter::once((own.number, own.number)));
         }
-        let version = Version { items: 0, epoch: self.epoch, set: Packed::new(&bytes) };
+        let version = Version { items: 0, epoch: self.epoch, number, set: Packed::new(&bytes) };
         self.boxed += version.set.allocated();
         self.scratch = bytes;
         self.place(version)
@@ -142,6 +144,11 @@ impl Versions {
     /// Loads a version into the cache, and gives something of it.
     pub(super) fn touch(&self, index: u32) -> u64 {
         self.get(index).map_or(0, |version| u64::from(version.items))
+    }
+
+    /// The number of the transaction whose version it is; -1 for none.
+    pub(super) fn number(&self, index: u32) -> i64 {
+        self.get(index).map_or(-1, |version| version.number)
     }
 
     /// Counts `items` more items that have the version.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn form(collation: &str, value: &[u8]) -> Vec<u8> {
@@ -100,4 +102,34 @@ fn later_levels_tell_accents_and_case() {
     assert_eq!(form("utf8mb4_0900_as_ci", b"EA"), form("utf8mb4_0900_as_ci", b"ea"));
     assert_ne!(form("utf8mb4_0900_as_cs", b"EA"), form("utf8mb4_0900_as_cs", b"ea"));
     assert_eq!(form("utf8mb4_0900_as_cs", "a\u{ad}b".as_bytes()), form("utf8mb4_0900_as_cs", b"ab"));
+}
+
+proptest! {
+    /// The shorter way for ASCII gives what the general way gives: a grapheme joiner, which weighs nothing, forces the latter.
+    #[test]
+    fn both_ways_give_the_same_form(text in "[ -~\t\0]{0,30}") {
+        for collation in ["utf8mb4_0900_ai_ci", "utf8mb4_0900_as_ci", "utf8mb4_0900_as_cs", "utf8mb4_unicode_520_ci"] {
+            let mut longer = text.clone();
+            longer.insert(0, '\u{34f}');
+            prop_assert_eq!(form(collation, text.as_bytes()), form(collation, longer.as_bytes()), "{}", collation);
+        }
+    }
+
+    #[test]
+    fn r13_any_bytes_give_a_form_or_an_error(value in prop::collection::vec(any::<u8>(), 0..40), at in 0..300_usize) {
+        let id = at as u16;
+        if let Some(collation) = Collation::by_id(id, false) {
+            let mut out = vec![7];
+            let done = collation.equality_form(&value, &mut out);
+            prop_assert!(done.is_ok() || out == [7]);
+            let _ = collation.prefix(&value, 3);
+        }
+    }
+
+    /// A form never merges what differs in more than the collation ignores: binary collations tell all texts apart but for spaces.
+    #[test]
+    fn r12_binary_forms_are_the_text_without_its_last_spaces(text in "\\PC{0,20} {0,3}") {
+        prop_assert_eq!(form("utf8mb4_bin", text.as_bytes()), text.trim_end_matches(' ').as_bytes());
+        prop_assert_eq!(form("utf8mb4_0900_bin", text.as_bytes()), text.as_bytes());
+    }
 }

@@ -55,8 +55,7 @@ impl<'a> Cursor<'a> {
         self.skip_space();
         let rest = self.text.get(self.at..).unwrap_or_default();
         let item = rest.split(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
-        item.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
-            && item.iter().filter(|byte| **byte == b'-').count() == 2
+        item.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') && item.split(|byte| *byte == b'-').count() == 3
     }
 
     /// A decimal number between `low` and `high`.

@@ -79,6 +79,7 @@ impl Intervals {
     }
 
     /// Every number that is in either.
+    #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut result = Self { ranges: Vec::with_capacity(self.ranges.len() + other.ranges.len()) };
         let (mut left, mut right) = (self.iter().peekable(), other.iter().peekable());
@@ -89,6 +90,7 @@ impl Intervals {
     }
 
     /// Every number that is in both.
+    #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut ranges = Vec::new();
         let (mut left, mut right) = (self.iter().peekable(), other.iter().peekable());
@@ -107,6 +109,7 @@ impl Intervals {
     }
 
     /// Every number of this one that is not in `other`.
+    #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let mut ranges = Vec::new();
         for (mut first, last) in self.iter() {

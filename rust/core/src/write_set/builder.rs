@@ -84,6 +84,8 @@ pub struct WriteSetBuilder {
     items: Distinct,
     result: WriteSet,
     fallbacks: Fallbacks,
+    /// Whether a key of the row at hand has been counted as not known.
+    lost: bool,
 }
 
 impl WriteSetBuilder {
@@ -101,7 +103,7 @@ impl WriteSetBuilder {
         if let Some(plan) = self.plans.get(table) {
             return Some(Arc::clone(plan));
         }
-        let plan = Arc::new(TablePlan::new(catalog.get(table)?, catalog, &self.options));
+        let plan = Arc::new(TablePlan::new(catalog.get(table)?, catalog, self.options));
         self.plans.insert(table.clone(), Arc::clone(&plan));
         Some(plan)
     }
@@ -118,6 +120,7 @@ impl WriteSetBuilder {
         self.result.touches_parent |= plan.touches_parent;
         self.result.missing_keys |= plan.missing_keys;
         plan.fallbacks.iter().for_each(|reason| self.fallbacks.add(*reason, &plan.name));
+        self.lost = false;
         let full = self.add_keys(plan, &images);
         match self.options.scheme {
             Scheme::Group => {
@@ -189,6 +192,7 @@ impl WriteSetBuilder {
                     self.fallbacks.add(reason, &plan.name);
                 }
                 if !dispensable {
+                    self.lost = true;
                     self.give_up(plan.table, plan.table_access != TableAccess::None);
                 }
             }
@@ -233,7 +237,7 @@ impl WriteSetBuilder {
             TableAccess::Shared | TableAccess::SharedWithFullKey if full => self.items.shared(plan.table),
             TableAccess::None if full => {}
             access => {
-                if access == TableAccess::SharedWithFullKey {
+                if !self.lost {
                     self.fallbacks.add(Reason::NoUniqueKey, &plan.name);
                 }
                 self.give_up(plan.table, access != TableAccess::None);

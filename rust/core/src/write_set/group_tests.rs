@@ -10,7 +10,9 @@ const GROUP: Options = Options { scheme: Scheme::Group, cascades_logged: true, p
 fn hash(key: &str, table: &str, values: &[&str]) -> u64 {
     let mut hasher = KeyHasher::default();
     hasher.begin(&key_prefix(key, &TableName::new("test", table)));
-    values.iter().for_each(|v| hasher.part(v.as_bytes()));
+    for value in values {
+        hasher.part(value.as_bytes());
+    }
     hasher.finish()
 }
 
@@ -26,16 +28,10 @@ fn shop() -> Catalog {
 
 #[test]
 fn r11_every_unique_key_of_both_images_without_null() {
-    let (set, fallbacks) = write_set(&shop(), GROUP, &[update("p", &[Int(1), Bytes(b"A")], &[Int(1), Null])]);
-    assert_eq!(set.exclusive, [hash("PRIMARY", "p", &["1"]), hash("us", "p", &["a"])].map(lower_a(&set)));
+    let (set, fallbacks) = write_set(&shop(), GROUP, &[update("p", &[Int(1), Bytes(b"a")], &[Int(1), Null])]);
+    // Of the characters that are equal to a letter, the first in ASCII stands for it.
+    assert_eq!(set.exclusive, [hash("PRIMARY", "p", &["1"]), hash("us", "p", &["A"])]);
     assert!(set.shared.is_empty() && !set.barrier && set.touches_parent && fallbacks.is_empty());
-}
-
-/// The form of text is our own: only the number of text hashes is compared.
-fn lower_a(set: &WriteSet) -> impl Fn(u64) -> u64 {
-    let second = set.exclusive.get(1).copied();
-    let text = hash("us", "p", &["a"]);
-    move |h| if h == text { second.unwrap_or_default() } else { h }
 }
 
 #[test]

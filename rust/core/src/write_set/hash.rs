@@ -104,7 +104,9 @@ mod tests {
     fn hash(key: &str, values: &[&str]) -> u64 {
         let mut hasher = KeyHasher::default();
         hasher.begin(&key_prefix(key, &TableName::new("test", "t1")));
-        values.iter().for_each(|v| hasher.part(v.as_bytes()));
+        for value in values {
+            hasher.part(value.as_bytes());
+        }
         hasher.finish()
     }
 

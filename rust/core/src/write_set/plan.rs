@@ -72,7 +72,7 @@ pub(super) struct ReferencePlan {
 
 impl TablePlan {
     /// Works out the plan of a table.
-    pub fn new(table: &Table, catalog: &Catalog, options: &Options) -> Self {
+    pub fn new(table: &Table, catalog: &Catalog, options: Options) -> Self {
         let keys: Vec<KeyPlan> = table.unique_keys.iter().map(|key| key_plan(table, key, options)).collect();
         let mut fallbacks = key_fallbacks(&keys);
         let references = match options.scheme {
@@ -118,7 +118,7 @@ fn has_declared_key(table: &Table) -> bool {
     table.unique_keys.iter().any(|key| !key.parts.is_empty() && key.parts.iter().all(set))
 }
 
-fn table_access(table: &Table, catalog: &Catalog, options: &Options) -> TableAccess {
+fn table_access(table: &Table, catalog: &Catalog, options: Options) -> TableAccess {
     let children = catalog.children(&table.name);
     let referred_by_less = children.iter().any(|child| {
         let own = child.foreign_keys.iter().filter(|key| key.parent == table.name);
@@ -135,14 +135,14 @@ fn table_access(table: &Table, catalog: &Catalog, options: &Options) -> TableAcc
     }
 }
 
-fn key_plan(table: &Table, key: &UniqueKey, options: &Options) -> KeyPlan {
+fn key_plan(table: &Table, key: &UniqueKey, options: Options) -> KeyPlan {
     let parts: Vec<Part> = key.parts.iter().map(|part| key_part(table, part, options)).collect();
     let has_prefix = parts.iter().any(|part| matches!(part, Part::Column { prefix: Some(_), .. }));
-    let whole = (has_prefix && options.scheme == Scheme::Group).then(|| parts.iter().map(|p| p.whole()).collect());
+    let whole = (has_prefix && options.scheme == Scheme::Group).then(|| parts.iter().map(Part::whole).collect());
     KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole }
 }
 
-fn key_part(table: &Table, part: &KeyPart, options: &Options) -> Part {
+fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
     let (index, prefix) = match *part {
         KeyPart::Column(index) => (index, None),
         KeyPart::Prefix { column, length } => (column, Some(length)),
@@ -180,7 +180,7 @@ fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
 }
 
 /// The server hashes a reference only where it is to a whole unique key.
-fn group_references(table: &Table, catalog: &Catalog, options: &Options) -> Vec<ReferencePlan> {
+fn group_references(table: &Table, catalog: &Catalog, options: Options) -> Vec<ReferencePlan> {
     let target = |key| target_of(table, key, catalog, options.bytewise);
     let keys = table.foreign_keys.iter();
     keys.filter_map(|key| match target(key) {
@@ -193,7 +193,7 @@ fn group_references(table: &Table, catalog: &Catalog, options: &Options) -> Vec<
 fn fine_references(
     table: &Table,
     catalog: &Catalog,
-    options: &Options,
+    options: Options,
     fallbacks: &mut Vec<Reason>,
 ) -> Vec<ReferencePlan> {
     let mut references = Vec::new();
@@ -218,7 +218,7 @@ fn reference(
     key: &ForeignKey,
     target: Option<(&String, &Vec<usize>)>,
     table_is_taken: bool,
-    options: &Options,
+    options: Options,
 ) -> ReferencePlan {
     let part = |index: &usize| key_part(table, &KeyPart::Column(*index), options);
     ReferencePlan {

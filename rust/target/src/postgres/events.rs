@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use paraply_binlog::image_cursor::Malformed;
 use paraply_binlog::layout::Layout;
-use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader, rows_kind};
+use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row, RowBuffer, RowsEvent, RowsHeader, SQL_FOREIGN_KEYS, rows_kind};
 use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_binlog::transaction::{RawEvent, Transaction};
 
 use super::mapping::{Charset, ColumnMapping, Kind, TableMapping};
-use super::render::{Change, RenderError, Renderer, Statement, StatementWriter};
+use super::render::{Change, RenderError, Renderer, Statement, StatementWriter, check_cascades};
 
 const TABLE_MAP_EVENT: u8 = 19;
 
@@ -58,6 +58,7 @@ impl Renderer {
             let mut map = TableMap::parse(bytes(transaction, event)?, &transaction.format).map_err(damaged)?;
             let mapping = self.table(&map.name)?;
             check_columns(&map, &mapping)?;
+            let mapping = logged_charsets(&map, mapping)?;
             for (mapped, column) in map.columns.iter_mut().zip(&mapping.columns) {
                 take_sign(mapped, column);
             }
@@ -82,17 +83,21 @@ fn render_rows(
     let known = tables.get(&header.table_id);
     let known = known.ok_or_else(|| damaged(Malformed { what: "rows without their table map", at: 19 }))?;
     let rows = RowsEvent::with_header(header, data, &known.map).map_err(damaged)?;
+    // Without foreign key checks nothing cascades, and a server that cascades itself logs it.
+    let cascades_logged = header.flags & (NO_FOREIGN_KEY_CHECKS | SQL_FOREIGN_KEYS) != 0;
     let mut buffer = RowBuffer::default();
     let mut rows = rows.rows(&mut buffer, None);
     while let Some(row) = rows.next_row() {
-        match row.map_err(damaged)? {
-            Row { before: None, after: Some(after) } => writer.push(&known.mapping, Change::Insert(after))?,
-            Row { before: Some(before), after: None } => writer.push(&known.mapping, Change::Delete(before))?,
-            Row { before: Some(before), after: Some(after) } => {
-                writer.push(&known.mapping, Change::Update { before, after })?;
-            }
-            Row { before: None, after: None } => {}
+        let change = match row.map_err(damaged)? {
+            Row { before: None, after: Some(after) } => Change::Insert(after),
+            Row { before: Some(before), after: None } => Change::Delete(before),
+            Row { before: Some(before), after: Some(after) } => Change::Update { before, after },
+            Row { before: None, after: None } => continue,
+        };
+        if !cascades_logged {
+            check_cascades(&known.mapping, change)?;
         }
+        writer.push(&known.mapping, change)?;
     }
     Ok(())
 }
@@ -109,7 +114,7 @@ fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
     }
 }
 
-/// Compares what the log says of its table with the known definition: count, names and character sets (R31).
+/// Compares what the log says of its table with the known definition: count and names (R31).
 fn check_columns(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderError> {
     let table = || mapping.source.clone();
     if map.columns.len() != mapping.columns.len() {
@@ -121,13 +126,30 @@ fn check_columns(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderErr
         if let Some(name) = mapped.name.as_ref().filter(|name| !same_name(name, &column.name)) {
             return Err(differs(format!("the name {name}")));
         }
-        if let (Kind::Text(charset), Some(id)) = (&column.kind, mapped.collation_id) {
-            if charset_of_collation(id).is_some_and(|logged| logged != *charset) {
-                return Err(differs(format!("another character set (collation {id})")));
-            }
-        }
     }
     Ok(())
+}
+
+/// The log knows best what its bytes are: its character sets take the place of the definition's.
+fn logged_charsets(map: &TableMap, mut mapping: Arc<TableMapping>) -> Result<Arc<TableMapping>, RenderError> {
+    for (index, mapped) in map.columns.iter().enumerate() {
+        let Some((column, known)) = mapping.columns.get(index).and_then(|column| match column.kind {
+            Kind::Text(known) => Some((&column.name, known)),
+            _ => None,
+        }) else {
+            continue;
+        };
+        let Some(collation) = mapped.collation_id else { continue };
+        let logged = charset_of_collation(collation).ok_or_else(|| RenderError::Column {
+            table: map.name.clone(),
+            column: column.clone(),
+            log: format!("a character set that cannot be converted (collation {collation})"),
+        })?;
+        if logged != known {
+            mapping = Arc::new(TableMapping::clone(&mapping).with_charset(index, logged));
+        }
+    }
+    Ok(mapping)
 }
 
 fn same_name(one: &str, other: &str) -> bool {

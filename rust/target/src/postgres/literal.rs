@@ -221,6 +221,9 @@ fn text(out: &mut Vec<u8>, charset: Charset, bytes: &[u8]) -> Result<(), NotStor
         return Err(NotStorable::new("text with a NUL byte"));
     }
     let invalid = match charset {
+        Charset::Unknown => {
+            return Err(NotStorable::new("text whose character set neither the log nor the schema says"));
+        }
         Charset::Utf8 => std::str::from_utf8(bytes).is_err(),
         Charset::Ascii => !bytes.is_ascii(),
         Charset::Latin1 => false,

@@ -29,6 +29,8 @@ pub enum MappingError {
 pub enum Charset {
     /// utf8mb4 and utf8mb3.
     Utf8,
+    /// Not known from the definition; the log must say it.
+    Unknown,
     /// ascii: bytes below 128.
     Ascii,
     /// latin1, which is Windows-1252 in MySQL (with the five unused codes as control characters).
@@ -101,7 +103,7 @@ impl Kind {
             "real" => Self::Real,
             "double" => Self::Double,
             "bit" => Self::Bit,
-            "text" => Self::Text(Charset::from_name(charset.unwrap_or("(none)"))?),
+            "text" => Self::Text(charset.map_or(Ok(Charset::Unknown), Charset::from_name)?),
             "binary" => Self::Binary(length.unwrap_or(1)),
             "varbinary" => Self::Varbinary,
             "date" => Self::Date,
@@ -152,6 +154,10 @@ pub struct TableMapping {
     pub columns: Vec<ColumnMapping>,
     /// Keys that identify a row, best first: the primary key, then unique keys whose columns are all NOT NULL.
     pub keys: Vec<Vec<usize>>,
+    /// Whether deleting a row changes rows of other tables in the source (ON DELETE CASCADE, SET NULL).
+    pub cascades_delete: bool,
+    /// The columns whose change changes rows of other tables in the source (ON UPDATE CASCADE, SET NULL).
+    pub cascades_update: Vec<usize>,
     target: String,
 }
 
@@ -175,7 +181,24 @@ impl TableMapping {
         }
         let keys = keys.into_iter().filter(|k| !k.is_empty()).collect();
         let target = format!("{}.{}", quote_identifier(schema), quote_identifier(table));
-        Ok(Self { source, columns, keys, target })
+        Ok(Self { source, columns, keys, cascades_delete: false, cascades_update: Vec::new(), target })
+    }
+
+    /// The same table as the parent of foreign keys with actions.
+    #[must_use]
+    pub fn with_cascades(mut self, delete: bool, update: Vec<usize>) -> Self {
+        self.cascades_delete = delete;
+        self.cascades_update = update;
+        self
+    }
+
+    /// The same table with another character set in one of its columns.
+    #[must_use]
+    pub(super) fn with_charset(mut self, column: usize, charset: Charset) -> Self {
+        if let Some(column) = self.columns.get_mut(column) {
+            column.kind = Kind::Text(charset);
+        }
+        self
     }
 
     /// The target table, quoted and with its schema.

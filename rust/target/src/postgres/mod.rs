@@ -3,6 +3,8 @@
 //! [`mapping`] says how each column of a source table is written, [`literal`] writes one value, [`render`] turns row
 //! changes into statements and counts the rows that each of them must affect (R32).
 
+mod conditions;
+pub mod error;
 mod events;
 pub mod json;
 pub mod literal;
@@ -10,6 +12,7 @@ pub mod mapping;
 pub mod render;
 mod time;
 
+pub use error::RenderError;
 pub use literal::NotStorable;
 pub use mapping::{ColumnMapping, Kind, MappingError, TableMapping};
-pub use render::{Change, RenderError, Renderer, Statement, StatementWriter};
+pub use render::{Change, Renderer, Statement, StatementWriter};

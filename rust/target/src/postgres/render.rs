@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use paraply_binlog::image_cursor::Malformed;
 use paraply_core::schema::TableName;
 use paraply_core::value::Value;
 
+use super::conditions::{not_storable, usable_key, where_key, where_row, write_key, write_value};
+pub use super::error::RenderError;
 use super::json;
-use super::literal::{NotStorable, json_text, write_literal};
-use super::mapping::{ColumnMapping, Kind, TableMapping};
+use super::literal::json_text;
+use super::mapping::{ColumnMapping, TableMapping};
 
 /// The values of a row image by column; none where the image does not hold the column.
 pub type Image<'r, 'v> = &'r [Option<Value<'v>>];
@@ -39,74 +40,6 @@ pub struct Statement {
     pub rows: u64,
     /// The source table.
     pub table: TableName,
-}
-
-/// Why row changes cannot be rendered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RenderError {
-    /// No definition of the table is known.
-    #[error("the definition of table {table} is not known; give it with --schema")]
-    UnknownTable {
-        /// The table.
-        table: TableName,
-    },
-    /// The row image and the known definition differ.
-    #[error("the log's rows of {table} have {log} columns, the known definition has {known}")]
-    ColumnCount {
-        /// The table.
-        table: TableName,
-        /// Columns of the row image.
-        log: usize,
-        /// Columns of the definition.
-        known: usize,
-    },
-    /// A column of the log's table map is not the one of the known definition.
-    #[error("column {column} of {table} has {log} in the log")]
-    Column {
-        /// The table.
-        table: TableName,
-        /// The column in the known definition.
-        column: String,
-        /// What the log says.
-        log: String,
-    },
-    /// The log is damaged.
-    #[error("the event at offset {offset} is damaged: {what}")]
-    Log {
-        /// The event's offset in its file.
-        offset: u64,
-        /// What is wrong.
-        what: Malformed,
-    },
-    /// A new row without all of its columns, whose missing values only the source knows.
-    #[error(
-        "the row image of {table} leaves out column {column}, whose value cannot be known; the source must log with \
-         binlog_row_image=FULL"
-    )]
-    MissingColumn {
-        /// The table.
-        table: TableName,
-        /// The column.
-        column: String,
-    },
-    /// A before image that holds neither a whole key nor the whole row.
-    #[error("the row image of {table} identifies no row: it holds no whole key and not all columns")]
-    NoKey {
-        /// The table.
-        table: TableName,
-    },
-    /// A value that the target cannot hold.
-    #[error("column {column} of {table} holds {reason}")]
-    NotStorable {
-        /// The table.
-        table: TableName,
-        /// The column.
-        column: String,
-        /// The row's key as text, where it has one.
-        key: Option<String>,
-        /// What the value is.
-        reason: NotStorable,
-    },
 }
 
 /// Bounds of one statement that stands for several rows.
@@ -222,7 +155,10 @@ impl StatementWriter {
     fn run(&mut self, table: &Arc<TableMapping>, run: Run, head: impl FnOnce() -> Vec<u8>) -> &mut Vec<u8> {
         let Limits { rows, bytes } = self.limits;
         let fits = |open: &OpenRun| {
-            Arc::ptr_eq(&open.table, table) && open.run == run && open.rows < rows && open.sql.len() < bytes
+            (Arc::ptr_eq(&open.table, table) || open.table == *table)
+                && open.run == run
+                && open.rows < rows
+                && open.sql.len() < bytes
         };
         if !self.open.as_ref().is_some_and(fits) {
             self.close();
@@ -282,6 +218,22 @@ impl StatementWriter {
     }
 }
 
+/// Refuses a change that the source carried on to other tables without logging it.
+///
+/// # Errors
+/// [`RenderError::UnloggedCascade`]
+pub(super) fn check_cascades(table: &TableMapping, change: Change<'_, '_>) -> Result<(), RenderError> {
+    let cascades = match change {
+        Change::Insert(_) => false,
+        Change::Delete(_) => table.cascades_delete,
+        Change::Update { before, after } => table
+            .cascades_update
+            .iter()
+            .any(|&i| matches!(after.get(i), Some(Some(value)) if before.get(i) != Some(&Some(*value)))),
+    };
+    if cascades { Err(RenderError::UnloggedCascade { table: table.source.clone() }) } else { Ok(()) }
+}
+
 fn check_count(table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
     if image.len() == table.columns.len() {
         return Ok(());
@@ -303,92 +255,6 @@ fn delete_head(table: &TableMapping, key: &[usize]) -> Vec<u8> {
     let names: Vec<&str> = key.iter().filter_map(|&i| table.columns.get(i)).map(ColumnMapping::quoted).collect();
     let names = if names.len() == 1 { names.concat() } else { format!("({})", names.join(",")) };
     format!("DELETE FROM {} WHERE {names} IN (", table.target()).into_bytes()
-}
-
-/// The first key whose columns the image holds and none of which is NULL.
-fn usable_key<'t>(table: &'t TableMapping, image: Image<'_, '_>) -> Option<&'t [usize]> {
-    let held = |&i: &usize| matches!(image.get(i), Some(Some(value)) if !value.is_null());
-    table.keys.iter().find(|key| key.iter().all(held)).map(Vec::as_slice)
-}
-
-/// The values of a key's columns; [`usable_key`] made sure that they are there.
-fn key_values<'r, 'v, 't>(
-    table: &'t TableMapping,
-    key: &'t [usize],
-    image: Image<'r, 'v>,
-) -> impl Iterator<Item = (&'t ColumnMapping, &'r Value<'v>)> + use<'r, 'v, 't> {
-    key.iter().filter_map(move |&i| Some((table.columns.get(i)?, image.get(i)?.as_ref()?)))
-}
-
-fn write_key(out: &mut Vec<u8>, table: &TableMapping, key: &[usize], image: Image<'_, '_>) -> Result<(), RenderError> {
-    let row = key.len() > 1;
-    for (n, (column, value)) in key_values(table, key, image).enumerate() {
-        if row || n > 0 {
-            out.push(if n == 0 { b'(' } else { b',' });
-        }
-        write_value(out, table, column, value, image)?;
-    }
-    if row {
-        out.push(b')');
-    }
-    Ok(())
-}
-
-fn where_key(out: &mut Vec<u8>, table: &TableMapping, key: &[usize], image: Image<'_, '_>) -> Result<(), RenderError> {
-    for (n, (column, value)) in key_values(table, key, image).enumerate() {
-        out.extend_from_slice(if n == 0 { b" WHERE " } else { b" AND " });
-        out.extend_from_slice(column.quoted().as_bytes());
-        out.push(b'=');
-        write_value(out, table, column, value, image)?;
-    }
-    Ok(())
-}
-
-/// One row, any one, of those that equal the whole image: a table without a key may hold several.
-fn where_row(out: &mut Vec<u8>, table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
-    out.extend_from_slice(format!(" WHERE ctid=(SELECT ctid FROM {} WHERE ", table.target()).as_bytes());
-    for (n, (column, value)) in table.columns.iter().zip(image).enumerate() {
-        let value = value.as_ref().ok_or_else(|| RenderError::NoKey { table: table.source.clone() })?;
-        if n > 0 {
-            out.extend_from_slice(b" AND ");
-        }
-        write_same(out, table, column, value, image)?;
-    }
-    out.extend_from_slice(b" LIMIT 1 FOR UPDATE)");
-    Ok(())
-}
-
-/// The condition that a column holds exactly this value, NULL included.
-///
-/// Documents and floating-point numbers are compared as text, because values that the target calls equal differ there
-/// (1 and 1.0 in a document, 0 and -0).
-fn write_same(
-    out: &mut Vec<u8>,
-    table: &TableMapping,
-    column: &ColumnMapping,
-    value: &Value<'_>,
-    image: Image<'_, '_>,
-) -> Result<(), RenderError> {
-    out.extend_from_slice(column.quoted().as_bytes());
-    let through_text = match column.kind {
-        Kind::Json => Some("jsonb"),
-        Kind::Real => Some("real"),
-        Kind::Double => Some("double precision"),
-        _ => None,
-    };
-    match through_text {
-        _ if value.is_null() => out.extend_from_slice(b" IS NULL"),
-        Some(target_type) => {
-            out.extend_from_slice(b"::text=(");
-            write_value(out, table, column, value, image)?;
-            out.extend_from_slice(format!("::{target_type})::text").as_bytes());
-        }
-        None => {
-            out.extend_from_slice(b" IS NOT DISTINCT FROM ");
-            write_value(out, table, column, value, image)?;
-        }
-    }
-    Ok(())
 }
 
 /// The SET list: every column that the after image holds, apart from key columns that stay as they are.
@@ -443,43 +309,6 @@ fn write_patched(
     json::patched_text(document, differences)
         .and_then(|text| json_text(out, &text))
         .map_err(|reason| not_storable(table, column, image, reason))
-}
-
-fn write_value(
-    out: &mut Vec<u8>,
-    table: &TableMapping,
-    column: &ColumnMapping,
-    value: &Value<'_>,
-    image: Image<'_, '_>,
-) -> Result<(), RenderError> {
-    write_literal(out, &column.kind, value).map_err(|reason| not_storable(table, column, image, reason))
-}
-
-fn not_storable(
-    table: &TableMapping,
-    column: &ColumnMapping,
-    image: Image<'_, '_>,
-    reason: NotStorable,
-) -> RenderError {
-    RenderError::NotStorable {
-        table: table.source.clone(),
-        column: column.name.clone(),
-        key: key_text(table, image),
-        reason,
-    }
-}
-
-/// The row's key for an error message, if it can be written at all.
-fn key_text(table: &TableMapping, image: Image<'_, '_>) -> Option<String> {
-    let key = usable_key(table, image)?;
-    let mut text = Vec::new();
-    for (n, (column, value)) in key_values(table, key, image).enumerate() {
-        if n > 0 {
-            text.push(b',');
-        }
-        write_literal(&mut text, &column.kind, value).ok()?;
-    }
-    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ fn after_first() -> Certifier {
 fn rejected(outcome: Outcome) -> Rejection {
     match outcome {
         Outcome::Rejected(rejection) => rejection,
-        other => panic!("not rejected: {other:?}"),
+        other @ Outcome::Certified { .. } => panic!("not rejected: {other:?}"),
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::postgres::mapping::Charset;
+use crate::postgres::mapping::{Charset, Kind};
 
 fn table(keys: &[&[usize]]) -> Arc<TableMapping> {
     let columns = vec![
@@ -151,4 +151,15 @@ fn the_renderer_knows_the_tables_that_it_was_told() {
     assert_eq!(renderer.table(&name).unwrap().columns.len(), 3);
     renderer.forget(&name);
     assert!(renderer.table(&name).is_err());
+}
+
+#[test]
+fn r15a_an_unlogged_cascade_is_refused() {
+    let parent = TableMapping::clone(&table(&[&[0]])).with_cascades(true, vec![0]);
+    let (a, b, c) = (row(1, "a"), row(1, "b"), row(2, "a"));
+    assert!(check_cascades(&parent, Change::Delete(&a)).is_err());
+    assert!(check_cascades(&parent, Change::Insert(&a)).is_ok());
+    assert!(check_cascades(&parent, Change::Update { before: &a, after: &b }).is_ok(), "the key stays");
+    assert!(check_cascades(&parent, Change::Update { before: &a, after: &c }).is_err());
+    assert!(check_cascades(&table(&[&[0]]), Change::Delete(&a)).is_ok());
 }

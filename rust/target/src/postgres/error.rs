@@ -1,0 +1,83 @@
+//! Why row changes cannot be rendered.
+
+use paraply_binlog::image_cursor::Malformed;
+use paraply_core::schema::TableName;
+
+use super::literal::NotStorable;
+
+/// Why row changes cannot be rendered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// No definition of the table is known.
+    #[error("the definition of table {table} is not known; give it with --schema")]
+    UnknownTable {
+        /// The table.
+        table: TableName,
+    },
+    /// The row image and the known definition differ.
+    #[error("the log's rows of {table} have {log} columns, the known definition has {known}")]
+    ColumnCount {
+        /// The table.
+        table: TableName,
+        /// Columns of the row image.
+        log: usize,
+        /// Columns of the definition.
+        known: usize,
+    },
+    /// A column of the log's table map is not the one of the known definition.
+    #[error("column {column} of {table} has {log} in the log")]
+    Column {
+        /// The table.
+        table: TableName,
+        /// The column in the known definition.
+        column: String,
+        /// What the log says.
+        log: String,
+    },
+    /// The log is damaged.
+    #[error("the event at offset {offset} is damaged: {what}")]
+    Log {
+        /// The event's offset in its file.
+        offset: u64,
+        /// What is wrong.
+        what: Malformed,
+    },
+    /// A new row without all of its columns, whose missing values only the source knows.
+    #[error(
+        "the row image of {table} leaves out column {column}, whose value cannot be known; the source must log with \
+         binlog_row_image=FULL"
+    )]
+    MissingColumn {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+    },
+    /// A row whose change cascades to other tables, in a log that does not hold what the cascade changes (R15a).
+    #[error(
+        "a change of a row of {table} changes rows of other tables through foreign keys (CASCADE or SET NULL), and the \
+         source does not log those"
+    )]
+    UnloggedCascade {
+        /// The parent table.
+        table: TableName,
+    },
+    /// A before image that holds neither a whole key nor the whole row.
+    #[error("the row image of {table} identifies no row: it holds no whole key and not all columns")]
+    NoKey {
+        /// The table.
+        table: TableName,
+    },
+    /// A value that the target cannot hold.
+    #[error("column {column} of {table} holds {reason}")]
+    NotStorable {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+        /// The row's key as text, where it has one.
+        key: Option<String>,
+        /// What the value is.
+        reason: NotStorable,
+    },
+}

@@ -1,0 +1,352 @@
+"""The MySQL and MariaDB targets on real servers, with real logs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from server.mysql_fixtures import Server, mariadb, mariadb_url, mysql, server, standin  # noqa: F401
+from server.native_standin import Block, GtidSet, Statement, Transaction, read_blocks, read_log
+
+from paraply.errors import (
+    AlreadyRunning,
+    ConfigurationMismatch,
+    ConnectionFailed,
+    ConnectionLost,
+    DdlUndecided,
+    LogNotUnderstood,
+    RowNotFound,
+    SchemaMismatch,
+    TemporaryFailure,
+    UsageError,
+)
+from paraply.target.mysql import MySqlTarget
+from paraply.target.mysql_progress import PendingDdl
+from paraply.target.url import parse_url
+
+Log = Callable[[str], Path]
+# The first transactions of each log make the schema and fill it.
+SOME = 400
+
+
+def log_of(server: Server, truth: Log) -> Path:
+    return truth("mariadb-binlog/plain.binlog" if server.mariadb else "mysql-binlog/single-session.binlog")
+
+
+def apply(target: MySqlTarget, blocks: list[Block]) -> None:
+    session = target.session()
+    for block in blocks:
+        if block.kind == "dml":
+            session.apply(block)
+            session.commit()
+        else:
+            session.execute_statement(block)
+    session.close()
+
+
+def some_blocks(server: Server, truth: Log, count: int = SOME, merge: int = 16) -> list[Block]:
+    blocks = []
+    for block in read_blocks(log_of(server, truth), merge):
+        blocks.append(block)
+        if block.ordinal >= count:
+            break
+    return blocks
+
+
+def expected(path: Path) -> dict[str, int]:
+    lines = path.with_suffix(".checksums").read_text().split("\n")
+    return {name: int(value) for name, value in (line.split() for line in lines if line)}
+
+
+@pytest.mark.parametrize("name", ["single-session", "minimal-image", "partial-json"])
+def test_r31_a_mysql_log_gives_the_sources_tables(mysql: Server, truth: Log, name: str) -> None:  # noqa: F811
+    path = truth(f"mysql-binlog/{name}.binlog")
+    target = mysql.target()
+    target.open(mysql.plan())
+    apply(target, list(read_blocks(path, 32)))
+    applied = GtidSet(",".join(t.gtid for t in read_log(path) if t.gtid))
+    target.finish(applied)
+    assert mysql.checksums() == expected(path)
+    assert GtidSet(str(mysql.sql("SELECT @@GLOBAL.gtid_executed")[0][0])) == applied
+    assert target.open(mysql.plan()).executed == applied
+
+
+def test_r31_a_mariadb_log_gives_the_sources_tables(mariadb: Server, truth: Log) -> None:  # noqa: F811
+    path = truth("mariadb-binlog/plain.binlog")
+    target = mariadb.target()
+    target.open(mariadb.plan(has_gtids=False))
+    apply(target, list(read_blocks(path, 32)))
+    assert mariadb.checksums() == expected(path)
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve", "none"])
+def test_r26_every_mode_knows_after_a_restart_what_is_applied(server: Server, truth: Log, mode: str) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=40, merge=1)
+    target = server.target()
+    target.open(server.plan(gtid_mode=mode))
+    assert target.merges == (mode != "preserve")
+    apply(target, blocks)
+    target.close()
+    again = server.target()
+    progress = again.open(server.plan(gtid_mode=mode))
+    assert all(block.gtids <= progress.executed for block in blocks)
+    following = next(b for b in read_blocks(log_of(server, truth), 1) if b.ordinal == 41)
+    assert not following.gtids <= progress.executed
+    assert all(again.committed(block) for block in blocks[-3:])
+    assert not again.committed(following)
+
+
+def test_r26_record_keeps_rows_and_progress_out_of_the_targets_log(mysql: Server, truth: Log) -> None:  # noqa: F811
+    target = mysql.target()
+    target.open(mysql.plan(gtid_mode="record"))
+    apply(target, some_blocks(mysql, truth, count=60))
+    events = mysql.sql("SHOW BINLOG EVENTS")
+    assert not [event for event in events if str(event[2]).endswith("rows") or "paraply" in str(event[5])]
+    # A DDL is logged, because only then the server records it together with its GTID (R25b).
+    assert [event for event in events if "CREATE TABLE customer" in str(event[5])]
+
+
+def test_r25_what_was_not_committed_is_not_in_the_progress(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth)
+    target = server.target()
+    target.open(server.plan())
+    apply(target, blocks[:-1])
+    session = target.session()
+    session.apply(blocks[-1])
+    session.rollback()
+    assert not target.committed(blocks[-1])
+    apply(target, blocks[-1:])
+    assert target.committed(blocks[-1])
+
+
+def test_r25_a_log_without_gtids_resumes_behind_the_last_transaction(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=60)
+    for block in blocks:
+        for transaction in block.transactions:
+            transaction.gtid = None
+    target = server.target()
+    target.open(server.plan(has_gtids=False))
+    apply(target, blocks)
+    progress = server.target().open(server.plan(has_gtids=False))
+    assert (progress.ordinal, progress.offset, progress.resumed) == (blocks[-1].ordinal, blocks[-1].end_offset, True)
+
+
+def test_r25_another_fingerprint_is_refused_and_harms_nothing(server: Server) -> None:  # noqa: F811
+    target = server.target()
+    target.open(server.plan())
+    with pytest.raises(ConfigurationMismatch, match="--channel"):
+        server.target().open(server.plan(fingerprint="other"))
+    assert server.sql("SELECT epoch FROM paraply.channel") == [(1,)]
+
+
+def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth)
+    old = server.target()
+    old.open(server.plan())
+    apply(old, blocks[:-1])
+    session = old.session()
+    new = server.target()
+    new.open(server.plan())
+    before = server.checksums()
+    with pytest.raises(AlreadyRunning):
+        session.apply(blocks[-1])
+    with pytest.raises(AlreadyRunning):
+        session.execute_statement(blocks[1])
+    assert server.checksums() == before
+
+
+def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth)
+    old = server.target()
+    old.open(server.plan())
+    apply(old, blocks[:-1])
+    zombie = old.session()
+    zombie.apply(blocks[-1])
+    found: list[bool] = []
+
+    def start() -> None:
+        found.append(blocks[-1].gtids <= server.target().open(server.plan()).executed)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    time.sleep(1)
+    assert not found, "the start must wait for the transaction that may still commit"
+    zombie.commit()
+    thread.join(20)
+    assert found == [True], "what the older session committed meanwhile must be known"
+
+
+def test_r31_a_missing_row_stops_the_apply(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=2 * SOME)
+    target = server.target()
+    target.open(server.plan())
+    half = len(blocks) // 2
+    apply(target, blocks[:half])
+    server.sql("DELETE FROM shop.counter; DELETE FROM shop.tag")
+    with pytest.raises(RowNotFound) as raised:
+        apply(target, blocks[half:])
+    assert raised.value.gtid is not None
+    assert raised.value.position is not None
+
+
+def test_r31_tables_are_compared_before_their_first_row(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=60)
+    rows = next(i for i, b in enumerate(blocks) if b.kind == "dml")
+    target = server.target()
+    target.open(server.plan())
+    apply(target, blocks[:rows])
+    session = target.session()
+    for change, complaint in [
+        ("ALTER TABLE shop.customer DROP COLUMN city", "columns"),
+        ("ALTER TABLE shop.customer ADD COLUMN city VARCHAR(50) AFTER nick", "length"),
+        ("ALTER TABLE shop.customer MODIFY city INT", "type"),
+        ("ALTER TABLE shop.orders DROP FOREIGN KEY fk_c; DROP TABLE shop.customer", "lacks"),
+    ]:
+        server.sql(change)
+        target.checker.forget()
+        with pytest.raises(SchemaMismatch, match=complaint) as raised:
+            session.apply(blocks[rows])
+        assert raised.value.table == "shop.customer"
+
+
+def test_r34_engines_without_transactions_are_refused(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=60)
+    rows = next(i for i, b in enumerate(blocks) if b.kind == "dml")
+    target = server.target()
+    target.open(server.plan())
+    apply(target, blocks[:rows])
+    server.sql("SET foreign_key_checks=0; ALTER TABLE shop.orders DROP FOREIGN KEY fk_c; ALTER TABLE shop.customer ENGINE=MyISAM")
+    with pytest.raises(SchemaMismatch, match="MyISAM"):
+        target.session().apply(blocks[rows])
+
+
+def test_r25b_an_applied_ddl_is_not_run_twice(mysql: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(mysql, truth, count=10, merge=1)
+    target = mysql.target()
+    target.open(mysql.plan())
+    apply(target, blocks[:3])
+    # As after a crash between the statement and its progress: the server has the GTID, the progress table does not.
+    mysql.sql("UPDATE paraply.progress SET executed='', ordinal=0")
+    assert blocks[2].gtids <= mysql.target().open(mysql.plan()).executed
+
+
+def test_r25b_a_crash_between_start_and_end_is_decided_by_the_catalog_or_the_user(mariadb: Server) -> None:  # noqa: F811
+    target = mariadb.target()
+    target.open(mariadb.plan())
+    connection = mariadb.connection()
+    mariadb.sql("CREATE DATABASE t; CREATE TABLE t.made (a INT)")
+    for database, table, existed, done in [("t", "made", False, True), ("t", "unmade", False, False), ("t", None, True, False)]:
+        target.store.begin_ddl(connection, PendingDdl(7, "0-1-7", "log", 700, database, table, existed), target.epoch)
+        again = mariadb.target()
+        progress = again.open(mariadb.plan())
+        assert (progress.ordinal == 7) is done
+        target.epoch = again.epoch
+        mariadb.sql("UPDATE paraply.channel SET ordinal=0, executed=''")
+    target.store.begin_ddl(connection, PendingDdl(7, "0-1-7", "log", 700), target.epoch)
+    with pytest.raises(DdlUndecided, match="--ddl-done"):
+        mariadb.target().open(mariadb.plan())
+    assert "0-1-7" in mariadb.target().open(mariadb.plan(ddl_decision="done")).executed
+
+
+def statement_block(number: int, blocks: list[Block], sql: str, database: str = "t", **context: object) -> Block:
+    statement = Statement(sql.encode(), database, 1_700_000_000, 99, {"unknown": [], **context})
+    transaction = Transaction(None, blocks[0].format, 99, 100, "ddl", [statement])
+    return Block(number, [transaction], number)
+
+
+def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_own_back(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=1)
+    target = server.target()
+    target.open(server.plan(has_gtids=False))
+    session = target.session()
+    server.sql("CREATE DATABASE t CHARACTER SET utf8mb4")
+    before = session.connection.query("SELECT @@sql_mode, @@foreign_key_checks, @@time_zone, @@character_set_client")[0][1]
+    ansi_quotes = 4
+    sql = 'CREATE TABLE "a b" (at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6), text VARCHAR(9)) COMMENT \'x\''
+    session.execute_statement(statement_block(1, blocks, sql, sql_mode=ansi_quotes, flags2=1 << 26, time_zone="+03:00", charset=(8, 8, 8)))
+    made = "CREATE TABLE stamped AS SELECT NOW(6) AS at"
+    session.execute_statement(statement_block(2, blocks, made, time_zone="+00:00", microseconds=123456))
+    assert server.sql("SELECT CAST(at AS CHAR) FROM t.stamped") == [("2023-11-14 22:13:20.123456",)]
+    assert server.sql("SHOW TABLES FROM t LIKE 'a b'") == [("a b",)]
+    assert session.connection.query("SELECT @@sql_mode, @@foreign_key_checks, @@time_zone, @@character_set_client")[0][1] == before
+
+
+def test_r33_a_variable_that_is_not_understood_stops_before_the_statement(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=1)
+    target = server.target()
+    target.open(server.plan(has_gtids=False))
+    session = target.session()
+    for context in ({"unknown": [77]}, {"sql_mode": 1 << 60}, {"time_zone": "x' OR '1"}, {"error_code": 1317}, {"flags2": 1 << 3}):
+        with pytest.raises(LogNotUnderstood):
+            session.execute_statement(statement_block(1, blocks, "CREATE DATABASE t", "", **context))
+    assert server.sql("SHOW DATABASES LIKE 't'") == []
+
+
+def test_r24_a_waiting_session_shows_who_blocks_it_and_a_timeout_is_temporary(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth, count=SOME, merge=1)
+    target = server.target()
+    target.open(server.plan())
+    last = next(b for b in reversed(blocks) if b.kind == "dml")
+    apply(target, [b for b in blocks if b.id < last.id])
+    holder, waiter = target.session(), target.session()
+    holder.apply(last)
+    raised: list[Exception] = []
+
+    def wait() -> None:
+        try:
+            waiter.apply(last)
+        except TemporaryFailure as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.7)
+    assert target.blockers(waiter.connection_id) == [holder.connection_id]
+    waiter.interrupt()
+    thread.join(10)
+    assert len(raised) == 1
+    waiter.rollback()
+    holder.rollback()
+
+
+def test_a_killed_connection_is_lost_and_nothing_of_it_stays(server: Server, truth: Log) -> None:  # noqa: F811
+    blocks = some_blocks(server, truth)
+    target = server.target()
+    target.open(server.plan())
+    apply(target, blocks[:-1])
+    session = target.session()
+    session.apply(blocks[-1])
+    server.sql(f"KILL {session.connection_id}")
+    with pytest.raises(ConnectionLost):
+        session.commit()
+    session.rollback()
+    assert not target.committed(blocks[-1])
+
+
+def test_a_log_of_the_other_family_and_a_lax_target_are_refused(server: Server) -> None:  # noqa: F811
+    with pytest.raises(UsageError, match="family"):
+        server.target().open(server.plan(mariadb=not server.mariadb))
+    name = "slave_exec_mode" if server.mariadb else "replica_exec_mode"
+    server.sql(f"SET GLOBAL {name}='IDEMPOTENT'")
+    try:
+        with pytest.raises(UsageError, match=name):
+            server.target().open(server.plan())
+    finally:
+        server.sql(f"SET GLOBAL {name}='STRICT'")
+
+
+def test_a_user_without_the_privilege_is_told_which(server: Server) -> None:  # noqa: F811
+    server.sql("DROP USER IF EXISTS weak@'%'; CREATE USER weak@'%' IDENTIFIED BY 'weak'; GRANT ALL ON shop.* TO weak@'%'")
+    url = parse_url(f"{server.url.family}://weak:weak@{server.url.host}:{server.url.port}" +
+                    (f"?socket={server.url.socket}" if server.url.socket else ""))  # fmt: skip
+    with pytest.raises(UsageError, match="grant it"):
+        MySqlTarget(url).open(server.plan())
+    wrong = MySqlTarget(parse_url(f"{server.url.family}://weak:wrong@{server.url.host}:{server.url.port}" +
+                                  (f"?socket={server.url.socket}" if server.url.socket else "")))  # fmt: skip
+    with pytest.raises(ConnectionFailed, match="password is wrong") as raised:
+        wrong.open(server.plan())
+    assert ":wrong@" not in str(raised.value)
+    server.sql("DROP USER weak@'%'")

@@ -1,0 +1,440 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from unit.applier.fakes import Database, LogReader, Target, make
+from unit.applier.harness import apply, check_serial, make_applier, run_within
+
+from paraply.errors import (
+    AlreadyRunning,
+    ApplyFailed,
+    ConnectionFailed,
+    LogDamaged,
+    PrecedingFailed,
+    Stopped,
+    UsageError,
+)
+
+WORKERS = (0, 1, 2, 8)
+
+
+def stop_after(applier, target, count: int) -> None:
+    while len(target.database.applied) < count:
+        time.sleep(0.001)
+    applier.stop()
+
+
+def independent(count: int) -> list:
+    return [make(n, f"k{n}") for n in range(1, count + 1)]
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("merge", ["off", "auto", 7])
+def test_r22_every_worker_count_ends_as_serial_apply(workers, merge):
+    log = [make(n, f"k{n % 5}", f"x{n % 3}") for n in range(1, 200)]
+    target = Target()
+    report = apply(log, target, workers=workers, merge=merge)
+    check_serial(target, log)
+    assert report.transactions == 199
+    assert report.executed == ",".join(t.gtid for t in log)
+    assert str(target.finished) == report.executed
+    assert report.commits == 199 if merge == "off" or (workers == 0 and merge == "auto") else report.commits < 199
+
+
+def test_r21_independent_transactions_overlap():
+    target = Target(Database(latency=0.005))
+    apply(independent(64), target, workers=8, merge="off")
+    assert target.database.most_in_flight >= 6
+
+
+def test_r22_zero_workers_use_one_connection_and_the_callers_thread():
+    target = Target()
+    applier = make_applier(independent(20), target, workers=0)
+    before = threading.active_count()
+    applier.run()
+    assert threading.active_count() == before
+    assert len(target.sessions) == 1
+    assert target.sessions[0].thread == threading.get_ident()
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_r25_what_progress_holds_is_skipped(workers):
+    log = independent(30)
+    target = Target()
+    apply(log[:10], target, workers=workers)
+    report = apply(log, target, workers=workers)
+    check_serial(target, log)
+    assert (report.skipped, report.transactions) == (10, 20)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_r19_a_trailing_run_of_skipped_ones_is_counted_behind_the_rest(workers):
+    log = independent(30)
+    target = Target()
+    report = apply(log, target, workers=workers, start_after=",".join(t.gtid for t in log[20:]))
+    assert target.database.applied == list(range(1, 21))
+    assert (report.transactions, report.skipped) == (20, 10)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_r25_a_log_without_gtids_goes_on_behind_its_place(workers):
+    log = [make(n, f"k{n}", gtid=False) for n in range(1, 21)]
+    target = Target()
+    from unit.applier.fakes import GtidSet
+
+    from paraply.target.base import Progress
+
+    target.progress = Progress(GtidSet(), file="/elsewhere/binlog.000001", offset=log[9].end_offset, resumed=True)
+    report = apply(log, target, workers=workers)
+    assert target.database.applied == list(range(11, 21))
+    assert report.skipped == 10
+    assert report.executed == ""
+    target.progress = Progress(GtidSet(), file="binlog.000009", offset=4, resumed=True)
+    with pytest.raises(UsageError, match=r"binlog\.000009"):
+        apply(log, target, workers=workers)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("merge", ["off", 8])
+def test_r18_everything_before_the_culprit_commits_and_nothing_after(workers, merge):
+    log = [make(n, f"k{n % 7}") for n in range(1, 61)]
+    target = Target()
+    target.database.always[23] = ApplyFailed("the row is not there", table="d.t", key="id=23")
+    applier = make_applier(log, target, workers=workers, merge=merge)
+    error = run_within(applier)
+    assert isinstance(error, ApplyFailed)
+    assert not isinstance(error, PrecedingFailed)
+    assert (error.gtid, error.position) == ("u:00023", 2300)
+    check_serial(target, log[:22])
+    assert applier.report is not None
+    assert applier.report.transactions == 22
+    assert target.finished is None
+
+
+@pytest.mark.parametrize("merge", ["off", 8])
+def test_r18_the_oldest_of_several_failures_is_the_root_cause(merge):
+    log = independent(60)
+    target = Target(Database(latency=0.001))
+    for n in (50, 31, 29, 30):
+        target.database.always[n] = ApplyFailed(f"wrong {n}")
+    error = run_within(make_applier(log, target, workers=8, merge=merge))
+    assert isinstance(error, ApplyFailed)
+    assert error.gtid == "u:00029"
+    check_serial(target, log[:28])
+
+
+def test_r24_a_merged_block_that_fails_only_as_a_whole_is_replayed_singly():
+    log = independent(16)
+    target = Target()
+    target.database.faults[5] = ["permanent"]
+    report = apply(log, target, workers=2, merge=8)
+    check_serial(target, log)
+    assert report.replays == 1
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_r24_temporary_errors_are_retried_up_to_the_limit(workers):
+    log = independent(30)
+    target = Target()
+    target.database.faults[3] = ["temporary"] * 10
+    target.database.faults[9] = ["commit-temporary"] * 2
+    report = apply(log, target, workers=workers, merge="off")
+    check_serial(target, log)
+    assert 12 - report.rollbacks <= report.retries <= 12
+    target = Target()
+    target.database.faults[3] = ["temporary"] * 11
+    error = run_within(make_applier(log, target, workers=workers, merge="off"))
+    assert isinstance(error, ApplyFailed)
+    assert "given up after 10 retries" in str(error)
+    check_serial(target, log[:2])
+
+
+def test_r24_permanent_errors_are_never_retried():
+    target = Target()
+    target.database.faults[3] = ["permanent", None]
+    error = run_within(make_applier(independent(5), target, merge="off"))
+    assert isinstance(error, ApplyFailed)
+    assert target.database.applied == [1, 2]
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_r24_a_younger_one_that_waits_for_its_turn_gives_its_locks_back(tells):
+    """Every transaction takes the same gap lock last: the older one meets it in the hands of a younger one all the time."""
+    database = Database(tells_blockers=tells, lock_timeout=5.0, latency=0.001)
+    log = [make(n, f"k{n}", gaps=("g",), gaps_first=n % 2 == 0) for n in range(1, 41)]
+    target = Target(database)
+    report = apply(log, target, workers=8, merge="off")
+    check_serial(target, log)
+    assert report.rollbacks > 0
+
+
+def test_r24_a_chain_of_younger_ones_is_followed():
+    """1 waits for 2, which still applies and waits for 3, which waits for its turn."""
+    database = Database(lock_timeout=30.0)
+    first, second, third = make(1, "a", gaps=("x",)), make(2, "b", gaps=("x", "y")), make(3, "c", gaps=("y",))
+    first_locks, second_locks = threading.Event(), threading.Event()
+    target = Target(database)
+
+    class Slow(Target):
+        def session(self):
+            session = super().session()
+            lock = session._lock
+
+            def ordered(name: str) -> None:
+                if session.locks == ["row a"] and name == "gap x":
+                    first_locks.wait(5)
+                if session.locks == ["row b", "gap x"] and name == "gap y":
+                    first_locks.set()
+                    second_locks.wait(5)
+                if name == "row c":
+                    pass
+                lock(name)
+                if session.locks == ["row c", "gap y"]:
+                    second_locks.set()
+
+            session._lock = ordered
+            return session
+
+    target = Slow(database)
+    apply([first, second, third], target, workers=3, merge="off")
+    check_serial(target, [first, second, third])
+
+
+def test_r24_a_foreign_blocker_is_reported_and_ends_in_an_error_not_a_hang():
+    database = Database(lock_timeout=0.15)
+    target = Target(database)
+    foreign = target.session()
+    foreign._lock("row k2")
+    seen = []
+    applier = make_applier(independent(8), target, workers=4, merge="off", on_progress=lambda c: seen.append(c.foreign_blockers))
+    error = run_within(applier)
+    assert isinstance(error, ApplyFailed)
+    assert database.applied == [1]
+    assert any("connections that are not ours: 1001" in note for note in applier.report.notes)
+    foreign.close()
+
+
+def test_r24_storms_degrade_to_serial_and_recover():
+    log = independent(400)
+    target = Target()
+    for n in range(1, 60):
+        target.database.faults[n] = ["temporary"] * 2
+    report = apply(log, target, workers=8, merge="off")
+    check_serial(target, log)
+    assert report.storms >= 1
+    assert any("one block at a time" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("fault", ["lost", "lost-before", "lost-after"])
+def test_r25_a_lost_connection_applies_exactly_once(workers, fault):
+    log = [make(n, f"k{n % 4}") for n in range(1, 41)]
+    target = Target()
+    for n in (5, 6, 17, 40):
+        target.database.faults[n] = [fault, fault]
+    report = apply(log, target, workers=workers, merge="off")
+    check_serial(target, log)
+    assert report.reconnects >= 4
+
+
+def test_a_server_that_does_not_come_back_is_the_error():
+    target = Target()
+    target.database.faults[5] = ["lost"]
+
+    class Gone(Target):
+        def session(self):
+            if any(s.broken for s in self.sessions):
+                raise ConnectionFailed("refused")
+            return super().session()
+
+    target = Gone(target.database)
+    error = run_within(make_applier(independent(20), target, merge="off"))
+    assert isinstance(error, ConnectionFailed)
+    assert target.database.applied == [1, 2, 3, 4]
+
+
+def test_a_target_that_lets_no_worker_in_is_the_error():
+    target = Target()
+    target.database.refused = 100
+    error = run_within(make_applier(independent(200), target, workers=8))
+    assert isinstance(error, ConnectionFailed)
+    assert target.database.applied == []
+
+
+def test_a_defect_in_a_worker_ends_the_run():
+    target = Target()
+    target.database.always[9] = RuntimeError("a defect")
+    error = run_within(make_applier(independent(100), target, workers=4, merge="off"))
+    assert isinstance(error, RuntimeError)
+    assert target.database.applied == list(range(1, len(target.database.applied) + 1))
+    assert len(target.database.applied) <= 8
+
+
+def test_r25a_another_apply_that_took_over_ends_the_run_at_once():
+    target = Target()
+    target.database.always[9] = AlreadyRunning("another apply took the channel")
+    error = run_within(make_applier(independent(100), target, workers=4, merge="off"))
+    assert isinstance(error, AlreadyRunning)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_r27_an_error_of_the_log_comes_behind_the_transactions_before_it(workers):
+    log = [*independent(40), LogDamaged("checksum", file="binlog.000001", position=4100)]
+    target = Target()
+    error = run_within(make_applier(log, target, workers=workers))
+    assert isinstance(error, LogDamaged)
+    check_serial(target, log[:40])
+    assert target.finished is None
+
+
+def test_r27_a_failed_apply_before_a_damaged_log_is_the_root_cause():
+    log = [*independent(40), LogDamaged("checksum")]
+    target = Target()
+    target.database.always[39] = ApplyFailed("no row")
+    assert isinstance(run_within(make_applier(log, target)), ApplyFailed)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_stop_ends_at_a_transaction_boundary_and_the_next_run_completes(workers):
+    log = [make(n, f"k{n % 9}") for n in range(1, 301)]
+    target = Target(Database(latency=0.001))
+    applier = make_applier(log, target, workers=workers, merge="off")
+    stopper = threading.Thread(target=stop_after, args=(applier, target, 20))
+    stopper.start()
+    error = run_within(applier)
+    stopper.join()
+    assert isinstance(error, Stopped)
+    assert error.exit_code == 4
+    done = len(target.database.applied)
+    assert 0 < done < 300
+    check_serial(target, log[:done])
+    apply(log, target, workers=workers)
+    check_serial(target, log)
+
+
+def test_a_stop_before_the_run_applies_nothing():
+    for workers in WORKERS:
+        target = Target()
+        applier = make_applier(independent(5000), target, workers=workers, merge="off")
+        applier.stop()
+        assert isinstance(run_within(applier), Stopped)
+        assert target.database.applied == list(range(1, len(target.database.applied) + 1))
+        assert len(target.database.applied) < 5000
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_second_stop_rolls_back_what_is_in_flight(workers):
+    database = Database(lock_timeout=60.0)
+    target = Target(database)
+    foreign = Target(database).session()
+    foreign._lock("row k3")
+    applier = make_applier(independent(50), target, workers=workers, merge="off")
+    threading.Timer(0.1, applier.stop).start()
+    threading.Timer(0.3, applier.stop).start()
+    assert isinstance(run_within(applier), Stopped)
+    assert database.applied == [1, 2]
+    foreign.close()
+
+
+def test_counters_can_be_read_while_it_runs():
+    seen = []
+    log = independent(300)
+    target = Target(Database(latency=0.006))
+    applier = make_applier(log, target, workers=4, merge="off", on_progress=seen.append)
+    assert applier.counters().transactions == 0
+    report = run_within(applier)
+    assert not isinstance(report, BaseException)
+    assert seen[-1].transactions == 300
+    assert any(c.running > 0 and 0 < c.transactions < 300 for c in seen)
+    assert [c.transactions for c in seen] == sorted(c.transactions for c in seen)
+    assert len(seen[-1].workers) == 4
+    assert sum(w.transactions for w in report.workers) == 300
+
+
+def test_a_progress_callback_that_fails_does_not_harm_the_run():
+    def fail(_):
+        raise RuntimeError("no terminal")
+
+    target = Target()
+    apply(independent(50), target, on_progress=fail)
+    assert len(target.database.applied) == 50
+
+
+def test_an_empty_log_opens_no_target():
+    target = Target()
+    assert apply([], target).transactions == 0
+    assert target.plan is None
+
+
+def test_fallbacks_are_reported():
+    report = apply([make(1, "fallback"), make(2, "b")], Target())
+    assert report.fallbacks == [("reason", "d.t", 1)]
+
+
+def test_a_slow_reader_does_not_stop_the_workers():
+    LogReader.delay = 0.005
+    try:
+        target = Target()
+        report = apply(independent(200), target, workers=8)
+    finally:
+        LogReader.delay = 0.0
+    assert report.waits["input"] > 0
+    assert len(target.database.applied) == 200
+
+
+def test_an_applier_runs_once_and_closes_its_target():
+    target = Target()
+    with make_applier(independent(3), target) as applier:
+        applier.run()
+        with pytest.raises(UsageError, match="once"):
+            applier.run()
+    assert target.closed
+
+
+def test_keyboard_interrupt_in_the_coordinator_leaves_no_thread_behind():
+    target = Target()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    target.schema_changed = interrupt
+    from unit.applier.fakes import Statement
+
+    log = [*independent(5), make(6, kind="ddl", statements=[Statement(b"create table t (a int primary key)")]), *[make(7, "z")]]
+    before = threading.active_count()
+    error = run_within(make_applier(log, target))
+    assert isinstance(error, KeyboardInterrupt)
+    deadline = time.monotonic() + 2
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_ctrl_c_calls_stop_from_a_signal_handler_in_the_thread_that_runs(workers):
+    log = independent(400)
+    target = Target(Database(latency=0.002))
+    applier = make_applier(log, target, workers=workers, merge="off")
+    before = signal.signal(signal.SIGUSR1, lambda *_: applier.stop())
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(Stopped):
+            applier.run()
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, before)
+    check_serial(target, log[: len(target.database.applied)])
+
+
+def test_a_slow_progress_callback_does_not_hold_up_the_watchdog():
+    database = Database(lock_timeout=10.0)
+    log = [make(n, f"k{n}", gaps=("g",), gaps_first=n % 2 == 0) for n in range(1, 41)]
+    target = Target(database)
+    applier = make_applier(log, target, workers=8, merge="off", on_progress=lambda _: time.sleep(0.5))
+    assert not isinstance(run_within(applier), BaseException)
+    check_serial(target, log)

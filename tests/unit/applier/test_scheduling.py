@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+import pytest
+from unit.applier.fakes import Block, Target, make
+from unit.applier.harness import apply, make_applier
+
+from paraply.applier.commit_order import CommitOrder
+from paraply.applier.job_list import Job, JobList
+from paraply.applier.merge import MergeSize
+from paraply.applier.policy import DependencyPolicy, LogicalClockPolicy, check_combination, make_policy
+from paraply.applier.retry import RetryPolicy, StormGuard
+from paraply.errors import UsageError
+
+
+def jobs_of(*needs: int) -> list[Job]:
+    order = CommitOrder()
+    return [Job(n, need, Block(n, [make(n)]), order.register()) for n, need in enumerate(needs, 1)]
+
+
+class TestJobList:
+    def test_the_oldest_job_that_may_start_goes_first(self):
+        jobs = JobList(2)
+        for job in jobs_of(0, 1, 0, 3):
+            jobs.put(job)
+        seat = jobs.seat()
+        assert jobs.take(seat).number == 1
+        assert jobs.take(seat).number == 3
+        jobs.committed(1)
+        assert jobs.take(seat).number == 2
+        jobs.committed(3)
+        assert jobs.take(seat).number == 4
+
+    def test_a_job_that_becomes_ready_goes_straight_to_an_idle_worker(self):
+        jobs = JobList(2)
+        first, second = jobs_of(0, 1)
+        jobs.put(first)
+        jobs.put(second)
+        seat = jobs.seat()
+        assert jobs.take(seat) is first
+        taken = []
+        idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.seat())), daemon=True)
+        idle.start()
+        time.sleep(0.02)
+        assert not taken
+        jobs.committed(1, returns=False)
+        idle.join(5)
+        assert taken == [second]
+
+    def test_it_is_bounded(self):
+        jobs = JobList(2, factor=3)
+        put = []
+
+        def fill():
+            for job in jobs_of(*[0] * 20):
+                if not jobs.put(job):
+                    return
+                put.append(job.number)
+
+        filler = threading.Thread(target=fill, daemon=True)
+        filler.start()
+        time.sleep(0.05)
+        assert len(jobs) == 6
+        seat = jobs.seat()
+        for _ in range(4):
+            jobs.take(seat)
+        time.sleep(0.05)
+        assert len(jobs) == 6
+        jobs.abort()
+        filler.join(5)
+        assert not filler.is_alive()
+
+    def test_serial_mode_holds_back_everything_but_the_oldest(self):
+        jobs = JobList(4)
+        for job in jobs_of(0, 0, 0):
+            jobs.put(job)
+        jobs.set_serial(True)
+        seat = jobs.seat()
+        assert jobs.take(seat).number == 1
+        taken = []
+        idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.seat()).number), daemon=True)
+        idle.start()
+        time.sleep(0.02)
+        assert not taken
+        jobs.set_serial(False)
+        idle.join(5)
+        assert taken == [2]
+
+    def test_a_stop_keeps_what_is_older_than_a_started_job(self):
+        jobs = JobList(2)
+        for job in jobs_of(0, 1, 0, 0):
+            jobs.put(job)
+        seat = jobs.seat()
+        assert [jobs.take(seat).number, jobs.take(seat).number] == [1, 3]
+        assert [job.number for job in jobs.stop()] == [4]
+        assert not jobs.put(jobs_of(0)[0])
+        assert jobs.drain(4) is False
+        jobs.committed(1)
+        assert jobs.take(seat).number == 2
+        jobs.committed(3)
+        assert jobs.take(seat) is None
+        assert jobs.drain(3) is True
+
+
+@dataclass
+class Numbered:
+    id: int
+    last_committed: int | None
+    sequence_number: int | None
+    file: str = "a"
+    kind: str = "dml"
+    depends_on_all: bool = False
+    depends_on: list[int] = field(default_factory=list)
+    offset: int = 4
+    first_gtid: str | None = None
+
+
+class TestPolicies:
+    def test_r21_dependency_waits_for_the_newest_conflict_only(self):
+        policy = DependencyPolicy()
+        assert policy.needs(Numbered(5, None, None, depends_on=[2, 4]), 0) == 4
+        assert policy.needs(Numbered(6, None, None), 0) == 0
+        assert policy.needs(Numbered(7, None, None, depends_on=[2]), 3) == 0
+
+    @pytest.mark.parametrize("barrier", [{"depends_on_all": True}, {"kind": "ddl"}, {"kind": "xa_prepare"}])
+    def test_r5_a_barrier_waits_for_all_and_holds_all(self, barrier):
+        policy = DependencyPolicy()
+        assert policy.needs(Numbered(3, None, None, **barrier), 0) == 2
+        assert policy.needs(Numbered(4, None, None), 0) == 3
+        assert policy.needs(Numbered(5, None, None), 0) == 3
+
+    def needs(self, *stamps, **more):
+        policy = LogicalClockPolicy()
+        return [policy.needs(Numbered(n, *stamp), 0) for n, stamp in enumerate(stamps, 1)]
+
+    def test_r21_logical_clock_starts_when_last_committed_is_reached(self):
+        assert self.needs((0, 1), (1, 2), (1, 3), (2, 4), (2, 5), (5, 6)) == [0, 1, 1, 2, 2, 5]
+
+    def test_r21_numbers_with_gaps(self):
+        assert self.needs((1, 3), (2, 7), (5, 9), (7, 11)) == [0, 0, 1, 2]
+
+    def test_r21_a_new_file_drains_and_starts_over(self):
+        assert self.needs((0, 1, "a"), (0, 2, "a"), (0, 1, "b"), (0, 2, "b"), (1, 3, "b")) == [0, 0, 2, 2, 3]
+
+    def test_r21_a_number_that_does_not_grow_drains_and_starts_over(self):
+        assert self.needs((0, 1), (0, 2), (0, 2), (0, 3)) == [0, 0, 2, 2]
+
+    def test_r6_unstamped_runs_alone_and_starts_over(self):
+        assert self.needs((0, 0), (1, 3), (1, 4), (0, 0), (1, 5)) == [0, 1, 1, 3, 4]
+
+    def test_old_numbers_are_forgotten_without_a_difference(self):
+        policy = LogicalClockPolicy()
+        for n in range(1, 2001):
+            assert policy.needs(Numbered(n, n - 1, n), max(0, n - 10)) == n - 1
+        assert len(policy._ids) < 400
+
+    def test_r21_a_log_without_numbers_is_refused(self):
+        with pytest.raises(UsageError, match="logical-clock"):
+            LogicalClockPolicy().needs(Numbered(1, None, None), 0)
+        target = Target()
+        with pytest.raises(UsageError, match="logical-clock"):
+            apply([make(1, "a")], target, policy="logical-clock")
+        assert target.plan is None
+
+    @pytest.mark.parametrize("name", ["barrier", "optimistic", "no-such"])
+    def test_r21_other_policies_are_refused_with_those_that_exist(self, name):
+        with pytest.raises(UsageError, match="dependency, logical-clock"):
+            make_policy(name)
+
+
+class TestCombinations:
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            ({"policy": "unordered"}, "eventual"),
+            ({"policy": "table"}, "eventual"),
+            ({"policy": "row"}, "eventual"),
+            ({"policy": "row", "consistency": "eventual", "gtid": "preserve"}, "preserve"),
+            ({"consistency": "eventual"}, "any-time"),
+            ({"consistency": "most-of-the-time"}, "any-time"),
+            ({"consistency": "never"}, "does not exist"),
+            ({"gtid": "preserve", "merge": 8}, "cannot merge"),
+            ({"policy": "logical-clock", "merge": 8}, "cannot merge"),
+            ({"merge": 0}, "merge"),
+            ({"merge": "many"}, "merge"),
+            ({"merge": True}, "merge"),
+            ({"gtid": "some"}, "gtid"),
+        ],
+    )
+    def test_r21a_refused_with_the_reason(self, change, reason):
+        options = {"policy": "dependency", "consistency": "any-time", "merge": "auto", "gtid": "auto", **change}
+        with pytest.raises(UsageError, match=reason):
+            check_combination(**options)
+
+    def test_r21a_preserve_merges_nothing_by_itself(self):
+        target = Target(merges=False)
+        log = [make(n, f"k{n}") for n in range(1, 101)]
+        assert apply(log, target, merge="auto").commits == 100
+        with pytest.raises(UsageError, match="cannot merge"):
+            apply(log, target, merge=4)
+
+    def test_other_arguments(self):
+        for bad in ({"workers": -1}, {"retries": -1}):
+            with pytest.raises(UsageError):
+                make_applier([], Target(), **bad)
+        with pytest.raises(UsageError, match="not a GTID set"):
+            apply([make(1, "a")], Target(), start_after="broken")
+        for bad in ({"start_after": "u:00001"}, {"gtid": "preserve"}, {"gtid": "record"}):
+            with pytest.raises(UsageError, match="carry none"):
+                apply([make(1, "a", gtid=False)], Target(), **bad)
+
+
+class TestSizes:
+    def test_merging_follows_the_backlog(self):
+        size = MergeSize("auto", 8)
+        assert [size.next(backlog) for backlog in (0, 1, 15, 16, 160, 1024, 10**6)] == [1, 1, 1, 1, 10, 64, 64]
+        assert MergeSize("off", 8).next(10**6) == 1
+        assert MergeSize(7, 8).next(1) == 7
+        assert MergeSize("auto", 0).next(10**6) == 1
+        assert MergeSize(7, 8, allowed=False).next(10**6) == 1
+
+    def test_back_off_grows_and_is_capped(self):
+        policy = RetryPolicy(base=0.01, cap=0.1)
+        assert all(0.005 <= policy.delay(1) <= 0.01 for _ in range(100))
+        assert all(0.05 <= policy.delay(10) <= 0.1 for _ in range(100))
+
+    def test_storms_come_and_go_and_last_longer_when_they_are_back(self):
+        guard = StormGuard(window=8, serial=4, longest=8)
+        assert [guard.retried() for _ in range(6)] == [False] * 4 + [True, False]
+        assert [guard.committed() for _ in range(4)] == [False, False, False, True]
+        assert [guard.retried() for _ in range(5)][-1]
+        assert [guard.committed() for _ in range(8)] == [False] * 7 + [True]
+        assert guard.storms == 2

@@ -1,0 +1,182 @@
+"""The catalog under the log's own DDL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paraply.schema.catalog import SchemaCatalog
+from paraply.schema.change import AlterTable, CreateTable, DropTable, Irrelevant, RenameTable, TruncateTable, Unknown
+from paraply.schema.model import Table
+
+CONTEXT: dict[str, Any] = {"charset": (255, 255, 255), "default_collation_for_utf8mb4": 255}
+
+
+def advance(catalog: SchemaCatalog, sql: str, *, mariadb: bool = False, **context: Any) -> list[Any]:
+    version = (10, 11, 6) if mariadb else (9, 7, 0)
+    return catalog.advance(sql, "d", CONTEXT | context, mariadb=mariadb, version=version)
+
+
+def known(catalog: SchemaCatalog, name: str) -> Table:
+    table = catalog.table("d", name)
+    assert table is not None
+    return table
+
+
+@pytest.fixture
+def catalog() -> SchemaCatalog:
+    made = SchemaCatalog()
+    advance(made, "create database d")
+    advance(made, "create table t (id int primary key, a varchar(20) unique, b int)")
+    advance(made, "create table child (id int primary key, t int, foreign key (t) references t (id) on delete cascade)")
+    return made
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "alter table t frobnicate (a)",
+        "alter table t add column c wondertype",
+        "alter table t drop column nope",
+        "alter table t add unique (nope)",
+        "alter table t modify a varchar(30) wonderful",
+        "create table t (a int) with system versioning",
+        "create or replace table t (a int, period for p (a, b))",
+        "alter table t add c int, exchange nothing",
+    ],
+)
+def test_r13_a_statement_not_understood_makes_its_table_unknown(catalog: SchemaCatalog, sql: str) -> None:
+    changes = advance(catalog, sql, mariadb=True)
+    assert isinstance(changes[0], Unknown)
+    assert catalog.table("d", "t") is None
+    assert catalog.is_unknown("d", "t")
+
+
+@pytest.mark.parametrize(
+    "sql", ["alter table t rename wonder to q r", "wonder all tables", "create wonder x", "call p()", "alter table t convert table c to"]
+)
+def test_r13_a_statement_that_may_touch_anything_makes_everything_unknown(catalog: SchemaCatalog, sql: str) -> None:
+    assert advance(catalog, sql) == [Unknown(advance(catalog.copy(), sql)[0].reason, everything=True)]
+    assert len(catalog) == 0
+    assert catalog.is_unknown("d", "child")
+
+
+def test_r13_a_half_done_statement_leaves_nothing_behind(catalog: SchemaCatalog) -> None:
+    before = known(catalog, "child")
+    advance(catalog, "rename table child to kid, t")
+    assert catalog.table("d", "kid") is None
+    assert catalog.table("d", "child") is None
+    advance(catalog, "create table kid (id int)")
+    assert known(catalog, "kid") != before
+
+
+def test_r13_if_not_exists_is_decided_only_where_all_tables_are_known() -> None:
+    open_catalog = SchemaCatalog()
+    assert isinstance(advance(open_catalog, "create table if not exists x (a int)")[0], Unknown)
+    advance(open_catalog, "drop table if exists x")
+    assert isinstance(advance(open_catalog, "create table if not exists x (a int)")[0], CreateTable)
+    closed = SchemaCatalog(complete=True)
+    assert isinstance(advance(closed, "create table if not exists x (a int)")[0], CreateTable)
+    assert isinstance(advance(closed, "create table if not exists x (b int)")[0], Irrelevant)
+    assert known(closed, "x").columns[0].name == "a"
+
+
+def test_r13_create_select_is_unknown_until_it_is_made_again(catalog: SchemaCatalog) -> None:
+    for sql in ("create table s select * from t", "create table s (a int) as select 1 a", "create table s (select 1)"):
+        assert isinstance(advance(catalog, sql)[0], Unknown)
+        assert catalog.is_unknown("d", "s")
+    assert isinstance(advance(catalog, "create table s (a int) start transaction")[0], CreateTable)
+    assert not catalog.is_unknown("d", "s")
+
+
+def test_like_an_unknown_table_and_alter_of_an_unheard_one_are_unknown(catalog: SchemaCatalog) -> None:
+    assert isinstance(advance(catalog, "create table s like other.t")[0], Unknown)
+    assert isinstance(advance(catalog, "alter table other.u add a int")[0], Unknown)
+
+
+def test_rename_swaps_and_foreign_keys_follow(catalog: SchemaCatalog) -> None:
+    advance(catalog, "create table u (x int)")
+    changes = advance(catalog, "rename table t to tmp, u to t, tmp to u")
+    assert [type(change) for change in changes] == [RenameTable, AlterTable, RenameTable, RenameTable, AlterTable]
+    assert known(catalog, "t").columns[0].name == "x"
+    assert known(catalog, "child").foreign_keys[0].parent_table == "u"
+
+
+def test_a_renamed_parent_column_reaches_the_child(catalog: SchemaCatalog) -> None:
+    changes = advance(catalog, "alter table t change id identity bigint")
+    assert changes[0].column_renames == {"identity": "id"}
+    assert known(catalog, "child").foreign_keys[0].parent_columns == ("identity",)
+    assert known(catalog, "t").keys[0].parts[0].column == "identity"
+
+
+def test_drop_truncate_and_databases(catalog: SchemaCatalog) -> None:
+    assert advance(catalog, "truncate table t") == [TruncateTable("d", "t")]
+    assert advance(catalog, "DROP TABLE IF EXISTS `child`,`t` /* generated by server */") == [DropTable("d", "child"), DropTable("d", "t")]
+    advance(catalog, "create table t (a int)")
+    advance(catalog, "drop database d")
+    assert len(catalog) == 0 and catalog.is_absent("d", "t")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create definer=`root`@`%` trigger tr before insert on t for each row begin delete from x; end",
+        "create algorithm=undefined view v as select 1",
+        "grant all on *.* to app",
+        "analyze table t",
+        "create temporary table t (a int)",
+        "drop temporary table if exists t",
+        "drop user u",
+        "alter user u identified by 'x'",
+        "/* only a comment */",
+        "/*!99999 drop table t */",
+    ],
+)
+def test_statements_without_meaning_change_nothing(catalog: SchemaCatalog, sql: str) -> None:
+    assert [type(change) for change in advance(catalog, sql)] == [Irrelevant]
+    assert len(catalog) == 2
+
+
+def test_default_collations_come_down_from_server_database_and_table() -> None:
+    catalog = SchemaCatalog(complete=True)
+    latin, general = (8, 8, 8), 45
+    advance(catalog, "create database d", charset=latin)
+    advance(catalog, "create table a (x varchar(3), y varchar(3) charset utf8mb4)", default_collation_for_utf8mb4=general)
+    assert [c.collation for c in known(catalog, "a").columns] == ["latin1_swedish_ci", "utf8mb4_general_ci"]
+    advance(catalog, "alter database d character set utf8mb4")
+    advance(catalog, "create table b (x varchar(3)) ")
+    assert known(catalog, "b").collation == "utf8mb4_0900_ai_ci"
+    assert known(catalog, "a").collation == "latin1_swedish_ci"
+
+
+def test_sql_mode_decides_what_quotes_and_backslashes_mean() -> None:
+    catalog = SchemaCatalog(complete=True)
+    advance(catalog, 'create table "q" ("a b" int, e enum(\'x\\\'))', sql_mode=4 | 1048576)
+    assert known(catalog, "q").columns[0].name == "a b"
+    assert known(catalog, "q").columns[1].labels == ("x\\",)
+
+
+def test_lower_case_table_names_fold_names() -> None:
+    catalog = SchemaCatalog(lower_case_table_names=1, complete=True)
+    advance(catalog, "create table MixedCase (a int primary key)")
+    advance(catalog, "create table kid (a int, foreign key (a) references MIXEDcase (a))")
+    assert known(catalog, "MIXEDCASE").name == "mixedcase"
+    assert len(catalog.children("d", "mixedCase")) == 1
+    sensitive = SchemaCatalog(complete=True)
+    advance(sensitive, "create table T (a int)")
+    assert sensitive.table("d", "t") is None
+
+
+def test_inline_references_count_only_where_the_server_keeps_them() -> None:
+    for version, mariadb, expected in (((8, 4, 0), False, 0), ((9, 7, 0), False, 1), ((10, 11, 6), True, 1)):
+        catalog = SchemaCatalog(complete=True)
+        for sql in ("create table p (id int primary key)", "create table c (a int references p (id))"):
+            catalog.advance(sql, "d", CONTEXT, mariadb=mariadb, version=version)
+        assert len(known(catalog, "c").foreign_keys) == expected
+
+
+def test_a_copy_stays_as_it_was(catalog: SchemaCatalog) -> None:
+    copy = catalog.copy()
+    advance(catalog, "drop table t")
+    assert copy.table("d", "t") is not None

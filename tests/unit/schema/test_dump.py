@@ -1,0 +1,70 @@
+"""Dumps become catalogs."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from paraply.errors import UsageError
+from paraply.schema import dump
+from paraply.schema.dump import read_dump, split_statements
+
+DUMP = r"""-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB, for debian-linux-gnu (x86_64)
+-- Server version	10.11.6-MariaDB-log
+/*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO' */;
+CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop` /*!40100 DEFAULT CHARACTER SET latin1 */;
+USE `shop`;
+DROP TABLE IF EXISTS `a;b`;
+/*!40101 SET character_set_client = utf8 */;
+CREATE TABLE `a;b` (
+  `id` int(11) NOT NULL COMMENT 'it''s; \'odd\' -- no comment',
+  `d` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL CHECK (json_valid(`d`)),
+  PRIMARY KEY (`id`) -- ; here
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
+LOCK TABLES `a;b` WRITE;
+/*!40000 ALTER TABLE `a;b` DISABLE KEYS */;
+INSERT INTO `a;b` VALUES (1,'x; /* '),(2,'\'; DROP TABLE `a;b`; --'),(3,'''');
+UNLOCK TABLES;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=`root`@`%`*/ /*!50003 TRIGGER tr BEFORE INSERT ON `a;b` FOR EACH ROW BEGIN SET @a=1; END */;;
+DELIMITER ;
+/*!50001 CREATE VIEW `v` AS SELECT 1 AS `x`*/;
+CREATE TABLE z (a int unique) # end
+;
+-- Dump completed
+"""
+
+
+@pytest.mark.parametrize("chunk", [7, 16, 61, 1 << 20])
+def test_a_dump_gives_its_tables_whatever_the_pieces_it_is_read_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    monkeypatch.setattr(dump, "CHUNK", chunk)
+    path = tmp_path / "dump.sql"
+    path.write_text(DUMP)
+    catalog = read_dump(path)
+    assert sorted(table.full_name for table in catalog) == ["shop.a;b", "shop.z"]
+    table = catalog.table("shop", "a;b")
+    assert table is not None
+    assert [c.name for c in table.columns] == ["id", "d"]
+    assert table.collation == "utf8mb4_general_ci"
+    assert not catalog.is_absent("shop", "elsewhere")
+
+
+def test_rows_are_cut_short() -> None:
+    rows = "INSERT INTO t VALUES " + ",".join("('a;b')" for _ in range(10_000))
+    first, second = split_statements(io.StringIO(rows + ";\nUSE d;"))
+    assert len(first) <= dump.KEEP and second == "USE d"
+
+
+@pytest.mark.parametrize("text", ["create table t (a int", "insert into t values ('abc", "use `d", "/* never ends"])
+def test_a_torn_dump_is_an_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "torn.sql"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="ends inside"):
+        read_dump(path)
+
+
+def test_a_missing_dump_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_dump(tmp_path / "none.sql")
