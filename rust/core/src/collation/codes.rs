@@ -115,9 +115,10 @@ impl Codes {
                 out.extend_from_slice(&three_bytes(nth(*first, *step, code_point)));
             }
             Some(CodePage::Two([first, step, second, second_step])) => {
-                let [a, b, c] = three_bytes(nth(*first, *step, code_point));
-                let [d, e, f] = three_bytes(nth(*second, *second_step, code_point));
-                out.extend_from_slice(&[a, b, c, d, e, f]);
+                let mut both = [0; 6];
+                both[..3].copy_from_slice(&three_bytes(nth(*first, *step, code_point)));
+                both[3..].copy_from_slice(&three_bytes(nth(*second, *second_step, code_point)));
+                out.extend_from_slice(&both);
             }
             Some(CodePage::Even(steps)) => {
                 for (first, step) in steps {
