@@ -259,12 +259,18 @@ class Feed:
                 pass
 
     def _define(self, table: Table) -> None:
+        key = (table.database, table.name)
         self._catalog.put(table)
-        self._known[table.database, table.name] = table
+        self._known[key] = table
+        if ASSUMED_COLLATION in table.options:
+            self._unsettled.add(key)
+        else:
+            self._unsettled.discard(key)
 
     def _drop(self, database: str, name: str) -> None:
         self._catalog.remove(database, name)
         self._known.pop((database, name), None)
+        self._unsettled.discard((database, name))
 
     def _forget(self, concerned: Callable[[str, str], bool]) -> None:
         for database, name in [key for key in self._known if concerned(*key)]:

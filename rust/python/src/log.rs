@@ -120,13 +120,7 @@ impl PyTransactionBatch {
     }
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
-    fn write_sets(
-        &self,
-        py: Python<'_>,
-        catalog: &PyCatalog,
-        scheme: &str,
-        bytewise: bool,
-    ) -> PyResult<PyWriteSets> {
+    fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
         let scheme = match scheme {
             "fine" => Scheme::Fine,
             "group" => Scheme::Group,
