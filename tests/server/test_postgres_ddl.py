@@ -74,7 +74,8 @@ def test_a_table_with_every_type(replay: Replay) -> None:
     replay.run(
         "create table t (id bigint unsigned not null auto_increment primary key, a tinyint(1), b smallint unsigned, c mediumint,"
         " d decimal(20,6), e float, f double, g bit(9), h char(3), i varchar(20) character set latin1, j text, k binary(16), "
-        " l varbinary(5), m longblob, n date, o datetime(6), p timestamp(3) null, q time(2), r year, s enum('x','y''z'), u set('a','b'), v json,"
+        " l varbinary(5), m longblob, n date, o datetime(6), p timestamp(3) null, q time(2),"
+        " r year, s enum('x','y''z'), u set('a','b'), v json,"
         " w int generated always as (a + 1) stored)"
     )
     assert replay.keys() == ["UNIQUE d.t btree (id)"]

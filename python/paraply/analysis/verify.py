@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from paraply._native import StampVerifier, TransactionBatch
+from paraply._native import Catalog, LogReader, StampVerifier, TransactionBatch
 from paraply.errors import UsageError
-from paraply.source.schema_stage import HashedLog
+from paraply.schema.catalog import SchemaCatalog
+from paraply.schema.dump import read_dump
+from paraply.source import log_paths
+from paraply.source.feed import Feed
 
 __all__ = ["VerifyReport", "verify"]
 
@@ -90,17 +93,39 @@ def verify(
     if (order is None) != (local_server_id is None):
         raise UsageError("--order and --local-server-id go together: whose transactions were local on this member?")
     started = time.monotonic()
-    logs = [log] if isinstance(log, (str, Path)) else list(log)
-    verifier = StampVerifier(infer_gc=infer_gc, burn_on_collection=server == "5.7", local_server_id=local_server_id)
-    source = HashedLog([order] if order is not None else logs, scheme=scheme, schema=schema, bytewise=bytewise)
-    stamps = HashedLog.unhashed(logs) if order is not None else None
-    for batch, write_sets in source:
+    first, *_ = paths = log_paths(log)
+    feed = hashed_log([str(order)] if order is not None else paths, scheme, schema, bytewise)
+    stamps = batches(paths) if order is not None else None
+    burns = (server or server_version(first)) == "5.7"
+    verifier = StampVerifier(infer_gc=infer_gc, burn_on_collection=burns, local_server_id=local_server_id)
+    for item in feed:
         if stamps is not None:
-            feed_stamps(verifier, stamps, batch)
-        verifier.observe(batch, write_sets)
+            feed_stamps(verifier, stamps, item.batch)
+        verifier.observe(item.batch, item.write_sets)
         if on_progress is not None:
-            on_progress(source.bytes_read, verifier.transactions)
-    return report_of(verifier, source.fallbacks, time.monotonic() - started)
+            on_progress(feed.read_bytes, verifier.transactions)
+    return report_of(verifier, feed.fallbacks, time.monotonic() - started)
+
+
+def hashed_log(paths: Sequence[str], scheme: str, schema: Path | None, bytewise: bool) -> Feed:
+    """The transactions in certification order with their write sets."""
+    catalog = read_dump(schema) if schema is not None else SchemaCatalog()
+    feed = Feed(LogReader(paths), catalog, Catalog(), scheme=scheme, bytewise=bytewise, threaded=False)
+    feed.seed(list(catalog))
+    return feed
+
+
+def batches(paths: Sequence[str]) -> Iterator[TransactionBatch]:
+    """The transactions of a log, as they are."""
+    reader = LogReader(paths)
+    while (batch := reader.next_batch()) is not None:
+        yield batch
+
+
+def server_version(path: str) -> str:
+    """Major and minor version of the server that wrote a log; empty for a log without transactions."""
+    batch = LogReader([path]).next_batch(1)
+    return "{}.{}".format(*batch[0].format.version) if batch is not None else ""
 
 
 def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ordered: TransactionBatch) -> None:

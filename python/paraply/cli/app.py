@@ -6,7 +6,6 @@ import json
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from paraply._version import version
@@ -58,14 +57,14 @@ def invoke(arguments: list[str]) -> int:
     """
     try:
         result = app(arguments, standalone_mode=False)
-    except click.exceptions.Abort:
+    except typer.Abort:
         return 4
-    except click.ClickException as mistake:
+    except typer.TyperException as mistake:
         return tell_usage(mistake, arguments)
     return result if isinstance(result, int) else 0
 
 
-def tell_usage(mistake: click.ClickException, arguments: list[str]) -> int:
+def tell_usage(mistake: typer.TyperException, arguments: list[str]) -> int:
     """Tells a mistake in the command line, as JSON too where that was asked for."""
     message = mistake.format_message()
     stderr.print(f"[red]error:[/red] {message}", markup=True, soft_wrap=True)

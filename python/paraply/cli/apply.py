@@ -57,6 +57,8 @@ def apply(
         from paraply.applier import Applier
         from paraply.target import open_target
 
+        from paraply.schema.dump import read_dump
+
         decision = ddl_decision(ddl_done, ddl_not_done)
         total = sum(path.stat().st_size for path in log)
         with open_target(to) as target, progress_line("apply", total, quiet=quiet or as_json) as line:
@@ -69,11 +71,11 @@ def apply(
                 merge=merge if merge in {"auto", "off"} else merge_size(merge),
                 gtid=gtid,
                 start_after=start_after,
-                schema=schema,
+                schema=read_dump(schema) if schema is not None else None,
                 channel=channel,
                 allow_nontransactional=allow_nontransactional,
                 ddl_decision=decision,
-                on_progress=lambda counters: line.update(counters.bytes, f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"),
+                on_progress=lambda counters: line.update(counters.read_bytes, f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"),
             )
             with stops_on_signal(applier):
                 report = applier.run()
@@ -127,7 +129,7 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
         "rows": report.rows,
         "executed": report.executed,
         "retries": report.retries,
-        "younger_rolled_back": report.younger_rolled_back,
+        "younger_rolled_back": report.rollbacks,
         "waits": report.waits,
         "apply_seconds": round(report.seconds, 3),
         "fallbacks": sum(count for _, _, count in report.fallbacks),

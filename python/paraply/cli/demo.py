@@ -22,6 +22,7 @@ from paraply.cli.progress import progress_line
 
 if TYPE_CHECKING:
     from paraply.applier import ApplyReport
+    from paraply.target.embedded import EmbeddedPostgres
 
 __all__ = ["demo"]
 
@@ -62,8 +63,8 @@ def demo(
 
         runs = (Run("one worker", "serial", 1, "off"), Run(f"{workers} workers, merged", "parallel", workers, "auto"))
         with demo_log(log) as path, folder(data) as place, EmbeddedPostgres(place) as server:
-            reports = {run.name: apply_once(server.uri, path, run, quiet=as_json) for run in runs}
-            differing = differing_tables(*(server.uri(run.database) for run in runs))
+            reports = {run.name: apply_once(server, path, run, quiet=as_json) for run in runs}
+            differing = differing_tables(*(server.uri_of(run.database) for run in runs))
         serial, parallel = reports.values()
         ratio = serial.seconds / parallel.seconds if parallel.seconds else 0.0
         if not as_json:
@@ -104,20 +105,20 @@ def folder(data: Path | None) -> Iterator[Path]:
         yield Path(place)
 
 
-def apply_once(uri: Any, log: Path, run: Run, *, quiet: bool) -> ApplyReport:
+def apply_once(server: EmbeddedPostgres, log: Path, run: Run, *, quiet: bool) -> ApplyReport:
     """Applies the log into a fresh database."""
     from paraply.applier import Applier
     from paraply.target import open_target
 
-    fresh_database(uri("postgres"), run.database)
-    with open_target(uri(run.database)) as target, progress_line(run.name, log.stat().st_size, quiet=quiet) as line:
+    fresh_database(server.uri_of("postgres"), run.database)
+    with open_target(server.uri_of(run.database)) as target, progress_line(run.name, log.stat().st_size, quiet=quiet) as line:
         merge = run.merge if run.merge in {"auto", "off"} else int(run.merge)
         applier = Applier(
             [log],
             target,
             workers=run.workers,
             merge=merge,
-            on_progress=lambda counters: line.update(counters.bytes, f"{counters.transactions:,} transactions"),
+            on_progress=lambda counters: line.update(counters.read_bytes, f"{counters.transactions:,} transactions"),
         )
         return applier.run()
 
@@ -158,7 +159,7 @@ def run_json(name: str, report: ApplyReport) -> dict[str, Any]:
         "commits": report.commits,
         "waits": report.waits,
         "retries": report.retries,
-        "younger_rolled_back": report.younger_rolled_back,
+        "younger_rolled_back": report.rollbacks,
     }
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply.schema.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, SchemaChange, Unknown
+from paraply.schema.advance import ASSUMED_COLLATION
+from paraply.schema.table_map import settle
 from paraply.source.bounded_queue import BoundedQueue
 from paraply.source.statement_text import decode_statement
 
@@ -73,6 +75,7 @@ class Feed:
         schema: Follows DDL.
         catalog: The native definitions for hashing.
         scheme: Which write sets.
+        bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         passed: Whether a transaction is applied already and its statements are in the seeded definitions; None if the seed stands
             at the log's start.
         rereads: Whether somebody answers ``FeedItem.reread``; else tables touched by what is not understood stay unknown (R13).
@@ -87,6 +90,7 @@ class Feed:
         catalog: Catalog,
         *,
         scheme: str = "fine",
+        bytewise: bool = False,
         passed: Callable[[Transaction], bool] | None = None,
         rereads: bool = False,
         threaded: bool = True,
@@ -96,10 +100,12 @@ class Feed:
         self._schema = schema
         self._catalog = catalog
         self._scheme = scheme
+        self._bytewise = bytewise
         self._passed = passed
         self._rereads = rereads
         self._limits = limits or FeedLimits()
         self._known: dict[tuple[str, str], Table] = {}
+        self._unsettled: set[tuple[str, str]] = set()
         self._queue: BoundedQueue[FeedItem] | None = None
         if threaded:
             self._queue = BoundedQueue(self._limits.queue_batches, self._limits.queue_bytes)
@@ -192,7 +198,9 @@ class Feed:
 
     def _prepare(self, batch: TransactionBatch) -> FeedItem:
         """Hashes under the schema before the batch, then follows the statement at its end."""
-        write_sets = batch.write_sets(self._catalog, scheme=self._scheme)
+        if self._unsettled:
+            self._settle(batch)
+        write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise)
         for reason, table, count in write_sets.fallbacks:
             self._fallbacks[reason, table] += count
         size = sum(transaction.bytes for transaction in batch)
@@ -203,6 +211,16 @@ class Feed:
         self.read += count
         self.read_bytes += size
         return item
+
+    def _settle(self, batch: TransactionBatch) -> None:
+        """Confirms assumed collations by the table maps of the first rows (R13)."""
+        mariadb = batch[0].format.mariadb
+        for table_map in batch.table_maps():
+            key = (table_map.database, table_map.table)
+            if key in self._unsettled and key in self._known:
+                table = settle(self._known[key], table_map, mariadb=mariadb)
+                self._schema.put(table)
+                self._define(table)
 
     def _follow(self, transaction: Transaction, item: FeedItem) -> None:
         statements = transaction.statements
@@ -241,12 +259,18 @@ class Feed:
                 pass
 
     def _define(self, table: Table) -> None:
+        key = (table.database, table.name)
         self._catalog.put(table)
-        self._known[table.database, table.name] = table
+        self._known[key] = table
+        if ASSUMED_COLLATION in table.options:
+            self._unsettled.add(key)
+        else:
+            self._unsettled.discard(key)
 
     def _drop(self, database: str, name: str) -> None:
         self._catalog.remove(database, name)
         self._known.pop((database, name), None)
+        self._unsettled.discard((database, name))
 
     def _forget(self, concerned: Callable[[str, str], bool]) -> None:
         for database, name in [key for key in self._known if concerned(*key)]:

@@ -1,1 +1,61 @@
 """Databases that transactions are applied to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from paraply.target.base import Target
+
+__all__ = ["make_target", "open_target"]
+
+POSTGRESQL = ("postgresql", "postgres")
+MYSQL = ("mysql", "mariadb")
+
+
+def make_target(url: str | None, *, folder: Path | str | None = None) -> Target:
+    """A target by its URL; it connects when an applier opens it.
+
+    Args:
+        url: ``mysql://``, ``mariadb://`` or ``postgresql://``; None for an embedded PostgreSQL.
+        folder: Data folder of the embedded PostgreSQL; ``./paraply-data`` by default.
+
+    Raises:
+        UsageError: The URL names no kind of database that is known, or cannot be understood.
+
+    >>> make_target("oracle://localhost")
+    Traceback (most recent call last):
+    ...
+    paraply.errors.UsageError: unknown target oracle://: give a mysql://, mariadb:// or postgresql:// URL
+    """
+    if url is None:
+        from paraply.target.postgres import PostgresTarget
+
+        return PostgresTarget(folder=str(folder) if folder is not None else None)
+    scheme = urlsplit(url).scheme.lower()
+    if scheme in POSTGRESQL:
+        from paraply.target.postgres import PostgresTarget
+
+        return PostgresTarget(url)
+    if scheme in MYSQL:
+        from paraply.target.mysql import MySqlTarget
+        from paraply.target.url import parse_url
+
+        return MySqlTarget(parse_url(url))
+    raise UsageError(f"unknown target {scheme or url}://: give a mysql://, mariadb:// or postgresql:// URL")
+
+
+@contextmanager
+def open_target(url: str | None, *, folder: Path | str | None = None) -> Iterator[Target]:
+    """``make_target`` for a ``with`` block: closes the target at its end."""
+    target = make_target(url, folder=folder)
+    try:
+        yield target
+    finally:
+        target.close()

@@ -46,6 +46,12 @@ class EmbeddedPostgres:
             raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} is not running")
         return str(self._server.get_uri())
 
+    def uri_of(self, database: str) -> str:
+        """How to connect to one of its databases; only after ``start``."""
+        if self._server is None:
+            raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} is not running")
+        return str(self._server.get_uri(database))
+
     def stop(self) -> None:
         """Stops the server if no other process uses it; never raises when it is gone already."""
         server, self._server = self._server, None

@@ -1,7 +1,9 @@
 //! Decoding of row events: all columns, and only those that are hashed.
 //!
-//! `PARAPLY_BENCH_LOG` names a log with its DDL elsewhere; without it a small log of all column types is repeated.
+//! `PARAPLY_BENCH_LOG` names a log of the schema `shop` of the tests; without it a small log of all column types is
+//! repeated, and nothing is hashed.
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::path::PathBuf;
 
@@ -12,6 +14,10 @@ use paraply_binlog::row_walk::count_rows;
 use paraply_binlog::rows::{RowBuffer, RowsEvent};
 use paraply_binlog::table_map::TableMap;
 use paraply_binlog::transaction::{Kind, Transaction};
+use paraply_binlog::write_sets::{Options, batch_write_sets};
+
+#[path = "../tests/common/shop.rs"]
+mod shop;
 
 fn transactions() -> Vec<Transaction> {
     let named = std::env::var_os("PARAPLY_BENCH_LOG").map(PathBuf::from);
@@ -26,17 +32,21 @@ fn transactions() -> Vec<Transaction> {
     if named.is_none() { found.iter().cycle().take(1000 * found.len()).cloned().collect() } else { found }
 }
 
-/// Decodes every column of every row; gives the number of values.
-fn decode_all(transaction: &Transaction) -> usize {
+/// Decodes every column of every row; gives the number of values. Each table map is read once, as its fingerprint says.
+fn decode_all(transaction: &Transaction, maps: &mut HashMap<Vec<u8>, TableMap>) -> usize {
     let mut values = 0;
     let mut map = None;
     for event in &transaction.events {
         let bytes = &transaction.data[event.range.clone()];
         if event.type_code == TABLE_MAP {
-            map = Some(TableMap::parse(bytes, &transaction.format).expect("a table map"));
+            let body = &bytes[25..];
+            if !maps.contains_key(body) {
+                maps.insert(body.to_vec(), TableMap::parse(bytes, &transaction.format).expect("a table map"));
+            }
+            map = Some(body);
             continue;
         }
-        let map = map.as_ref().expect("a table map came first");
+        let map = map.and_then(|body| maps.get(body)).expect("a table map came first");
         let event = RowsEvent::parse(bytes, map, &transaction.format).expect("an event");
         let mut buffer = RowBuffer::default();
         let mut rows = event.rows(&mut buffer, None);
@@ -55,12 +65,19 @@ fn decode(criterion: &mut Criterion) {
     let bytes: usize = transactions.iter().map(|transaction| transaction.data.len()).sum();
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Bytes(bytes as u64)).sample_size(20);
+    let mut maps = HashMap::new();
     group.bench_function("all columns", |bencher| {
-        bencher.iter(|| transactions.iter().map(decode_all).sum::<usize>());
+        bencher.iter(|| transactions.iter().map(|t| decode_all(t, &mut maps)).sum::<usize>());
     });
     group.bench_function("count rows", |bencher| {
         bencher.iter(|| transactions.iter().map(|t| count_rows(t).expect("rows")).sum::<u64>());
     });
+    if std::env::var_os("PARAPLY_BENCH_LOG").is_some() {
+        let catalog = shop::catalog();
+        group.bench_function("decode and hash", |bencher| {
+            bencher.iter(|| batch_write_sets(&transactions, &catalog, &Options::default()).expect("sound rows"));
+        });
+    }
     group.finish();
 }
 

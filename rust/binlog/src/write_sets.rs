@@ -153,3 +153,6 @@ fn reason(unusable: Unusable) -> Reason {
 fn hides_cascades(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
     table.cascades && header.kind != RowsKind::Insert && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paraply_binlog::write_sets::{Options, Scratch};
 use paraply_core::schema::{Catalog, Column, ForeignKey, KeyPart, ReferenceAction, Table, TableName, UniqueKey};
 use pyo3::prelude::*;
 
@@ -12,11 +13,24 @@ use crate::errors::usage;
 #[derive(Default)]
 pub struct PyCatalog {
     catalog: Mutex<Arc<Catalog>>,
+    /// What hashing keeps from one batch of a log to the next, for each way of hashing.
+    scratches: Mutex<Vec<(Options, Scratch)>>,
 }
 
 impl PyCatalog {
     pub fn snapshot(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lends the memory that hashing with these options keeps between the batches of a log.
+    pub fn with_scratch<T>(&self, options: Options, hash: impl FnOnce(&Catalog, &mut Scratch) -> T) -> T {
+        let catalog = self.snapshot();
+        let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = scratches.iter().position(|(kept, _)| *kept == options).unwrap_or_else(|| {
+            scratches.push((options, Scratch::new(options)));
+            scratches.len() - 1
+        });
+        hash(&catalog, &mut scratches[place].1)
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> T) -> T {

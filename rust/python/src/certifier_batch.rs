@@ -44,7 +44,8 @@ impl CandidateColumns {
 
     /// Certifies all in order.
     pub fn certify(&self, certifier: &mut Certifier) -> Vec<Outcome> {
-        let candidates: Vec<Candidate<'_>> = (0..self.offsets.len().saturating_sub(1)).map(|row| self.candidate(row)).collect();
+        let candidates: Vec<Candidate<'_>> =
+            (0..self.offsets.len().saturating_sub(1)).map(|row| self.candidate(row)).collect();
         certifier.certify_batch(&candidates)
     }
 
@@ -64,9 +65,8 @@ fn write_sets(py: Python<'_>, batch: &RecordBatch) -> PyResult<(Vec<usize>, Vec<
     let column = batch
         .column_by_name("write_set")
         .ok_or_else(|| usage(py, "the batch has no column `write_set` (list<int64>)"))?;
-    let lists: &ListArray = column
-        .as_list_opt()
-        .ok_or_else(|| usage(py, "the column `write_set` is no list of 64-bit integers"))?;
+    let lists: &ListArray =
+        column.as_list_opt().ok_or_else(|| usage(py, "the column `write_set` is no list of 64-bit integers"))?;
     let mut offsets = vec![0];
     let mut items = Vec::with_capacity(lists.values().len());
     for row in 0..lists.len() {
@@ -184,7 +184,8 @@ pub fn import_batch(py: Python<'_>, batch: &RecordBatch) -> PyResult<Export> {
     let versions: Vec<Option<GtidSet>> = parsed(py, batch, "version")?;
     let lists: &ListArray =
         batch.column_by_name("items").and_then(|column| column.as_list_opt()).ok_or_else(|| bad("no items"))?;
-    let mut export = Export { known: known.parse().map_err(|_| bad("the known GTIDs are damaged"))?, ..Export::default() };
+    let mut export =
+        Export { known: known.parse().map_err(|_| bad("the known GTIDs are damaged"))?, ..Export::default() };
     for (row, version) in versions.into_iter().enumerate() {
         let mut items = Vec::new();
         append(py, &lists.value(row), &mut items)?;

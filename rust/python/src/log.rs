@@ -5,15 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
-use paraply_binlog::row_walk::count_rows;
+use paraply_binlog::row_walk::{RowsError, count_rows};
 use paraply_binlog::transaction::Transaction;
-use paraply_binlog::write_sets::{Options, Scheme, batch_write_sets};
+use paraply_binlog::write_sets::{Options, Scheme, Scratch, transaction_write_set};
+use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 use crate::catalog::PyCatalog;
 use crate::errors::{log_error, usage};
+use crate::table_map::{PyTableMap, table_maps};
 use crate::transaction::{PyTransaction, file_name};
 
 #[pyclass(name = "LogReader", module = "paraply._native", frozen)]
@@ -107,33 +109,39 @@ impl PyTransactionBatch {
         }
     }
 
+    /// Each table map of the batch once.
+    fn table_maps(&self, py: Python<'_>) -> PyResult<Vec<PyTableMap>> {
+        table_maps(py, self.transactions.iter())
+    }
+
     #[getter]
     fn bytes(&self) -> u64 {
         self.transactions.iter().map(|t| t.bytes).sum()
     }
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
-    fn write_sets(
-        &self,
-        py: Python<'_>,
-        catalog: &PyCatalog,
-        scheme: &str,
-        bytewise: bool,
-    ) -> PyResult<PyWriteSets> {
+    fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
         let scheme = match scheme {
             "fine" => Scheme::Fine,
             "group" => Scheme::Group,
             other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
         };
-        let options = Options { scheme, bytewise, ..Options::default() };
-        let catalog = catalog.snapshot();
-        let hashed = py.detach(|| batch_write_sets(&self.transactions, &catalog, &options));
-        let (sets, fallbacks) = hashed.map_err(|error| {
-            let file = self.files.get(error.file as usize).map_or("", String::as_str);
-            log_error(py, &error.into_log_error(file))
-        })?;
+        let options = Options { scheme, bytewise, partial_images: true };
+        let (sets, fallbacks) = py
+            .detach(|| catalog.with_scratch(options, |catalog, scratch| hash(&self.transactions, catalog, scratch)))
+            .map_err(|error| log_error(py, &error.into_log_error(file_name(&self.files, error.file))))?;
         Ok(PyWriteSets { sets, fallbacks })
     }
+}
+
+fn hash(
+    transactions: &[Transaction],
+    catalog: &Catalog,
+    scratch: &mut Scratch,
+) -> Result<(Vec<WriteSet>, Fallbacks), RowsError> {
+    let sets = transactions.iter().map(|transaction| transaction_write_set(transaction, catalog, scratch));
+    let sets = sets.collect::<Result<Vec<_>, _>>()?;
+    Ok((sets, scratch.take_fallbacks()))
 }
 
 #[pyclass(name = "WriteSets", module = "paraply._native", frozen)]

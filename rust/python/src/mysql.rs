@@ -112,7 +112,11 @@ fn mysql_error(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn result_set<'py>(py: Python<'py>, set: &ResultSet) -> PyResult<Bound<'py, PyTuple>> {
-    let rows = set.rows.iter().map(|row| PyTuple::new(py, row.iter().map(|value| cell(py, value)))).collect::<PyResult<Vec<_>>>()?;
+    let rows = set
+        .rows
+        .iter()
+        .map(|row| PyTuple::new(py, row.iter().map(|value| cell(py, value))))
+        .collect::<PyResult<Vec<_>>>()?;
     (set.columns.clone(), PyList::new(py, rows)?, set.affected).into_pyobject(py)
 }
 

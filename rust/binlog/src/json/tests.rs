@@ -46,7 +46,8 @@ fn opaque_values_as_mysql_prints_them() {
     assert_eq!(opaque(15, &[b'x'; 57]), format!("\"base64:type15:{}\"", "eHh4".repeat(19)));
     assert_eq!(opaque(15, &[b'x'; 58]), format!("\"base64:type15:{}\\neA==\"", "eHh4".repeat(19)));
     assert_eq!(opaque(246, &[3, 2, 0x81, 50]), "1.50");
-    let time = -(((12_i64 << 12 | 13 << 6 | 14) << 24) + 500_000);
+    let whole = 12_i64 * 4096 + 13 * 64 + 14;
+    let time = -((whole << 24) + 500_000);
     assert_eq!(opaque(11, &time.to_le_bytes()), "\"-12:13:14.500000\"");
     let date = ((2020_i64 * 13 + 1) << 22 | 2 << 17) << 24;
     assert_eq!(opaque(10, &date.to_le_bytes()), "\"2020-01-02\"");

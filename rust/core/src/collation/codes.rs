@@ -21,6 +21,11 @@ pub(super) struct Codes {
 
 #[derive(Debug)]
 enum CodePage {
+    /// One weight each, evenly growing: first and step.
+    One([u16; 2]),
+    /// Two weights each, as characters have that are in no table.
+    Two([u16; 4]),
+    /// No weight, or more than two.
     Even(Vec<(u16, u16)>),
     Listed(Box<[u32; PAGE]>),
 }
@@ -42,6 +47,11 @@ impl Coder {
 fn three_bytes(weight: u16) -> [u8; 3] {
     let seven = |shift: u16| 0x80 | (weight >> shift & 0x7F) as u8;
     [seven(14), seven(7), seven(0)]
+}
+
+/// The weight of a code point on a page that grows evenly.
+fn nth(first: u16, step: u16, code_point: usize) -> u16 {
+    first.wrapping_add(step.wrapping_mul((code_point % PAGE) as u16))
 }
 
 impl Codes {
@@ -101,10 +111,18 @@ impl Codes {
                     _ => self.append_from_arena((entry & 0x00FF_FFFF) as usize, out),
                 }
             }
+            Some(CodePage::One([first, step])) => {
+                out.extend_from_slice(&three_bytes(nth(*first, *step, code_point)));
+            }
+            Some(CodePage::Two([first, step, second, second_step])) => {
+                let mut both = [0; 6];
+                both[..3].copy_from_slice(&three_bytes(nth(*first, *step, code_point)));
+                both[3..].copy_from_slice(&three_bytes(nth(*second, *second_step, code_point)));
+                out.extend_from_slice(&both);
+            }
             Some(CodePage::Even(steps)) => {
-                let n = (code_point % PAGE) as u16;
                 for (first, step) in steps {
-                    out.extend_from_slice(&three_bytes(first.wrapping_add(step.wrapping_mul(n))));
+                    out.extend_from_slice(&three_bytes(nth(*first, *step, code_point)));
                 }
             }
             None => {}
@@ -123,7 +141,11 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
         page.weights(n, |weight| has_ascii_weight |= coder.ascii.contains_key(&weight));
     }
     if let (Page::Even(steps), false) = (page, has_ascii_weight) {
-        return CodePage::Even(steps.clone());
+        return match *steps.as_slice() {
+            [(first, step)] => CodePage::One([first, step]),
+            [(first, step), (second, second_step)] => CodePage::Two([first, step, second, second_step]),
+            _ => CodePage::Even(steps.clone()),
+        };
     }
     let mut entries = Box::new([0; PAGE]);
     for (n, entry) in entries.iter_mut().enumerate() {

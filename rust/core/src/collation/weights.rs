@@ -93,9 +93,7 @@ impl Tables {
             super::strip_trailing(out, start, self.first.space());
         }
         for later in self.later.iter().take(levels.saturating_sub(1)) {
-            let mut runs = Runs::begin(out);
-            text.chars().for_each(|character| later.level.weights(character, |weight| runs.add(weight, 1)));
-            runs.end();
+            later.append_text(text, out);
         }
     }
 }
@@ -109,6 +107,21 @@ impl Later {
         let mut distinct = ascii.iter().copied().filter(|w| *w != 0);
         let common = distinct.next().filter(|first| distinct.all(|w| w == *first));
         Self { level, ascii, common }
+    }
+
+    /// Appends this level's runs for any text.
+    fn append_text(&self, text: &str, out: &mut Vec<u8>) {
+        let mut runs = Runs::begin(out);
+        for character in text.chars() {
+            match u8::try_from(character) {
+                Ok(byte) if byte.is_ascii() => match self.ascii[usize::from(byte)] {
+                    0 => {}
+                    weight => runs.add(weight, 1),
+                },
+                _ => self.level.weights(character, |weight| runs.add(weight, 1)),
+            }
+        }
+        runs.end();
     }
 
     /// Appends this level's runs for a text of ASCII characters, `weighed` of which have weights.

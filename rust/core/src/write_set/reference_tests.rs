@@ -60,7 +60,7 @@ fn reference(rows: &[Plain], scheme: Scheme) -> (Vec<String>, Vec<String>) {
     (of(true), of(false))
 }
 
-fn values<'v>(child: bool, image: &'v (i64, Option<String>)) -> Vec<Option<Value<'v>>> {
+fn values(child: bool, image: &(i64, Option<String>)) -> Vec<Option<Value<'_>>> {
     let second = match &image.1 {
         None => Null,
         Some(pid) if child => Int(pid.len() as i64),
@@ -112,7 +112,9 @@ proptest! {
     fn a_decimal_is_read_as_it_was_packed(number in -999_999_999_999_i64..=999_999_999_999) {
         let mut packed = pack_12_2(number.unsigned_abs());
         if number < 0 {
-            packed.iter_mut().for_each(|b| *b = !*b);
+            for byte in &mut packed {
+                *byte = !*byte;
+            }
         }
         let mut out = Vec::new();
         prop_assert_eq!(super::decimal::append(&packed, 12, 2, &mut out), Ok(()));

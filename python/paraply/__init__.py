@@ -1,0 +1,29 @@
+"""Replays replicated MySQL and MariaDB transactions in parallel, in the source's order, and never wrongly."""
+
+from __future__ import annotations
+
+from paraply import errors
+from paraply._native import Certified, Certifier, GtidSet, Transaction
+from paraply._version import version
+from paraply.applier import Applier, ApplyReport, CommitOrder
+from paraply.errors import ParaplyError
+from paraply.source import open_log
+from paraply.target import make_target, open_target
+
+__version__ = version()
+
+__all__ = [
+    "Applier",
+    "ApplyReport",
+    "Certified",
+    "Certifier",
+    "CommitOrder",
+    "GtidSet",
+    "ParaplyError",
+    "Transaction",
+    "__version__",
+    "errors",
+    "make_target",
+    "open_log",
+    "open_target",
+]

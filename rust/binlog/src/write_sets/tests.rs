@@ -1,0 +1,102 @@
+use paraply_core::schema::{Column, ForeignKey, KeyPart, ReferenceAction, Table, TableName, UniqueKey};
+
+use super::*;
+
+fn format(version: (u8, u8, u8), mariadb: bool) -> Format {
+    Format {
+        event: Vec::new(),
+        server_version: String::new(),
+        mariadb,
+        version,
+        post_header_lengths: Vec::new(),
+        checksum: false,
+        server_id: 1,
+        created: 0,
+    }
+}
+
+/// A delete's header with these flags.
+fn delete(flags: u16, format: &Format) -> RowsHeader<'static> {
+    let mut event = vec![0; 19];
+    event[4] = 32;
+    event.extend([1, 0, 0, 0, 0, 0]);
+    event.extend(flags.to_le_bytes());
+    event.extend([2, 0]);
+    RowsHeader::parse(event.leak(), format).unwrap()
+}
+
+fn table(name: &str, action: ReferenceAction) -> Table {
+    let column = |name: &str| Column {
+        name: name.to_owned(),
+        data_type: "int".to_owned(),
+        unsigned: false,
+        nullable: false,
+        collation: None,
+        labels: Vec::new(),
+        length: None,
+    };
+    let parent = ForeignKey {
+        name: "fk".to_owned(),
+        columns: vec![0],
+        parent: TableName::new("d", "parent"),
+        parent_columns: vec!["id".to_owned()],
+        on_delete: action,
+        on_update: ReferenceAction::Refuse,
+    };
+    Table {
+        name: TableName::new("d", name),
+        columns: vec![column("id")],
+        unique_keys: vec![UniqueKey { name: "PRIMARY".to_owned(), parts: vec![KeyPart::Column(0)] }],
+        foreign_keys: if name == "child" { vec![parent] } else { Vec::new() },
+    }
+}
+
+/// The parent's table map: `d.parent(id INT NOT NULL)`.
+fn parent_map() -> Vec<u8> {
+    let mut event = vec![0; 19];
+    event.extend([1, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 6]);
+    event.extend(b"parent\0\x01\x03\x00\x00");
+    event
+}
+
+#[test]
+fn r15a_only_the_events_own_flags_say_that_cascades_are_logged() {
+    let mysql = format((9, 7, 4), false);
+    for (action, expected) in [(ReferenceAction::Cascade, true), (ReferenceAction::Refuse, false)] {
+        let mut catalog = Catalog::default();
+        catalog.put(table("parent", action));
+        catalog.put(table("child", action));
+        let mut known = KnownTables::default();
+        known.begin(&catalog);
+        let (_, index) = known.find(&parent_map(), &mysql, &catalog).unwrap();
+        let parent = known.get(index).unwrap();
+        assert!(parent.definition.is_ok(), "{:?}", parent.definition);
+        assert_eq!(hides_cascades(parent, &delete(1, &mysql)), expected);
+        assert!(!hides_cascades(parent, &delete(1 | SQL_FOREIGN_KEYS, &mysql)), "the server logs what it carries out");
+        assert!(!hides_cascades(parent, &delete(1 | NO_FOREIGN_KEY_CHECKS, &mysql)), "nothing is carried on");
+    }
+}
+
+#[test]
+fn r15a_versions_that_never_log_cascades() {
+    assert!(may_log_cascades(&format((9, 7, 4), false)));
+    for (version, mariadb) in [((9, 5, 0), false), ((8, 4, 9), false), ((11, 8, 1), true)] {
+        assert!(!may_log_cascades(&format(version, mariadb)), "{version:?}");
+    }
+}
+
+#[test]
+fn tables_are_read_again_under_another_catalog() {
+    let mysql = format((9, 7, 4), false);
+    let mut catalog = Catalog::default();
+    let mut known = KnownTables::default();
+    known.begin(&catalog);
+    let (id, first) = known.find(&parent_map(), &mysql, &catalog).unwrap();
+    assert_eq!(known.find(&parent_map(), &mysql, &catalog), Ok((id, first)));
+    assert_eq!(known.get(first).unwrap().definition, Err(Unusable::UnknownTable));
+    catalog.put(table("parent", ReferenceAction::Refuse));
+    known.begin(&catalog);
+    let (_, second) = known.find(&parent_map(), &mysql, &catalog).unwrap();
+    assert!(known.get(second).unwrap().definition.is_ok());
+    assert_eq!(known.get(second).unwrap().hashed, [true]);
+}
