@@ -73,7 +73,9 @@ def test_r31_every_difference_is_named(place: int, logged: Logged, word: str) ->
     columns = list(COLUMNS)
     columns[place] = logged
     found = mismatch(table(), Map(tuple(columns)))
-    assert found is not None and word in found and found.startswith(f"column {place + 1} ")
+    assert found is not None
+    assert word in found
+    assert found.startswith(f"column {place + 1} ")
 
 
 def test_r31_another_number_of_columns_is_a_mismatch() -> None:
