@@ -290,6 +290,9 @@ class WriteSets:
     """The write sets of a batch."""
 
     def __len__(self) -> int: ...
+    @property
+    def key_count(self) -> int:
+        """Hashes of all transactions together."""
     def items(self, index: int) -> tuple[list[int], list[int], bool]:
         """Exclusive hashes, shared hashes, whether the transaction is a barrier."""
     @property
