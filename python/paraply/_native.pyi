@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
+import pyarrow as pa
+
 from paraply.schema.model import Table
 
 @final
@@ -23,6 +25,7 @@ class GtidSet:
     def __bool__(self) -> bool: ...
     def __len__(self) -> int: ...
     def add(self, gtid: str) -> None: ...
+    def update(self, other: GtidSet) -> None: ...
     def copy(self) -> GtidSet: ...
 
 @final
@@ -157,6 +160,9 @@ class Block:
     @property
     def gtids(self) -> GtidSet: ...
     @property
+    def executed(self) -> GtidSet:
+        """Everything that is executed once this block and all older ones are committed."""
+    @property
     def first_gtid(self) -> str | None: ...
     @property
     def last_gtid(self) -> str | None: ...
@@ -176,9 +182,14 @@ class Block:
     @property
     def sequence_number(self) -> int | None: ...
     @property
+    def committed_at(self) -> int | None:
+        """When the source committed the last transaction, microseconds since 1970, UTC."""
+    @property
     def statement(self) -> Statement | None: ...
     @property
     def xid(self) -> str | None: ...
+    @property
+    def has_rows(self) -> bool: ...
     @property
     def format(self) -> Format: ...
     @property
@@ -209,8 +220,18 @@ class PostgresRenderer:
 class MySqlConnection:
     """A connection to MySQL or MariaDB; every call releases the GIL."""
 
-    def __init__(self, host: str, port: int, user: str, password: str | None, *, database: str | None = None, socket: str | None = None,
-                 tls: Mapping[str, str] | None = None, connect_timeout: float = 10.0) -> None: ...
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        user: str,
+        password: str | None,
+        *,
+        database: str | None = None,
+        socket: str | None = None,
+        tls: Mapping[str, str] | None = None,
+        connect_timeout: float = 10.0,
+    ) -> None: ...
     @property
     def connection_id(self) -> int: ...
     @property
@@ -236,6 +257,8 @@ class LogReader:
     """Streams the transactions of log files in order."""
 
     def __init__(self, paths: Sequence[str], *, verify_checksums: bool = True) -> None: ...
+    @property
+    def files(self) -> list[str]: ...
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16777216) -> TransactionBatch | None:
         """The next transactions; a batch ends after a transaction with a statement, so that the schema can be advanced.
 
@@ -249,13 +272,27 @@ class TransactionBatch:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> Transaction: ...
     def __iter__(self) -> Iterator[Transaction]: ...
-    def write_sets(self, catalog: Catalog, *, scheme: str = "fine") -> WriteSets: ...
+    @property
+    def bytes(self) -> int: ...
+    def table_maps(self) -> list[TableMap]:
+        """Each table map once."""
+    def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False) -> WriteSets:
+        """Hashes the rows (R11 to R15).
+
+        Args:
+            catalog: The definitions in force; it also keeps what hashing remembers between the batches of a log.
+            scheme: ``fine``, the applier's, or ``group``, the server's certifier's.
+            bytewise: Hash text without its collation; wrong on purpose, for proving tests.
+        """
 
 @final
 class WriteSets:
     """The write sets of a batch."""
 
     def __len__(self) -> int: ...
+    @property
+    def key_count(self) -> int:
+        """Hashes of all transactions together."""
     def items(self, index: int) -> tuple[list[int], list[int], bool]:
         """Exclusive hashes, shared hashes, whether the transaction is a barrier."""
     @property
@@ -267,4 +304,101 @@ class Planner:
     """Cuts batches into blocks and finds what each depends on."""
 
     def __init__(self, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None) -> None: ...
+    @property
+    def ordinal(self) -> int:
+        """Transactions seen."""
+    @property
+    def trailing_skipped(self) -> int:
+        """Transactions skipped since the last block."""
     def plan(self, batch: TransactionBatch, write_sets: WriteSets, *, merge: int, max_bytes: int, committed: int) -> list[Block]: ...
+
+@final
+class Certified:
+    """The certifier's answer."""
+
+    @property
+    def committed(self) -> bool: ...
+    @property
+    def last_committed(self) -> int | None: ...
+    @property
+    def sequence_number(self) -> int | None: ...
+    @property
+    def gtid(self) -> str | None: ...
+    @property
+    def reason(self) -> str | None: ...
+
+@final
+class Certifier:
+    """Certifies transactions and stamps them with ``last_committed`` and ``sequence_number`` (WL#8440, rules R1 to R10).
+
+    Args:
+        collection_burns_number: A collection uses up one number, as in MySQL 5.7.
+        first_remote_alone: The first remote transaction is stamped (0, 0), as by a member that has just started.
+    """
+
+    def __init__(self, *, collection_burns_number: bool = False, first_remote_alone: bool = True) -> None: ...
+    def certify(
+        self,
+        write_set: Sequence[int],
+        *,
+        snapshot: GtidSet | None = None,
+        gtid: str | None = None,
+        local: bool = False,
+        barrier: bool = False,
+    ) -> Certified:
+        """Certifies one transaction.
+
+        Args:
+            write_set: Its hashes; none makes it a barrier.
+            snapshot: What its member had executed before it; None: conflicts are not looked for.
+            gtid: A GTID that it brings.
+            local: Whether it began on this member.
+            barrier: A barrier whatever its write set.
+        """
+    def certify_batch(self, transactions: Any) -> pa.RecordBatch | pa.Table:
+        """Certifies transactions over Arrow, in order.
+
+        Args:
+            transactions: Anything with ``__arrow_c_array__`` or ``__arrow_c_stream__``: column ``write_set`` (list of 64-bit integers),
+                and where there are such columns ``snapshot`` and ``gtid`` (text), ``local`` and ``barrier`` (bool).
+
+        Returns:
+            ``committed``, ``last_committed``, ``sequence_number``, ``gtid``; a record batch for one, a table for a stream.
+        """
+    def collect_garbage(self, stable: GtidSet) -> bool:
+        """Removes what every member has executed (R7, R8); False if the stable set has not grown."""
+    def view_change(self) -> tuple[int, int]: ...
+    def commit(self, gtids: GtidSet) -> None:
+        """These GTIDs are committed (R10)."""
+    def export(self) -> pa.RecordBatch:
+        """The certification info for a joining member (R9)."""
+    @staticmethod
+    def joined(exported: Any, *, collection_burns_number: bool = False) -> Certifier:
+        """The certifier of a member that joins (R9)."""
+    @property
+    def last_committed_global(self) -> int: ...
+    @property
+    def next_sequence_number(self) -> int: ...
+    @property
+    def memory(self) -> int:
+        """Bytes that the certification info takes."""
+    def __len__(self) -> int: ...
+
+@final
+class StampVerifier:
+    """Recomputes the numbers of a group member's relay log and compares them with the log's own."""
+
+    def __init__(self, *, infer_gc: bool = False, burn_on_collection: bool = False, local_server_id: int | None = None) -> None: ...
+    def add_stamps(self, batch: TransactionBatch) -> None: ...
+    @property
+    def stamps_ahead(self) -> int: ...
+    def observe(self, batch: TransactionBatch, write_sets: WriteSets) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def different(self) -> int: ...
+    @property
+    def gc_after(self) -> list[int]: ...
+    @property
+    def first_difference(self) -> dict[str, Any] | None: ...

@@ -261,14 +261,14 @@ _METADATA = {4: 1, 5: 1, 17: 1, 18: 1, 19: 1, 242: 1, 245: 1, 252: 1, 255: 1, 15
 
 def read_table_map(event: bytes) -> TableMap:
     at = 27
-    database, at = event[at + 1:at + 1 + event[at]].decode(), at + event[at] + 2
-    table, at = event[at + 1:at + 1 + event[at]].decode(), at + event[at] + 2
+    database, at = event[at + 1 : at + 1 + event[at]].decode(), at + event[at] + 2
+    table, at = event[at + 1 : at + 1 + event[at]].decode(), at + event[at] + 2
     count, at = event[at], at + 1
-    codes, at = event[at:at + count], at + count + 1
+    codes, at = event[at : at + count], at + count + 1
     columns = []
     for code in codes:
         size = _METADATA.get(code, 0)
-        raw, at = event[at:at + size], at + size
+        raw, at = event[at : at + size], at + size
         metadata = int.from_bytes(raw, "big" if code in (16, 246) else "little")
         if code == 254:
             kind, length = raw
@@ -293,7 +293,7 @@ def read_context(variables: bytes) -> dict[str, Any]:
             context[name] = values[0] | values[1] << 16 if name == "microseconds" else values[0] if len(values) == 1 else values
         elif code in (5, 6):
             size = variables[at]
-            context["time_zone" if code == 5 else "catalog"] = variables[at + 1:at + 1 + size].decode()
+            context["time_zone" if code == 5 else "catalog"] = variables[at + 1 : at + 1 + size].decode()
             at += size + 1
         elif code == 12:
             count, at = variables[at], at + 1
@@ -309,7 +309,7 @@ def read_log(path: Path) -> Iterator[Transaction]:
     at, checksums, log, current = 4, False, None, None
     while at < len(data):
         timestamp, code, server_id, length, _, _ = struct.unpack_from("<IBIIIH", data, at)
-        event = bytearray(data[at:at + length])
+        event = bytearray(data[at : at + length])
         if code == 15:
             checksums, event[-5] = event[-5] == 1, 0
             text = bytes(event[21:71]).rstrip(b"\0").decode()
@@ -330,7 +330,7 @@ def read_log(path: Path) -> Iterator[Transaction]:
             ends = code == 16
             if code == 2:
                 size, names = struct.unpack_from("<H", body, 11)[0], body[8]
-                sql = body[13 + size + names + 1:]
+                sql = body[13 + size + names + 1 :]
                 if sql != b"BEGIN":
                     current.statements.append(Statement(sql, body[13 + size:13 + size + names].decode(), timestamp, start,
                                                         read_context(body[13:13 + size])))  # fmt: skip
@@ -369,4 +369,3 @@ def read_blocks(path: Path, merge: int) -> Iterator[Block]:
             pending.append(transaction)
     if pending:
         yield Block(number + 1, pending, ordinal + len(pending))
-

@@ -91,5 +91,5 @@ def simple_table(name: str = "t", *more: Column, database: str = "shop") -> Tabl
 
 
 def insert(ordinal: int, row: int, name: str = "x", table: str = "t") -> FakeBlock:
-    sql = f"INSERT INTO \"shop\".\"{table}\" (\"id\",\"name\") VALUES ('{row}','{name}')"
+    sql = f'INSERT INTO "shop"."{table}" ("id","name") VALUES (\'{row}\',\'{name}\')'
     return FakeBlock(ordinal, [(sql.encode(), 1, f"shop.{table}")])

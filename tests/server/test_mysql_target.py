@@ -270,7 +270,7 @@ def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_o
     server.sql("CREATE DATABASE t CHARACTER SET utf8mb4")
     before = session.connection.query("SELECT @@sql_mode, @@foreign_key_checks, @@time_zone, @@character_set_client")[0][1]
     ansi_quotes = 4
-    sql = 'CREATE TABLE "a b" (at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6), text VARCHAR(9)) COMMENT \'x\''
+    sql = "CREATE TABLE \"a b\" (at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6), text VARCHAR(9)) COMMENT 'x'"
     session.execute_statement(statement_block(1, blocks, sql, sql_mode=ansi_quotes, flags2=1 << 26, time_zone="+03:00", charset=(8, 8, 8)))
     made = "CREATE TABLE stamped AS SELECT NOW(6) AS at"
     session.execute_statement(statement_block(2, blocks, made, time_zone="+00:00", microseconds=123456))

@@ -83,7 +83,7 @@ def test_a_table_with_every_type(replay: Replay) -> None:
 
 def test_columns_come_go_and_change(replay: Replay) -> None:
     replay.run("create table t (id int not null primary key, a int, b varchar(10), `c``d` int not null)")
-    replay.run("alter table t add column `new\"col` int first, drop column a, modify b varchar(20) not null, change `c``d` e bigint")
+    replay.run('alter table t add column `new"col` int first, drop column a, modify b varchar(20) not null, change `c``d` e bigint')
     replay.run("alter table t rename column b to e, rename column e to b")
     assert replay.query("SELECT attname FROM pg_attribute WHERE attrelid = 'd.t'::regclass AND attnum > 0 AND NOT attisdropped") == [
         ("id",),
@@ -171,6 +171,6 @@ def test_foreign_keys_and_checks_are_not_carried_over(replay: Replay) -> None:
 
 def test_no_name_leaves_its_quotes(replay: Replay) -> None:
     replay.run("create table `t\"; drop schema d cascade; --` (`a\"b` int primary key, `c'd` enum('it''s \"x\"'))")
-    replay.run("alter table `t\"; drop schema d cascade; --` rename column `a\"b` to `\"`")
+    replay.run('alter table `t"; drop schema d cascade; --` rename column `a"b` to `"`')
     with psycopg.connect(replay.connection.raw.info.dsn) as connection:
         assert connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = 'd'").fetchone() == (1,)

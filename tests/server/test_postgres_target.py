@@ -153,7 +153,7 @@ def test_r25a_a_start_names_who_keeps_it_waiting(uri: str, monkeypatch: pytest.M
 
 def test_r32_a_statement_that_misses_its_row_fails_and_leaves_the_session_usable(uri: str, query: Query) -> None:
     session = opened(uri, simple_table()).session()
-    update = (b"UPDATE \"shop\".\"t\" SET \"name\"='y' WHERE \"id\"='5'", 1, "shop.t")
+    update = (b'UPDATE "shop"."t" SET "name"=\'y\' WHERE "id"=\'5\'', 1, "shop.t")
     with pytest.raises(RowNotFound) as caught:
         session.apply(FakeBlock(1, [*insert(1, 1).statements, update]))
     assert (caught.value.table, caught.value.gtid, caught.value.key) == ("shop.t", "s:1", "\"id\"='5'")
@@ -295,8 +295,10 @@ def test_an_empty_transaction_leaves_progress(uri: str, query: Query) -> None:
         ('ALTER TABLE "shop"."t" ADD COLUMN "extra" int', "extra"),
         ('DROP TABLE "shop"."t"', "no table"),
         (
-            ("CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';"
-            ' CREATE TRIGGER noise BEFORE INSERT ON "shop"."t" FOR EACH ROW EXECUTE FUNCTION public.f()'),
+            (
+                "CREATE FUNCTION public.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';"
+                ' CREATE TRIGGER noise BEFORE INSERT ON "shop"."t" FOR EACH ROW EXECUTE FUNCTION public.f()'
+            ),
             "triggers",
         ),
     ],

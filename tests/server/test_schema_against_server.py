@@ -40,7 +40,12 @@ def mysql_connection() -> Connection:
         pytest.skip("needs a MySQL: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port")
     parts = urlsplit(url)
     return pymysql.connect(
-        host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", charset="utf8mb4", autocommit=True,
+        host=parts.hostname,
+        port=parts.port or 3306,
+        user=parts.username,
+        password=parts.password or "",
+        charset="utf8mb4",
+        autocommit=True,
         read_timeout=30,
     )
 

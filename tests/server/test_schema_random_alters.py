@@ -17,7 +17,15 @@ __all__ = ["mariadb_server"]
 NAMES = st.sampled_from(["a", "b", "c", "d", "B"])
 KEYS = st.sampled_from(["a", "b", "k", "a_2"])
 TYPES = st.sampled_from(
-    ["int", "int not null", "varchar(9)", "varchar(30) collate utf8mb4_bin not null", "text", "char(4) charset latin1", "int unsigned unique"]
+    [
+        "int",
+        "int not null",
+        "varchar(9)",
+        "varchar(30) collate utf8mb4_bin not null",
+        "text",
+        "char(4) charset latin1",
+        "int unsigned unique",
+    ]
 )
 PLACES = st.sampled_from(["", " first", " after a", " after c"])
 PARTS = st.lists(st.sampled_from(["a", "b", "c", "d", "a(3)", "c desc"]), min_size=1, max_size=3, unique=True).map(", ".join)

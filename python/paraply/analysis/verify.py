@@ -149,5 +149,3 @@ def report_of(verifier: StampVerifier, fallbacks: Sequence[tuple[str, str, int]]
         fallback_reasons=[{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],
         seconds=seconds,
     )
-
-

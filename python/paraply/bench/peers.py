@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from paraply.bench.server import BenchServer
@@ -25,6 +26,11 @@ class Pipeline:
 
     decode: list[str]
     client: list[str]
+
+    @property
+    def name(self) -> str:
+        """The pipeline as a user knows it."""
+        return " | ".join(Path(command[0]).name for command in (self.decode, self.client))
 
 
 @dataclass(slots=True)
@@ -90,10 +96,10 @@ def measure_all(
     """
     ways: list[tuple[str, Callable[[], int]]] = []
     if pipeline is not None:
-        ways.append((" | ".join(Path(part[0]).name for part in (pipeline.decode, pipeline.client)), lambda: replay_by_client(pipeline, server, logs)))
+        ways.append((pipeline.name, partial(replay_by_client, pipeline, server, logs)))
     for count in workers:
         for merge in merges if count else ("off",):
-            ways.append((f"paraply, {count} workers, merge {merge}", lambda count=count, merge=merge: replay_by_paraply(server, logs, count, merge)))  # type: ignore[misc]
+            ways.append((f"paraply, {count} workers, merge {merge}", partial(replay_by_paraply, server, logs, count, merge)))
     first: dict[str, int] | None = None
     transactions = 0
     for name, replay in ways:
@@ -122,7 +128,9 @@ def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Pat
 def replay_by_paraply(server: BenchServer, logs: Sequence[Path], workers: int, merge: str) -> int:
     """``paraply apply`` as a process of its own."""
     options = ["--to", server.url, "--workers", str(workers), "--merge", merge, "--json"]
-    done = subprocess.run([sys.executable, "-m", "paraply", "apply", *map(str, logs), *options], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "paraply", "apply", *map(str, logs), *options], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise ApplyFailed(f"paraply apply ended with {done.returncode}: {done.stderr.strip()}")
     return int(json.loads(done.stdout)["transactions"])

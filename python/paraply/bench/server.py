@@ -15,7 +15,7 @@ from pathlib import Path
 
 from paraply._native import MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, UsageError
-from paraply.target.url import TargetUrl, parse_url
+from paraply.target.url import DatabaseUrl, parse_url
 
 __all__ = ["BenchServer", "bench_server", "connect"]
 
@@ -50,7 +50,7 @@ class BenchServer:
     may_reset: bool
 
     @property
-    def parsed(self) -> TargetUrl:
+    def parsed(self) -> DatabaseUrl:
         """The URL in its parts."""
         return parse_url(self.url)
 
@@ -83,7 +83,9 @@ class BenchServer:
         for database in self.user_databases():
             if database == OUR_DATABASE:
                 continue
-            names = self.query(f"SELECT table_name FROM information_schema.tables WHERE table_schema='{database}' AND table_type='BASE TABLE'")
+            names = self.query(
+                f"SELECT table_name FROM information_schema.tables WHERE table_schema='{database}' AND table_type='BASE TABLE'"
+            )
             for (name,) in names:
                 ((full, checksum),) = self.query(f"CHECKSUM TABLE `{database}`.`{text(name)}`")
                 found[text(full)] = int(str(checksum))
@@ -95,7 +97,7 @@ def text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def connect(url: TargetUrl) -> MySqlConnection:
+def connect(url: DatabaseUrl) -> MySqlConnection:
     """A connection for the measurements' own statements."""
     return MySqlConnection(url.host, url.port, url.user, url.password, socket=url.socket)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,22 +29,39 @@ EXAMPLES = """
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
-Credentials may stand in the URL, in PARAPLY_PASSWORD or in an option file. Ctrl-C stops at a transaction boundary; the same command goes on from there.
+Credentials may stand in the URL, in PARAPLY_PASSWORD or in an option file.
+Ctrl-C stops at a transaction boundary; the same command goes on from there.
 """
 
 
 def apply(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Binlogs or relay logs, in order.")],
-    to: Annotated[str | None, typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data.")] = None,
-    workers: Annotated[int | None, typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores.")] = None,
+    log: Annotated[
+        list[Path], typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Binlogs or relay logs, in order.")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),
+    ] = None,
     policy: Annotated[str, typer.Option(help="Who may start when: [bold]dependency[/bold] or [bold]logical-clock[/bold].")] = "dependency",
-    consistency: Annotated[str, typer.Option(help="[bold]any-time[/bold]: every state that a reader sees was a state of the source.")] = "any-time",
+    consistency: Annotated[
+        str, typer.Option(help="[bold]any-time[/bold]: every state that a reader sees was a state of the source.")
+    ] = "any-time",
     merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
     gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",
-    start_after: Annotated[str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")] = None,
-    schema: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")] = None,
+    start_after: Annotated[
+        str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
+    ] = None,
     channel: Annotated[str, typer.Option(help="Name under which progress is kept in the target.")] = "default",
-    allow_nontransactional: Annotated[bool, typer.Option("--allow-nontransactional", help="Take tables without transactions; gives up exactly-once for them.")] = False,
+    allow_nontransactional: Annotated[
+        bool, typer.Option("--allow-nontransactional", help="Take tables without transactions; gives up exactly-once for them.")
+    ] = False,
     ddl_done: Annotated[bool, typer.Option("--ddl-done", help="After a crash inside a DDL: it took effect.")] = False,
     ddl_not_done: Annotated[bool, typer.Option("--ddl-not-done", help="After a crash inside a DDL: it did not take effect.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
@@ -55,9 +72,8 @@ def apply(
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier import Applier
-        from paraply.target import open_target
-
         from paraply.schema.dump import read_dump
+        from paraply.target import open_target
 
         decision = ddl_decision(ddl_done, ddl_not_done)
         total = sum(path.stat().st_size for path in log)
@@ -68,14 +84,16 @@ def apply(
                 workers=workers,
                 policy=policy,
                 consistency=consistency,
-                merge=merge if merge in {"auto", "off"} else merge_size(merge),
-                gtid=gtid,
+                merge=merge_setting(merge),
+                gtid=gtid_mode(gtid),
                 start_after=start_after,
                 schema=read_dump(schema) if schema is not None else None,
                 channel=channel,
                 allow_nontransactional=allow_nontransactional,
                 ddl_decision=decision,
-                on_progress=lambda counters: line.update(counters.read_bytes, f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"),
+                on_progress=lambda counters: line.update(
+                    counters.read_bytes, f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"
+                ),
             )
             with stops_on_signal(applier):
                 report = applier.run()
@@ -86,18 +104,31 @@ def apply(
     output.run("apply", body, as_json=as_json, debug=debug)
 
 
-def merge_size(text: str) -> int:
-    """The number behind ``--merge``.
+def merge_setting(text: str) -> Literal["auto", "off"] | int:
+    """What ``--merge`` says.
 
-    >>> merge_size("32")
+    >>> merge_setting("32")
     32
     """
+    if text == "auto":
+        return "auto"
+    if text == "off":
+        return "off"
     if not text.isdigit() or int(text) < 1:
         raise UsageError(f"--merge {text}: give a number from 1, auto or off")
     return int(text)
 
 
-def ddl_decision(done: bool, not_done: bool) -> str | None:
+def gtid_mode(text: str) -> Literal["auto", "record", "preserve", "none"]:
+    """What ``--gtid`` says."""
+    modes: tuple[Literal["auto", "record", "preserve", "none"], ...] = ("auto", "record", "preserve", "none")
+    for mode in modes:
+        if text == mode:
+            return mode
+    raise UsageError(f"--gtid {text}: it is one of {', '.join(modes)}")
+
+
+def ddl_decision(done: bool, not_done: bool) -> Literal["done", "not-done"] | None:
     """What the user says of a DDL that a crash left undecided (R25b)."""
     if done and not_done:
         raise UsageError("--ddl-done and --ddl-not-done exclude each other")

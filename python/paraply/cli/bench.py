@@ -32,13 +32,23 @@ EXAMPLES = """
 
 
 def bench(
-    log: Annotated[list[Path] | None, typer.Argument(metavar="[LOG]...", exists=True, dir_okay=False, help="Binlogs to replay; none: the kernels alone.")] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="URL", help="An empty MySQL or MariaDB server; none: a MariaDB is started on a temporary folder.")] = None,
-    reset: Annotated[bool, typer.Option("--reset", help="Allow to empty that server's binary logs and GTID state between the runs.")] = False,
+    log: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[LOG]...", exists=True, dir_okay=False, help="Binlogs to replay; none: the kernels alone."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="URL", help="An empty MySQL or MariaDB server; none: a MariaDB is started on a temporary folder."),
+    ] = None,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Allow to empty that server's binary logs and GTID state between the runs.")
+    ] = False,
     workers: Annotated[str, typer.Option(metavar="N,N,...", help="Worker counts to measure.")] = "0,1,2,4,8",
     merge: Annotated[str, typer.Option(metavar="off,auto", help="Merge settings to measure.")] = "off,auto",
     peer: Annotated[bool, typer.Option("--peer/--no-peer", help="Measure the server's own client pipeline too.")] = True,
-    decode: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's decoder, instead of mysqlbinlog or mariadb-binlog on PATH.")] = None,
+    decode: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="The peer's decoder, instead of mysqlbinlog or mariadb-binlog on PATH.")
+    ] = None,
     client: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's client, instead of mysql or mariadb on PATH.")] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Measure certification, hashing and decoding beside plain Python.")] = False,
     results: Annotated[Path | None, typer.Option("-o", "--output", help="Write the results as JSON to this file.")] = None,
@@ -108,7 +118,7 @@ def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> 
     found: list[Measurement] = []
     with bench_server(options.to, reset=options.reset) as server:
         if not quiet:
-            output.console.print(f"{server.version} at {server.parsed.redacted}")
+            output.console.print(f"{server.version} at {server.parsed}")
         pipeline = pipeline_for(server, options.decode, options.client) if options.peer else None
         databases = databases_of(log)
         for measurement in measure_all(server, log, pipeline=pipeline, workers=options.workers, merges=options.merges, databases=databases):
@@ -139,7 +149,9 @@ def show(found: Sequence[Measurement]) -> None:
     for name in ("replay", "seconds", "transactions/s", "ratio"):
         table.add_column(name, justify="left" if name == "replay" else "right")
     for measurement in found:
-        table.add_row(measurement.name, f"{measurement.seconds:.2f}", f"{measurement.rate:,.0f}", f"{found[0].seconds / measurement.seconds:.1f}")
+        table.add_row(
+            measurement.name, f"{measurement.seconds:.2f}", f"{measurement.rate:,.0f}", f"{found[0].seconds / measurement.seconds:.1f}"
+        )
     output.console.print(table)
 
 

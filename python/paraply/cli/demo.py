@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import psycopg
 import typer
@@ -46,13 +46,17 @@ class Run:
     name: str
     database: str
     workers: int
-    merge: str
+    merge: Literal["auto", "off"]
 
 
 def demo(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Workers of the parallel run.")] = 4,
-    log: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Another log, instead of the one that comes with paraply.")] = None,
-    data: Annotated[Path | None, typer.Option(file_okay=False, help="Keep the databases in this folder; by default they go when the demo ends.")] = None,
+    log: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Another log, instead of the one that comes with paraply.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Keep the databases in this folder; by default they go when the demo ends.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
 ) -> None:
@@ -89,7 +93,11 @@ def demo_log(log: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="paraply-demo-") as place:
         path = Path(place) / "demo.relay"
-        with resources.files("paraply.data").joinpath("demo.relay.xz").open("rb") as packed, lzma.open(packed) as plain, path.open("wb") as out:
+        with (
+            resources.files("paraply.data").joinpath("demo.relay.xz").open("rb") as packed,
+            lzma.open(packed) as plain,
+            path.open("wb") as out,
+        ):
             shutil.copyfileobj(plain, out)
         yield path
 
@@ -112,12 +120,11 @@ def apply_once(server: EmbeddedPostgres, log: Path, run: Run, *, quiet: bool) ->
 
     fresh_database(server.uri_of("postgres"), run.database)
     with open_target(server.uri_of(run.database)) as target, progress_line(run.name, log.stat().st_size, quiet=quiet) as line:
-        merge = run.merge if run.merge in {"auto", "off"} else int(run.merge)
         applier = Applier(
             [log],
             target,
             workers=run.workers,
-            merge=merge,
+            merge=run.merge,
             on_progress=lambda counters: line.update(counters.read_bytes, f"{counters.transactions:,} transactions"),
         )
         return applier.run()
@@ -135,7 +142,11 @@ def differing_tables(left: str, right: str) -> list[str]:
     with psycopg.connect(left) as one, psycopg.connect(right) as other:
         names = sorted(set(table_names(one)) | set(table_names(other)))
         present = set(table_names(one)) & set(table_names(other))
-        return [f"{schema}.{table}" for schema, table in names if (schema, table) not in present or rows(one, schema, table) != rows(other, schema, table)]
+        return [
+            f"{schema}.{table}"
+            for schema, table in names
+            if (schema, table) not in present or rows(one, schema, table) != rows(other, schema, table)
+        ]
 
 
 def table_names(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
@@ -172,7 +183,9 @@ def show(reports: Mapping[str, ApplyReport], ratio: float, differing: list[str])
     for name, report in reports.items():
         rate = report.transactions / report.seconds if report.seconds else 0.0
         waits = [f"{report.waits.get(kind, 0.0):.2f}" for kind in ("dependency", "turn")]
-        table.add_row(name, f"{report.seconds:.2f}", f"{report.transactions:,}", f"{rate:,.0f}", f"{report.commits:,}", *waits, str(report.retries))
+        table.add_row(
+            name, f"{report.seconds:.2f}", f"{report.transactions:,}", f"{rate:,.0f}", f"{report.commits:,}", *waits, str(report.retries)
+        )
     output.console.print(table)
     if differing:
         output.console.print(f"[red]the databases differ[/red] in {', '.join(differing)}")

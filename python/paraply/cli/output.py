@@ -73,12 +73,12 @@ def run(command: str, body: Callable[[], tuple[int, Mapping[str, Any]]], *, as_j
         fields = getattr(failure, "report", {})
         show_failure(failure, debug)
     except KeyboardInterrupt:
-        failure = Stopped("stopped on request; run the same command to go on")
-        code, error = failure.exit_code, error_object(failure)
-        show_failure(failure, debug)
-    except Exception as failure:  # a defect of ours: never a traceback unless asked for
-        code, error = INTERNAL_ERROR, error_object(failure)
-        stderr.print(f"[red]error:[/red] unexpected {escape(type(failure).__name__)}: {escape(str(failure))}")
+        stop = Stopped("stopped on request; run the same command to go on")
+        code, error = stop.exit_code, error_object(stop)
+        show_failure(stop, debug)
+    except Exception as defect:  # ours: never a traceback unless asked for
+        code, error = INTERNAL_ERROR, error_object(defect)
+        stderr.print(f"[red]error:[/red] unexpected {escape(type(defect).__name__)}: {escape(str(defect))}")
         stderr.print("This is a defect of paraply; run again with --debug and report what it prints.")
         if debug:
             traceback.print_exc()

@@ -23,14 +23,30 @@ EXAMPLES = """
 
 
 def verify(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Relay logs of a group member, in order.")],
+    log: Annotated[
+        list[Path],
+        typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Relay logs of a group member, in order."),
+    ],
     scheme: Annotated[str, typer.Option(help="Whose numbers the log carries: [bold]group[/bold] (the certifier's).")] = "group",
     server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: the log's own.")] = None,
-    schema: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
+    ] = None,
     infer_gc: Annotated[bool, typer.Option("--infer-gc", help="Find the garbage collections that the log does not show.")] = False,
-    order: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A member's log that holds all transactions in certification order; the schema comes from it too.")] = None,
-    local_server_id: Annotated[int | None, typer.Option(help="With --order: the server id whose transactions were local on LOG's member.")] = None,
-    ignore_collations: Annotated[bool, typer.Option("--ignore-collations", hidden=True, help="Hash text bytewise; wrong on purpose.")] = False,
+    order: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="A member's log that holds all transactions in certification order; the schema comes from it too.",
+        ),
+    ] = None,
+    local_server_id: Annotated[
+        int | None, typer.Option(help="With --order: the server id whose transactions were local on LOG's member.")
+    ] = None,
+    ignore_collations: Annotated[
+        bool, typer.Option("--ignore-collations", hidden=True, help="Hash text bytewise; wrong on purpose.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
 ) -> None:
@@ -61,7 +77,9 @@ def verify(
 def show(report: Any) -> None:
     """Prints the report for people."""
     colour = "green" if report.different == 0 else "red"
-    output.console.print(f"{report.transactions:,} transactions, [{colour}]{report.different:,} different[/{colour}], fallbacks {report.fallbacks:,}")
+    output.console.print(
+        f"{report.transactions:,} transactions, [{colour}]{report.different:,} different[/{colour}], fallbacks {report.fallbacks:,}"
+    )
     if report.gc_after:
         output.console.print("collections after " + ", ".join(str(number) for number in report.gc_after))
     if report.first_difference:

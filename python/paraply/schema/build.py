@@ -76,9 +76,7 @@ class Draft:
     def of(cls, table: Table) -> Draft:
         """An existing table, to be altered."""
         generated = json.loads(table.options.get(GENERATED_KEYS, "[]"))
-        keys = [
-            KeySpec(key.name, key.parts, key.unique, key.primary, key.kind, generated=key.name in generated) for key in table.keys
-        ]
+        keys = [KeySpec(key.name, key.parts, key.unique, key.primary, key.kind, generated=key.name in generated) for key in table.keys]
         return cls(
             table.database, table.name, list(table.columns), keys, list(table.foreign_keys), table.charset, table.collation, table.engine,
             dict(table.options),

@@ -54,8 +54,7 @@ def parse(sql: str, rules: Rules) -> Statement:
     if verb not in VERBS:
         cursor.fail("a statement that is known")
     cursor.next()
-    statement = {"CREATE": _create, "ALTER": _alter, "DROP": _drop, "RENAME": _rename, "TRUNCATE": _truncate}[verb](cursor)
-    return statement
+    return {"CREATE": _create, "ALTER": _alter, "DROP": _drop, "RENAME": _rename, "TRUNCATE": _truncate}[verb](cursor)
 
 
 def _pass_settings(cursor: Cursor) -> None:

@@ -199,10 +199,7 @@ def read_references(cursor: Cursor, columns: tuple[str, ...]) -> ForeignSpec:
         cursor.name()
     while cursor.at("ON", "DELETE") or cursor.at("ON", "UPDATE"):
         cursor.next()
-        if cursor.next().upper == "DELETE":
-            spec = replace(spec, on_delete=_action(cursor))
-        else:
-            spec = replace(spec, on_update=_action(cursor))
+        spec = replace(spec, on_delete=_action(cursor)) if cursor.next().upper == "DELETE" else replace(spec, on_update=_action(cursor))
     return spec
 
 

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply.schema.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, SchemaChange, Unknown
 from paraply.schema.advance import ASSUMED_COLLATION
+from paraply.schema.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, SchemaChange, Unknown
 from paraply.schema.table_map import settle
 from paraply.source.bounded_queue import BoundedQueue
 from paraply.source.statement_text import decode_statement

@@ -215,8 +215,10 @@ class MySqlTarget:
                 control.query(setting)
         except ServerError as error:
             if error.code == 1227:
-                raise UsageError(f"--gtid {self.mode.name} needs the privilege to leave the binlog out: grant the user"
-                                 f" {'BINLOG ADMIN' if self.server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none") from None
+                raise UsageError(
+                    f"--gtid {self.mode.name} needs the privilege to leave the binlog out: grant the user"
+                    f" {'BINLOG ADMIN' if self.server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none"
+                ) from None
             raise
         self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
         self.checker = TableChecker(allow_nontransactional=plan.allow_nontransactional)
@@ -229,8 +231,9 @@ class MySqlTarget:
         done = decide_pending(control, pending, plan.ddl_decision)
         if done:
             executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
-            stored = replace(stored, executed=executed, file=pending.file, position=pending.position,
-                             ordinal=max(stored.ordinal, pending.ordinal))
+            stored = replace(
+                stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal)
+            )
             self.store.consolidate(control, stored, str(self._union(executed)))
         control.query(self.store.end_ddl())
         note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
@@ -268,8 +271,10 @@ class MySqlTarget:
             if not rows:
                 return
             if time.monotonic() > deadline:
-                raise ApplyFailed(f"connection {connection_id} on the target broke and its session does not end"
-                                  f" (state: {to_text(rows[0][0]) or 'none'}); wait for it or restart the server, and start again")
+                raise ApplyFailed(
+                    f"connection {connection_id} on the target broke and its session does not end"
+                    f" (state: {to_text(rows[0][0]) or 'none'}); wait for it or restart the server, and start again"
+                )
             time.sleep(0.05)
 
     def _controlled(self) -> Connection:

@@ -139,8 +139,9 @@ class TableChecker:
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:
-            raise SchemaMismatch("the log changes a table that the target lacks: start the log where it is created, or create it",
-                                 table=name)
+            raise SchemaMismatch(
+                "the log changes a table that the target lacks: start the log where it is created, or create it", table=name
+            )
         engine, table_type = map(to_text, rows[0])
         if "VIEW" in table_type.upper():
             raise SchemaMismatch("the log changes a table that is a view on the target", table=name)
@@ -197,8 +198,9 @@ def check_server(connection: Connection, server: ServerKind) -> None:
     rows = rows_of(connection.query(f"SELECT @@GLOBAL.{prefix}_exec_mode, @@GLOBAL.read_only"))
     mode, read_only = rows[0]
     if to_text(mode).upper() != "STRICT":
-        raise UsageError(f"the target ignores missing rows ({prefix}_exec_mode is {to_text(mode)}):"
-                         f" run SET GLOBAL {prefix}_exec_mode='STRICT' there")
+        raise UsageError(
+            f"the target ignores missing rows ({prefix}_exec_mode is {to_text(mode)}): run SET GLOBAL {prefix}_exec_mode='STRICT' there"
+        )
     if server.mariadb:
         triggers = to_text(rows_of(connection.query("SELECT @@GLOBAL.slave_run_triggers_for_rbr"))[0][0])
         if triggers.upper() != "NO":

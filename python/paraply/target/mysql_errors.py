@@ -57,8 +57,9 @@ _CONNECT = {
 }
 
 
-def explain(error: ParaplyError, *, file: str | None = None, position: int | None = None, gtid: str | None = None,
-            table: str | None = None) -> ParaplyError:
+def explain(
+    error: ParaplyError, *, file: str | None = None, position: int | None = None, gtid: str | None = None, table: str | None = None
+) -> ParaplyError:
     """The exception of a cause's own class for a server's error, with the place in the log.
 
     Args:

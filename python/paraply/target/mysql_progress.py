@@ -119,8 +119,10 @@ class ProgressStore:
             f" VALUES ({self._name}, 0, {text_literal(fingerprint)}, '', 0, 'incomplete')"
         )
         if not self.lock_statements(connection, wait):
-            raise AlreadyRunning(f"a statement of an earlier apply of channel {self._channel} is still running on the target;"
-                                 " wait for it, or end its connection, and start again")
+            raise AlreadyRunning(
+                f"a statement of an earlier apply of channel {self._channel} is still running on the target;"
+                " wait for it, or end its connection, and start again"
+            )
         try:
             self._raise_epoch(connection, wait)
             self._check_fingerprint(connection, fingerprint)
@@ -243,10 +245,12 @@ class ProgressStore:
     @staticmethod
     def _holders(connection: Connection) -> str:
         """Connections with an open InnoDB transaction of some age, as a hint."""
-        rows = rows_of(connection.query(
-            "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_mysql_thread_id<>CONNECTION_ID()"
-            " AND trx_started < NOW() - INTERVAL 5 SECOND ORDER BY trx_started LIMIT 8"
-        ))
+        rows = rows_of(
+            connection.query(
+                "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_mysql_thread_id<>CONNECTION_ID()"
+                " AND trx_started < NOW() - INTERVAL 5 SECOND ORDER BY trx_started LIMIT 8"
+            )
+        )
         return f" (open transactions: connections {', '.join(to_text(row[0]) for row in rows)})" if rows else ""
 
 
@@ -258,5 +262,12 @@ def _pending(columns: list[Any]) -> PendingDdl | None:
     ordinal, gtid, file, position, database, table, existed = columns
     if ordinal is None:
         return None
-    return PendingDdl(to_int(ordinal), to_text(gtid) or None, to_text(file), to_int(position), to_text(database) or None,
-                      to_text(table) or None, bool(to_int(existed)))
+    return PendingDdl(
+        to_int(ordinal),
+        to_text(gtid) or None,
+        to_text(file),
+        to_int(position),
+        to_text(database) or None,
+        to_text(table) or None,
+        bool(to_int(existed)),
+    )

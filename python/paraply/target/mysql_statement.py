@@ -28,8 +28,7 @@ _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
 _UNKNOWN_VARIABLE = (1193, 1231, 1232, 1238, 1273, 1298)
 _NAME = r"(?:`((?:[^`]|``)+)`|([\w$]+))"
-_CREATE_OR_DROP = re.compile(
-    rf"\s*(?:CREATE|DROP)\s+(TABLE|DATABASE|SCHEMA)\s+{_NAME}\s*(?:\.\s*{_NAME})?(?=[\s(;]|/\*|$)", re.IGNORECASE)
+_CREATE_OR_DROP = re.compile(rf"\s*(?:CREATE|DROP)\s+(TABLE|DATABASE|SCHEMA)\s+{_NAME}\s*(?:\.\s*{_NAME})?(?=[\s(;]|/\*|$)", re.IGNORECASE)
 _DECISION = "say which with --ddl-done or --ddl-not-done"
 
 
@@ -189,7 +188,7 @@ def _made_or_dropped(statement: Statement) -> tuple[str | None, str | None]:
     first, second = _name(match.group(2), match.group(3)), _name(match.group(4), match.group(5))
     if match.group(1).upper() != "TABLE":
         return first, None
-    if "," in statement.sql.decode("utf-8", "replace")[match.end():] and statement.sql.lstrip()[:4].upper() == b"DROP":
+    if "," in statement.sql.decode("utf-8", "replace")[match.end() :] and statement.sql.lstrip()[:4].upper() == b"DROP":
         return None, None
     return (first, second) if second is not None else (statement.database or None, first)
 

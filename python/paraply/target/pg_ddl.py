@@ -188,9 +188,7 @@ def _origins(change: ch.AlterTable) -> dict[str, str]:
     return origin
 
 
-def _compare_keys(
-    change: ch.AlterTable, old: TableMapping, new: TableMapping, origin: dict[str, str]
-) -> tuple[set[str], list[CarriedKey]]:
+def _compare_keys(change: ch.AlterTable, old: TableMapping, new: TableMapping, origin: dict[str, str]) -> tuple[set[str], list[CarriedKey]]:
     """The lower-case names of keys that stay, and the keys that go."""
     successor = {before.lower(): after for after, before in origin.items()}
     new_keys = carried_keys(change.new, new)
@@ -238,9 +236,7 @@ def _change_column(
         yield f"ALTER TABLE {table.target} ALTER COLUMN {quote_identifier(after.name)} {verb} NOT NULL"
 
 
-def _change_type(
-    change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping
-) -> Iterator[str | MustBeEmpty]:
+def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping) -> Iterator[str | MustBeEmpty]:
     # Another expression is not noticed: the model does not hold it.
     new_expression = after.generated and not before.generated
     using = retype(before, after)

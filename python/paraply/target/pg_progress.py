@@ -32,12 +32,18 @@ __all__ = ["Channel", "advisory_key", "open_channel"]
 
 _TABLES = (
     b"CREATE SCHEMA IF NOT EXISTS paraply",
-    (b"CREATE TABLE IF NOT EXISTS paraply.channel (name text PRIMARY KEY, epoch bigint NOT NULL, fingerprint text NOT NULL,"
-    b" state text NOT NULL)"),
-    (b"CREATE TABLE IF NOT EXISTS paraply.progress (channel text NOT NULL, slot integer NOT NULL, ordinal bigint NOT NULL,"
-    b' executed text NOT NULL, file text, "offset" bigint, PRIMARY KEY (channel, slot)) WITH (fillfactor=50)'),
-    (b"CREATE TABLE IF NOT EXISTS paraply.source_table (channel text NOT NULL, database text NOT NULL, name text NOT NULL,"
-    b" definition jsonb NOT NULL, PRIMARY KEY (channel, database, name))"),
+    (
+        b"CREATE TABLE IF NOT EXISTS paraply.channel (name text PRIMARY KEY, epoch bigint NOT NULL, fingerprint text NOT NULL,"
+        b" state text NOT NULL)"
+    ),
+    (
+        b"CREATE TABLE IF NOT EXISTS paraply.progress (channel text NOT NULL, slot integer NOT NULL, ordinal bigint NOT NULL,"
+        b' executed text NOT NULL, file text, "offset" bigint, PRIMARY KEY (channel, slot)) WITH (fillfactor=50)'
+    ),
+    (
+        b"CREATE TABLE IF NOT EXISTS paraply.source_table (channel text NOT NULL, database text NOT NULL, name text NOT NULL,"
+        b" definition jsonb NOT NULL, PRIMARY KEY (channel, database, name))"
+    ),
 )
 
 
@@ -133,11 +139,13 @@ def open_channel(
     _make_tables(connection)
     lock = advisory_key("channel " + plan.channel)
     try:
-        connection.run([
-            b"BEGIN",
-            f"SET LOCAL lock_timeout TO '{int(wait_seconds * 1000)}ms'".encode(),
-            f"SELECT pg_advisory_xact_lock({lock})".encode(),
-        ])
+        connection.run(
+            [
+                b"BEGIN",
+                f"SET LOCAL lock_timeout TO '{int(wait_seconds * 1000)}ms'".encode(),
+                f"SELECT pg_advisory_xact_lock({lock})".encode(),
+            ]
+        )
         opened = _take_over(connection, plan, new_gtid_set)
         connection.run([b"COMMIT"])
         return opened
@@ -168,11 +176,13 @@ def _take_over(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable
             f"the target holds progress of channel {plan.channel} for other logs, filters or another start;"
             " give the same arguments as before, or another --channel"
         )
-    raised, progress = connection.run([
-        f"INSERT INTO paraply.channel AS c VALUES ({name}, 1, {fingerprint}, 'running')"
-        f" ON CONFLICT (name) DO UPDATE SET epoch = c.epoch + 1, state = 'running' RETURNING epoch".encode(),
-        f'SELECT ordinal, executed, file, "offset" FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
-    ])
+    raised, progress = connection.run(
+        [
+            f"INSERT INTO paraply.channel AS c VALUES ({name}, 1, {fingerprint}, 'running')"
+            f" ON CONFLICT (name) DO UPDATE SET epoch = c.epoch + 1, state = 'running' RETURNING epoch".encode(),
+            f'SELECT ordinal, executed, file, "offset" FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+        ]
+    )
     read = _union(_rows(progress), new_gtid_set, resumed=bool(stored))
     _fold(connection, plan.channel, read)
     return Channel(plan.channel, int(_rows(raised)[0][0])), read
@@ -194,10 +204,12 @@ def _fold(connection: PgConnection, channel: str, progress: Progress) -> None:
     file = quote_literal(progress.file) if progress.file is not None else "NULL"
     offset = progress.offset if progress.offset is not None else "NULL"
     executed = quote_literal(str(progress.executed))
-    connection.run([
-        f"DELETE FROM paraply.progress WHERE channel = {name}".encode(),
-        f"INSERT INTO paraply.progress VALUES ({name}, 0, {progress.ordinal}, {executed}, {file}, {offset})".encode(),
-    ])
+    connection.run(
+        [
+            f"DELETE FROM paraply.progress WHERE channel = {name}".encode(),
+            f"INSERT INTO paraply.progress VALUES ({name}, 0, {progress.ordinal}, {executed}, {file}, {offset})".encode(),
+        ]
+    )
 
 
 def _still_open(connection: PgConnection, channel: str, lock: int, wait_seconds: float) -> str:

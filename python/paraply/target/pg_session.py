@@ -209,5 +209,3 @@ def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNo
     _, _, condition = sql.partition(b" WHERE ")
     key = condition[:200].decode(errors="replace") or None
     return RowNotFound(f"a statement affected {affected or 0} rows in the target where the log has {rows}", table=table, key=key)
-
-

@@ -84,8 +84,6 @@ def reset_statement(server: ServerKind) -> str:
     return "SET " + ", ".join(variables)
 
 
-
-
 def context_statements(statement: Statement, log: Format, server: ServerKind) -> list[str]:
     """The SET statement for a logged statement's status variables.
 
@@ -111,8 +109,13 @@ def context_statements(statement: Statement, log: Format, server: ServerKind) ->
     if context.get("auto_increment") is not None:
         increment, offset = context["auto_increment"]
         variables += [f"auto_increment_increment={int(increment)}", f"auto_increment_offset={int(offset)}"]
-    numbers = ("lc_time_names", "explicit_defaults_for_timestamp", "default_collation_for_utf8mb4", "sql_require_primary_key",
-               "default_table_encryption")
+    numbers = (
+        "lc_time_names",
+        "explicit_defaults_for_timestamp",
+        "default_collation_for_utf8mb4",
+        "sql_require_primary_key",
+        "default_table_encryption",
+    )
     variables += [f"{name}={int(context[name])}" for name in numbers if context.get(name) is not None]
     return ["SET " + ", ".join(variables)]
 
@@ -176,8 +179,9 @@ def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
 def _flag_variables(statement: Statement, flags: int, log: Format) -> list[str]:
     known = _COMMON_FLAGS | (_MARIADB_FLAGS if log.mariadb else 0)
     if flags & ~known:
-        raise LogNotUnderstood(f"the statement has option flags that this version does not know ({flags & ~known:#x})",
-                               position=statement.offset)
+        raise LogNotUnderstood(
+            f"the statement has option flags that this version does not know ({flags & ~known:#x})", position=statement.offset
+        )
     variables = [
         f"foreign_key_checks={0 if flags & _NO_FOREIGN_KEY_CHECKS else 1}",
         f"unique_checks={0 if flags & _RELAXED_UNIQUE_CHECKS else 1}",

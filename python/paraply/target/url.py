@@ -100,8 +100,10 @@ def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Databa
         port = parts.port
     except ValueError:
         # The parser's own message may quote the part with the password.
-        raise UsageError(f"the {scheme} URL has a host or port that cannot be read; special characters in a password are"
-                         " written in percent form, for example %40 for @") from None
+        raise UsageError(
+            f"the {scheme} URL has a host or port that cannot be read; special characters in a password are"
+            " written in percent form, for example %40 for @"
+        ) from None
     options = _options(parts.query)
     file_values = _option_file(options["defaults-file"]) if "defaults-file" in options else {}
     host = parts.hostname or file_values.get("host", "localhost")

@@ -54,6 +54,7 @@ impl State {
 #[pymethods]
 impl PyLogReader {
     #[new]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (paths, *, verify_checksums=true))]
     fn new(py: Python<'_>, paths: Vec<PathBuf>, verify_checksums: bool) -> PyResult<Self> {
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
@@ -154,6 +155,12 @@ pub struct PyWriteSets {
 impl PyWriteSets {
     fn __len__(&self) -> usize {
         self.sets.len()
+    }
+
+    /// Hashes of all transactions together.
+    #[getter]
+    fn key_count(&self) -> usize {
+        self.sets.iter().map(|set| set.exclusive.len() + set.shared.len()).sum()
     }
 
     fn items(&self, index: usize) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {

@@ -1,0 +1,187 @@
+"""The native kernels, single thread, beside the plain Python references, on one and the same input."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from paraply._native import Catalog, Certifier, LogReader, TransactionBatch
+from paraply.bench.reference import PlainCertifier, decode_rows, key_text, xxh64
+from paraply.schema.catalog import SchemaCatalog
+from paraply.source.feed import Feed
+
+__all__ = ["KernelResult", "measure_kernels"]
+
+LIVE_KEYS = 10_000_000
+KEYS_A_TRANSACTION = 4
+PYTHON_SHARE = 100
+TABLE_MAP_EVENT = 19
+UPDATES = {24, 31}
+ROW_EVENTS = {23, 24, 25, 30, 31, 32}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResult:
+    """One kernel's rate and its reference's, in the same unit.
+
+    Attributes:
+        name: The kernel.
+        unit: What is counted a second.
+        native: Millions of it a second, native.
+        python: The same in plain Python.
+    """
+
+    name: str
+    unit: str
+    native: float
+    python: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast."""
+        return self.native / self.python if self.python else 0.0
+
+    def as_json(self) -> dict[str, object]:
+        """For the results file."""
+        return asdict(self) | {"ratio": round(self.ratio, 1)}
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that a piece of work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def measure_kernels(log: Path, live_keys: int = LIVE_KEYS) -> Iterator[KernelResult]:
+    """Measures certification, hashing and decoding.
+
+    Args:
+        log: A log whose rows are decoded and hashed; its own DDL must give the schema.
+        live_keys: Keys in the certification info when certification is measured.
+    """
+    yield certification(live_keys)
+    batches, catalogs = read_all(log)
+    yield reading(log)
+    yield hashing(batches, catalogs)
+
+
+def transactions(keys: int, count: int, seed: int) -> pa.RecordBatch:
+    """Transactions of four keys each, drawn from ``keys`` different ones."""
+    chosen = random.Random(seed).choices(range(keys), k=count * KEYS_A_TRANSACTION)
+    values = pa.array([xor_mixed(key) for key in chosen], pa.int64())
+    offsets = pa.array(range(0, len(chosen) + 1, KEYS_A_TRANSACTION), pa.int32())
+    return pa.RecordBatch.from_arrays([pa.ListArray.from_arrays(offsets, values)], ["write_set"])
+
+
+def xor_mixed(key: int) -> int:
+    """A number spread over 64 bits, as hashes are; signed, as Arrow and Spark carry it."""
+    mixed = key * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+    return mixed - (1 << 64) if mixed >> 63 else mixed
+
+
+def certification(live_keys: int) -> KernelResult:
+    """Keys certified a second while ``live_keys`` are held."""
+    certifier = Certifier(first_remote_alone=False)
+    step = 1_000_000
+    for first in range(0, live_keys, step):
+        values = pa.array([xor_mixed(key) for key in range(first, min(first + step, live_keys))], pa.int64())
+        offsets = pa.array(range(0, len(values) + 1, KEYS_A_TRANSACTION), pa.int32())
+        certifier.certify_batch(pa.RecordBatch.from_arrays([pa.ListArray.from_arrays(offsets, values)], ["write_set"]))
+    batch = transactions(live_keys, 500_000, seed=1)
+    native = batch.num_rows * KEYS_A_TRANSACTION / min(timed(lambda: certifier.certify_batch(batch)) for _ in range(3))
+    plain = PlainCertifier(started=True)
+    plain.numbers = {xor_mixed(key): 2 for key in range(min(live_keys, 1_000_000))}
+    write_sets = transactions(min(live_keys, 1_000_000), 500_000 // PYTHON_SHARE * 10, seed=2).column(0).to_pylist()
+    python = len(write_sets) * KEYS_A_TRANSACTION / timed(lambda: [plain.certify(items) for items in write_sets])
+    return KernelResult(f"certification, {live_keys / 1e6:g} million keys live", "million keys/s", native / 1e6, python / 1e6)
+
+
+def read_all(log: Path) -> tuple[list[TransactionBatch], list[Catalog]]:
+    """All batches of a log, each with the definitions that held."""
+    batches: list[TransactionBatch] = []
+    catalogs: list[Catalog] = []
+    schema = SchemaCatalog()
+    feed = Feed(LogReader([str(log)]), schema, Catalog(), threaded=False)
+    for item in feed:
+        batches.append(item.batch)
+        frozen = Catalog()
+        for table in item.schema or schema:
+            frozen.put(table)
+        catalogs.append(frozen)
+    return batches, [Catalog(), *catalogs[:-1]]
+
+
+def reading(log: Path) -> KernelResult:
+    """Megabytes of log read, checked and cut into transactions with counted rows a second; the reference only cuts row events."""
+
+    def native() -> None:
+        reader = LogReader([str(log)])
+        while reader.next_batch() is not None:
+            pass
+
+    size = log.stat().st_size
+    rate = size / min(timed(native) for _ in range(3))
+    events = list(plain_row_events(log.read_bytes()))
+    decoded = sum(len(body) for body, _, _ in events)
+    python = decoded / timed(lambda: [decode_rows(body, columns, update) for body, columns, update in events])
+    return KernelResult("reading and decoding", "MB/s", rate / 1e6, python / 1e6)
+
+
+def plain_row_events(data: bytes) -> Iterator[tuple[bytes, list[tuple[int, int]], bool]]:
+    """Row events of an uncompressed log with checksums: their bodies behind the post-header, the columns, whether it is an update."""
+    tables: dict[bytes, list[tuple[int, int]]] = {}
+    at = 4
+    while at + 19 <= len(data):
+        code, size = data[at + 4], int.from_bytes(data[at + 9 : at + 13], "little")
+        body = data[at + 19 : at + size - 4]
+        if code == TABLE_MAP_EVENT:
+            tables[body[:6]] = plain_columns(body)
+        elif code in ROW_EVENTS:
+            extra = int.from_bytes(body[8:10], "little") if code >= 30 else 0
+            yield body[8 + extra :], tables[body[:6]], code in UPDATES
+        at += size
+
+
+def plain_columns(body: bytes) -> list[tuple[int, int]]:
+    """Type code and metadata of each column of a table-map event."""
+    at = 8
+    at += body[at] + 2
+    at += body[at] + 2
+    count = body[at]
+    types = body[at + 1 : at + 1 + count]
+    at += 1 + count
+    at += 3 if body[at] == 252 else 1
+    columns: list[tuple[int, int]] = []
+    for code in types:
+        if code in {15, 16}:
+            columns.append((code, int.from_bytes(body[at : at + 2], "little")))
+            at += 2
+        elif code in {246, 254}:
+            columns.append((body[at], body[at + 1]) if code == 254 and body[at] in {247, 248} else (code, body[at] << 8 | body[at + 1]))
+            at += 2
+        elif code in {4, 5, 17, 18, 19, 245, 252, 255}:
+            columns.append((code, body[at]))
+            at += 1
+        else:
+            columns.append((code, 0))
+    return columns
+
+
+def hashing(batches: list[TransactionBatch], catalogs: list[Catalog]) -> KernelResult:
+    """Keys hashed a second, from raw row images; the reference hashes ready-made values of a typical key."""
+
+    def native() -> int:
+        pairs = zip(batches, catalogs, strict=True)
+        return sum(batch.write_sets(catalog, scheme="group").key_count for batch, catalog in pairs)
+
+    keys = native()
+    rate = keys / min(timed(native) for _ in range(3))
+    values = [(b"%d" % number, b"sku-%d" % number) for number in range(2_000)]
+    python = len(values) / timed(lambda: [xxh64(key_text("PRIMARY", "shop", "product", pair)) for pair in values])
+    return KernelResult("decoding and hashing keys", "million keys/s", rate / 1e6, python / 1e6)
