@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from pathlib import Path
-
-import pytest
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
-    from types import ModuleType
     from collections.abc import Iterator
+    from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 

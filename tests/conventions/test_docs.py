@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from conventions.repository import ROOT, files, name
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,6 +15,7 @@ from paraply.source.feed import FeedLimits
 
 if TYPE_CHECKING:
     from unit.applier.fake_database import Target
+
     from paraply.applier.counters import ApplyReport
 
 QUICK = RetryPolicy(limit=10, base=0.001, cap=0.01, reconnects=5, reconnect_base=0.001, reconnect_cap=0.01)
