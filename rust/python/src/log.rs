@@ -122,17 +122,22 @@ impl PyTransactionBatch {
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
     fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
-        let scheme = match scheme {
-            "fine" => Scheme::Fine,
-            "group" => Scheme::Group,
-            other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
-        };
-        let options = Options { scheme, bytewise, partial_images: true };
+        let options = hash_options(py, scheme, bytewise)?;
         let (sets, fallbacks) = py
             .detach(|| catalog.with_scratch(options, |catalog, scratch| hash(&self.transactions, catalog, scratch)))
             .map_err(|error| log_error(py, &error.into_log_error(file_name(&self.files, error.file))))?;
         Ok(PyWriteSets { sets, fallbacks })
     }
+}
+
+/// The options of hashing by the scheme's name.
+pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Options> {
+    let scheme = match scheme {
+        "fine" => Scheme::Fine,
+        "group" => Scheme::Group,
+        other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
+    };
+    Ok(Options { scheme, bytewise, partial_images: true })
 }
 
 fn hash(
