@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from server.replay import SqlPlace, applied, end, expected_checksums, start, wait_for_rows
-from server.replay_fixtures import durable_mariadb, mariadb_place  # noqa: F401
 
 from paraply import GtidSet, open_log
 

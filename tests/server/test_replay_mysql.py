@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from server.replay import Outcome, SqlPlace, applied, end, expected_checksums, run, start, wait_for_rows
-from server.replay_fixtures import mysql_place  # noqa: F401
 
 from paraply import GtidSet, open_log
 
@@ -77,7 +76,7 @@ def test_r26_the_targets_own_gtids_afterwards(mysql_place: SqlPlace, truth: Log,
     report = applied(log, mysql_place.url, "--workers", "8", "--gtid", mode)
     assert mysql_place.state() == expected_checksums(truth("mysql-binlog/single-session.checksums"))
     of_log = gtids_of(log)
-    assert GtidSet(report["executed"]) == of_log
+    assert of_log <= GtidSet(report["executed"])
     own = GtidSet(str(mysql_place.sql("SELECT @@GLOBAL.gtid_executed")[0][0]))
     if mode == "none":
         assert not own & of_log

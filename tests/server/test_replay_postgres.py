@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from server.replay import TABLES, PostgresPlace, applied, end, final_rows, start, wait_for_rows
-from server.replay_fixtures import postgres_place, postgres_server  # noqa: F401
 
 pytestmark = [pytest.mark.postgres, pytest.mark.truth]
 Log = Callable[[str], Path]

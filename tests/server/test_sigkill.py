@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from server.replay import PostgresPlace, SqlPlace, applied, end, expected_checksums, kill_at_random, start, wait_for_rows
-from server.replay_fixtures import MARIADB_OPTIONS, durable_mariadb, mariadb_place, mysql_place, postgres_place, postgres_server  # noqa: F401
+from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace, applied, end, expected_checksums, kill_at_random, start, wait_for_rows
 from servers import running_mariadb
 
 Log = Callable[[str], Path]

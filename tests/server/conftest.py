@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from server.replay import PostgresPlace, SqlPlace
+from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
 from servers import MariaDbServer, running_mariadb
-
-MARIADB_OPTIONS = ["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1", "--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1"]
 
 
 @pytest.fixture
