@@ -73,12 +73,12 @@ def test_r25_ctrl_c_stops_at_a_boundary_and_the_same_command_goes_on(postgres_pl
     applied(demo_log, postgres_place.url, "--workers", "8")
     expected = postgres_place.state()
     postgres_place.empty()
-    process = start(demo_log, postgres_place.url, "--workers", str(workers), "--merge", "off")
+    process = start(demo_log, postgres_place.url, "--workers", str(workers), "--merge", "4")
     wait_for_rows(postgres_place, process, "orders", 100)
     process.send_signal(signal.SIGINT)
     stopped = end(process)
     assert (stopped.code, stopped.report["status"], stopped.report["error"]["class"]) == (4, "stopped", "Stopped"), stopped
-    report = applied(demo_log, postgres_place.url, "--workers", str(workers), "--merge", "off")
+    report = applied(demo_log, postgres_place.url, "--workers", str(workers), "--merge", "4")
     assert report["skipped"] == stopped.report["transactions"] > 0
     assert report["skipped"] + report["transactions"] == 6856
     assert postgres_place.state() == expected
