@@ -29,7 +29,8 @@ EXAMPLES = """
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
-Credentials may stand in the URL, in PARAPLY_PASSWORD or in an option file. Ctrl-C stops at a transaction boundary; the same command goes on from there.
+Credentials may stand in the URL, in PARAPLY_PASSWORD or in an option file.
+Ctrl-C stops at a transaction boundary; the same command goes on from there.
 """
 
 
