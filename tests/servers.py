@@ -78,8 +78,14 @@ class MariaDbServer:
 
     def _install(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        command = ["mariadb-install-db", "--no-defaults", *self._user(), f"--datadir={self.data}", "--auth-root-authentication-method=normal",
-                   "--skip-test-db"]  # fmt: skip
+        command = [
+            "mariadb-install-db",
+            "--no-defaults",
+            *self._user(),
+            f"--datadir={self.data}",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        ]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
 
     def _wait(self) -> None:

@@ -7,6 +7,7 @@ from paraply._native import Certified, Certifier, GtidSet, Transaction
 from paraply._version import version
 from paraply.applier import Applier, ApplyReport, CommitOrder
 from paraply.errors import ParaplyError
+from paraply.hashing import WriteSet, write_set, write_set_hash
 from paraply.source import open_log
 from paraply.target import make_target, open_target
 
@@ -21,9 +22,12 @@ __all__ = [
     "GtidSet",
     "ParaplyError",
     "Transaction",
+    "WriteSet",
     "__version__",
     "errors",
     "make_target",
     "open_log",
     "open_target",
+    "write_set",
+    "write_set_hash",
 ]

@@ -98,6 +98,8 @@ class Transaction:
     def end_offset(self) -> int: ...
     @property
     def format(self) -> Format: ...
+    def write_set(self, catalog: Catalog, *, scheme: str = "fine") -> tuple[list[int], list[int], bool]:
+        """Exclusive hashes, shared hashes, whether the transaction is a barrier."""
 
 @final
 class ColumnInfo:
@@ -199,6 +201,20 @@ class Block:
     def split(self) -> list[Block]:
         """One block for each transaction, same ``id``, to be applied and committed one after the other."""
 
+def write_set_hash(key_name: str, database: str, table: str, *values: Any, collation: str | None = None) -> int:
+    """The hash of one key of one row (R11): XXH64 over names and canonical values.
+
+    Args:
+        key_name: ``PRIMARY`` or the unique key's name.
+        database: The table's database.
+        table: The table.
+        values: The key's parts: int, Decimal, str, bytes or bool.
+        collation: The collation of the text parts; None hashes their bytes.
+
+    Raises:
+        UsageError: A value of another type, or a collation without an exact form.
+    """
+
 def binlog_statements(block: Block, max_events: int | None = None, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's raw events, cut only where a statement's rows end (STMT_END_F)."""
 
@@ -290,6 +306,9 @@ class WriteSets:
     """The write sets of a batch."""
 
     def __len__(self) -> int: ...
+    @property
+    def key_count(self) -> int:
+        """Hashes of all transactions together."""
     def items(self, index: int) -> tuple[list[int], list[int], bool]:
         """Exclusive hashes, shared hashes, whether the transaction is a barrier."""
     @property

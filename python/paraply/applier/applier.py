@@ -14,7 +14,7 @@ from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_err
 from paraply.applier.job_list import JobList
 from paraply.applier.merge import MergeSize
 from paraply.applier.policy import check_combination, make_policy
-from paraply.applier.preparation import Options, Start, parse_gtids, start_run
+from paraply.applier.preparation import Options, Start, check_channel, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 from paraply.applier.snapshot import RateMeter, make_report, take_counters
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Transaction
     from paraply.schema.catalog import SchemaCatalog
+    from paraply.schema.model import Table
     from paraply.target.base import Target
 
 __all__ = ["Applier", "default_workers"]
@@ -102,6 +103,7 @@ class Applier:
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
+        check_channel(channel)
         self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
         if self._retry.limit < 0:
             raise UsageError(f"retries must be 0 or more, not {self._retry.limit}")
@@ -220,6 +222,8 @@ class Applier:
             limits=self._limits,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
+        if self._schema is not None:
+            self._hand_schema_over(list(schema))
         jobs = JobList(options.workers) if options.workers else None
         run = RunState(self._target, start.progress.executed, self._retry, jobs)
         run.notes.extend(start.progress.notes)
@@ -227,6 +231,12 @@ class Applier:
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
         return run, feed
+
+    def _hand_schema_over(self, tables: Sequence[Table]) -> None:
+        """A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing."""
+        create_tables = getattr(self._target, "create_tables", None)
+        if create_tables is not None:
+            create_tables(tables)
 
     def _apply(self, start: Start, run: RunState, feed: Feed) -> ApplyReport:
         from paraply._native import Planner

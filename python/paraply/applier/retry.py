@@ -32,12 +32,12 @@ class RetryPolicy:
     def delay(self, retry: int) -> float:
         """Seconds before this retry (from 1), drawn at random so that two which met do not meet again."""
         longest: float = min(self.cap, self.base * 2.0 ** (retry - 1))
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+        return longest * random.uniform(0.5, 1.0)
 
     def reconnect_delay(self, attempt: int) -> float:
         """Seconds before this further try to connect (from 1)."""
         longest: float = min(self.reconnect_cap, self.reconnect_base * 2.0 ** (attempt - 1))
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+        return longest * random.uniform(0.5, 1.0)
 
 
 class StormGuard:

@@ -80,6 +80,7 @@ impl PyCertifier {
         Self { certifier: Mutex::new(Certifier::new(options)) }
     }
 
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (write_set, *, snapshot=None, gtid=None, local=false, barrier=false))]
     fn certify(
         &self,

@@ -6,6 +6,7 @@ mod certifier;
 mod certifier_batch;
 mod errors;
 mod gtid;
+mod hashing;
 mod log;
 mod mysql;
 mod postgres;
@@ -26,6 +27,8 @@ mod _native {
     use crate::certifier::{PyCertified, PyCertifier};
     #[pymodule_export]
     use crate::gtid::PyGtidSet;
+    #[pymodule_export]
+    use crate::hashing::write_set_hash;
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets};
     #[pymodule_export]

@@ -54,6 +54,7 @@ impl State {
 #[pymethods]
 impl PyLogReader {
     #[new]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (paths, *, verify_checksums=true))]
     fn new(py: Python<'_>, paths: Vec<PathBuf>, verify_checksums: bool) -> PyResult<Self> {
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
@@ -121,17 +122,22 @@ impl PyTransactionBatch {
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
     fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
-        let scheme = match scheme {
-            "fine" => Scheme::Fine,
-            "group" => Scheme::Group,
-            other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
-        };
-        let options = Options { scheme, bytewise, partial_images: true };
+        let options = hash_options(py, scheme, bytewise)?;
         let (sets, fallbacks) = py
             .detach(|| catalog.with_scratch(options, |catalog, scratch| hash(&self.transactions, catalog, scratch)))
             .map_err(|error| log_error(py, &error.into_log_error(file_name(&self.files, error.file))))?;
         Ok(PyWriteSets { sets, fallbacks })
     }
+}
+
+/// The options of hashing by the scheme's name.
+pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Options> {
+    let scheme = match scheme {
+        "fine" => Scheme::Fine,
+        "group" => Scheme::Group,
+        other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
+    };
+    Ok(Options { scheme, bytewise, partial_images: true })
 }
 
 fn hash(
@@ -154,6 +160,12 @@ pub struct PyWriteSets {
 impl PyWriteSets {
     fn __len__(&self) -> usize {
         self.sets.len()
+    }
+
+    /// Hashes of all transactions together.
+    #[getter]
+    fn key_count(&self) -> usize {
+        self.sets.iter().map(|set| set.exclusive.len() + set.shared.len()).sum()
     }
 
     fn items(&self, index: usize) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {

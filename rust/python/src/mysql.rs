@@ -16,7 +16,6 @@ use crate::errors::{Where, raise, server_error, usage};
 #[pyclass(name = "MySqlConnection", module = "paraply._native", frozen)]
 pub struct PyMySqlConnection {
     connection: Mutex<Option<Connection>>,
-    options: Options,
     connection_id: u32,
     server_version: String,
 }
@@ -43,7 +42,7 @@ impl PyMySqlConnection {
         let options = Options { host, port, user, password, database, socket, tls, connect_timeout };
         let connection = py.detach(|| Connection::open(&options)).map_err(|error| mysql_error(py, &error))?;
         let (connection_id, server_version) = (connection.connection_id(), connection.server_version().to_owned());
-        Ok(Self { connection: Mutex::new(Some(connection)), options, connection_id, server_version })
+        Ok(Self { connection: Mutex::new(Some(connection)), connection_id, server_version })
     }
 
     #[getter]
@@ -73,11 +72,6 @@ impl PyMySqlConnection {
         });
         let sets = answer.map_err(|error| mysql_error(py, &error))?;
         PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
-    }
-
-    fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| paraply_target::mysql::connection::interrupt(&self.options, self.connection_id))
-            .map_err(|error| mysql_error(py, &error))
     }
 
     fn close(&self, py: Python<'_>) {

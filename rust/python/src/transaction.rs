@@ -3,8 +3,13 @@
 use std::sync::Arc;
 
 use paraply_binlog::transaction::{Format, Identity, Kind, Statement, Transaction};
+use paraply_binlog::write_sets::transaction_write_set;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+use crate::catalog::PyCatalog;
+use crate::errors::log_error;
+use crate::log::hash_options;
 
 /// The name of a kind in Python and in the trace.
 pub fn kind_name(kind: Kind) -> &'static str {
@@ -219,6 +224,16 @@ impl PyTransaction {
     #[getter]
     fn format(&self) -> PyFormat {
         PyFormat(Arc::clone(&self.get().format))
+    }
+
+    /// Exclusive hashes, shared hashes, whether the transaction is a barrier.
+    #[pyo3(signature = (catalog, *, scheme="fine"))]
+    fn write_set(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {
+        let options = hash_options(py, scheme, false)?;
+        let set = catalog
+            .with_scratch(options, |catalog, scratch| transaction_write_set(self.get(), catalog, scratch))
+            .map_err(|error| log_error(py, &error.into_log_error(self.file())))?;
+        Ok((set.exclusive, set.shared, set.barrier))
     }
 
     fn __repr__(&self) -> String {

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from unit.applier import fakes
-from unit.applier.fakes import LOG, Target, Transaction
+from unit.applier.fakes import LOG, Transaction
 
 from paraply.applier.applier import Applier
 from paraply.applier.retry import RetryPolicy
@@ -14,6 +14,8 @@ from paraply.applier.watchdog import Patience
 from paraply.source.feed import FeedLimits
 
 if TYPE_CHECKING:
+    from unit.applier.fake_database import Target
+
     from paraply.applier.counters import ApplyReport
 
 QUICK = RetryPolicy(limit=10, base=0.001, cap=0.01, reconnects=5, reconnect_base=0.001, reconnect_cap=0.01)

@@ -6,7 +6,8 @@ import threading
 import time
 
 import pytest
-from unit.applier.fakes import Database, LogReader, Target, make
+from unit.applier.fake_database import Database, Target
+from unit.applier.fakes import LogReader, make
 from unit.applier.harness import apply, check_serial, make_applier, run_within
 
 from paraply.errors import (

@@ -3,7 +3,8 @@ from __future__ import annotations
 import threading
 
 import pytest
-from unit.applier.fakes import Catalog, LogReader, Statement, Target, make
+from unit.applier.fake_database import Target
+from unit.applier.fakes import Catalog, LogReader, Statement, make
 from unit.applier.harness import apply, make_applier, run_within
 
 from paraply.applier.fingerprint import plan_fingerprint

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.applier.fakes import Database, Statement, Target, Transaction, make
+from unit.applier.fake_database import Database, Target
+from unit.applier.fakes import Statement, Transaction, make
 from unit.applier.harness import check_serial, make_applier, run_within
 
 from paraply.errors import ApplyFailed, PrecedingFailed

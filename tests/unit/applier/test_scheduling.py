@@ -5,7 +5,8 @@ import time
 from dataclasses import dataclass, field
 
 import pytest
-from unit.applier.fakes import Block, Target, make
+from unit.applier.fake_database import Target
+from unit.applier.fakes import Block, make
 from unit.applier.harness import apply, make_applier
 
 from paraply.applier.commit_order import CommitOrder

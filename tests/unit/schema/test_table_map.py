@@ -33,9 +33,18 @@ SQL = (
     "x mediumtext, j json, t datetime(3), y varbinary(9))"
 )
 COLUMNS = (
-    Logged(3, nullable=False, unsigned=True), Logged(254, 400), Logged(15, 80, collation_id=255), Logged(246, 10 << 8 | 2), Logged(16, 3 << 8 | 1),
-    Logged(247, 1), Logged(248, 1), Logged(252, 3), Logged(245, 4), Logged(18, 3), Logged(15, 9),
-)  # fmt: skip
+    Logged(3, nullable=False, unsigned=True),
+    Logged(254, 400),
+    Logged(15, 80, collation_id=255),
+    Logged(246, 10 << 8 | 2),
+    Logged(16, 3 << 8 | 1),
+    Logged(247, 1),
+    Logged(248, 1),
+    Logged(252, 3),
+    Logged(245, 4),
+    Logged(18, 3),
+    Logged(15, 9),
+)
 
 
 def table(sql: str = SQL, *, complete: bool = True) -> Table:

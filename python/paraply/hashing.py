@@ -1,0 +1,62 @@
+"""Write sets of single transactions, and hashes of single keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paraply._native import Catalog, Transaction, write_set_hash
+from paraply.schema.model import Table
+
+__all__ = ["WriteSet", "write_set", "write_set_hash"]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSet:
+    """What a transaction touches.
+
+    Attributes:
+        exclusive: Hashes that no other transaction may touch at the same time.
+        shared: Hashes that others may share (references to parents, R15), but not take exclusively.
+        barrier: Whether it conflicts with every other: DDL, XA, or keys that are not known (R5, R13, R35).
+    """
+
+    exclusive: tuple[int, ...]
+    shared: tuple[int, ...]
+    barrier: bool
+
+
+def write_set(transaction: Transaction, tables: Iterable[Table] | Catalog, *, scheme: str = "fine") -> WriteSet:
+    """Hashes the rows of a transaction (R11 to R15).
+
+    Args:
+        transaction: From ``open_log``.
+        tables: The definitions that held when it was written; a table that is missing makes the transaction a barrier.
+        scheme: ``fine``, what the applier uses, or ``group``, what a group member's certifier hashes.
+
+    Returns:
+        The hashes: XXH64 of key name, database, table and the values in the form in which their collation compares them.
+
+    Raises:
+        UsageError: The scheme is not known.
+        LogDamaged: A row event contradicts itself.
+
+    >>> write_set_hash("PRIMARY", "test", "t1", 1)
+    340395741608101502
+    >>> write_set_hash("PRIMARY", "test", "t1", 1, 2)
+    13655149628280894901
+    >>> names = [write_set_hash("name", "shop", "tag", word, collation="utf8mb4_0900_ai_ci") for word in ("Résumé", "resume")]
+    >>> names[0] == names[1]
+    True
+    """
+    catalog = tables if isinstance(tables, Catalog) else catalog_of(tables)
+    exclusive, shared, barrier = transaction.write_set(catalog, scheme=scheme)
+    return WriteSet(tuple(exclusive), tuple(shared), barrier)
+
+
+def catalog_of(tables: Iterable[Table]) -> Catalog:
+    """The native form of some definitions."""
+    catalog = Catalog()
+    for table in tables:
+        catalog.put(table)
+    return catalog

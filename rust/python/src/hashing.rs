@@ -1,0 +1,61 @@
+//! Hashing one key, and the write set of one transaction, for people who want a library.
+
+use paraply_core::collation::Collation;
+use paraply_core::schema::TableName;
+use paraply_core::write_set::{KeyHasher, key_prefix};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
+
+use crate::errors::usage;
+
+/// The hash of one key of one row (rule R11).
+#[pyfunction]
+#[pyo3(signature = (key_name, database, table, *values, collation=None))]
+pub fn write_set_hash(
+    py: Python<'_>,
+    key_name: &str,
+    database: &str,
+    table: &str,
+    values: Vec<Bound<'_, PyAny>>,
+    collation: Option<&str>,
+) -> PyResult<u64> {
+    let collation = match collation {
+        None => None,
+        Some(name) => Some(Collation::by_name(name).ok_or_else(|| {
+            usage(py, &format!("the collation `{name}` has no exact form here; leave it out to hash the text as it is"))
+        })?),
+    };
+    let mut hasher = KeyHasher::default();
+    hasher.begin(&key_prefix(key_name, &TableName::new(database, table)));
+    for value in &values {
+        hasher.part(&form(value, collation)?);
+    }
+    Ok(hasher.finish())
+}
+
+/// The canonical bytes of a Python value.
+fn form(value: &Bound<'_, PyAny>, collation: Option<&Collation>) -> PyResult<Vec<u8>> {
+    if let Ok(text) = value.cast::<PyString>() {
+        let bytes = text.to_string().into_bytes();
+        let Some(collation) = collation else { return Ok(bytes) };
+        let mut out = Vec::with_capacity(bytes.len() * 2);
+        return match collation.equality_form(&bytes, &mut out) {
+            Ok(()) => Ok(out),
+            Err(error) => Err(usage(value.py(), &error.to_string())),
+        };
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(if value.is_truthy()? { b"1".to_vec() } else { b"0".to_vec() });
+    }
+    if value.is_instance_of::<PyInt>() || value.get_type().name()? == "Decimal" {
+        return Ok(value.str()?.to_string().into_bytes());
+    }
+    let kind = value.get_type().name()?;
+    Err(usage(
+        value.py(),
+        &format!("a key's value may be int, Decimal, str, bytes or bool, not {kind}; NULL is in no key"),
+    ))
+}

@@ -1,0 +1,49 @@
+"""What the tests of conventions look at."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+
+BUILT = {".venv", "target", "site", "dist", "__pycache__", "node_modules"}
+
+
+def files(*folders: str, suffixes: tuple[str, ...]) -> Iterator[Path]:
+    """Files of the repository below these folders, without what is built."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and path.suffix in suffixes and not BUILT & set(path.relative_to(ROOT).parts):
+                yield path
+
+
+def name(path: Path) -> str:
+    """A file's name in messages."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def module_names() -> list[str]:
+    """Every module of the package."""
+    import paraply
+
+    found = (module.name for module in pkgutil.walk_packages(paraply.__path__, "paraply."))
+    return ["paraply", *(name for name in found if name.split(".")[-1] not in {"__main__", "_native"})]
+
+
+def module_of(name: str) -> ModuleType:
+    """A module by its name; the test skips where an extra that it needs is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("paraply"):
+            raise
+        pytest.skip(f"{missing.name} is not installed")
