@@ -17,6 +17,7 @@ __all__ = [
     "LogTruncated",
     "LogUnreadable",
     "NotALog",
+    "NumbersDiffer",
     "ParaplyError",
     "PrecedingFailed",
     "RowNotFound",
@@ -107,6 +108,10 @@ class LogUnreadable(LogError):
 
 class LogNotUnderstood(LogError):
     """An event, a statement or a status variable that must not be guessed (R27, R33, R35)."""
+
+
+class NumbersDiffer(ParaplyError):
+    """A log's ``last_committed`` and ``sequence_number`` are not those that the rules give (R1 to R10)."""
 
 
 class ApplyFailed(ParaplyError):

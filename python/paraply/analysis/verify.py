@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from paraply._native import Catalog, LogReader, StampVerifier, TransactionBatch
-from paraply.errors import UsageError
+from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.dump import read_dump
 from paraply.source import log_paths
 from paraply.source.feed import Feed
 
-__all__ = ["VerifyReport", "verify"]
+__all__ = ["VerifyReport", "require_equal", "verify"]
 
 SCHEMES = ("group",)
 SERVERS = ("5.7", "8.0", "9.7")
@@ -105,6 +105,28 @@ def verify(
         if on_progress is not None:
             on_progress(feed.read_bytes, verifier.transactions)
     return report_of(verifier, feed.fallbacks, time.monotonic() - started)
+
+
+def require_equal(report: VerifyReport) -> None:
+    """Raises unless every number is the log's own.
+
+    Raises:
+        LogNotUnderstood: The log carries no numbers at all.
+        NumbersDiffer: Some numbers are others; names the first.
+    """
+    first = report.first_difference
+    if not report.different or first is None:
+        return
+    place = {"file": first["file"], "position": first["position"], "gtid": first["gtid"]}
+    if min(first["logged"]) < 0:
+        raise LogNotUnderstood(
+            "the log's transactions carry no last_committed and sequence_number; give a relay log of a MySQL group member", **place
+        )
+    raise NumbersDiffer(
+        f"{report.different} of {report.transactions} transactions carry other numbers than a group's certifier gives;"
+        " is it a group member's relay log from its start, with its schema (--schema) and collections (--infer-gc)?",
+        **place,
+    )
 
 
 def hashed_log(paths: Sequence[str], scheme: str, schema: Path | None, bytewise: bool) -> Feed:

@@ -14,7 +14,7 @@ from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_err
 from paraply.applier.job_list import JobList
 from paraply.applier.merge import MergeSize
 from paraply.applier.policy import check_combination, make_policy
-from paraply.applier.preparation import Options, Start, parse_gtids, start_run
+from paraply.applier.preparation import Options, Start, check_channel, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 from paraply.applier.snapshot import RateMeter, make_report, take_counters
@@ -103,6 +103,7 @@ class Applier:
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
+        check_channel(channel)
         self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
         if self._retry.limit < 0:
             raise UsageError(f"retries must be 0 or more, not {self._retry.limit}")

@@ -16,7 +16,20 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet, Transaction
     from paraply.target.base import Target
 
-__all__ = ["Options", "Start", "parse_gtids", "start_place", "start_run"]
+__all__ = ["Options", "Start", "check_channel", "parse_gtids", "start_place", "start_run"]
+
+_LONGEST_CHANNEL = 64
+"""Characters of a channel's name that the progress tables hold."""
+
+
+def check_channel(name: str) -> None:
+    """Refuses names that progress cannot be kept under.
+
+    Raises:
+        UsageError: The name is empty, too long, or looks like an option.
+    """
+    if not name or len(name) > _LONGEST_CHANNEL or name.startswith("-") or not name.isprintable():
+        raise UsageError(f"--channel {name!r}: give a name of 1 to {_LONGEST_CHANNEL} printable characters that does not begin with -")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +87,10 @@ def parse_gtids(text: str | None) -> GtidSet:
     try:
         return GtidSet(text or "")
     except ValueError as error:
-        raise UsageError(f"{text!r} is not a GTID set: {error}") from error
+        raise UsageError(f"--start-after {text!r} is not a GTID set: {error}") from error
+    except UsageError as error:
+        advice = "write uuid:1-100,uuid:7 as MySQL does, or domain-server-sequence as MariaDB does"
+        raise UsageError(f"--start-after {text!r} is not a GTID set: {error.message}; {advice}") from error
 
 
 def start_run(options: Options, target: Target, first: Transaction) -> Start:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from paraply._version import version
 from paraply.cli.apply import apply
 from paraply.cli.bench import bench
 from paraply.cli.demo import demo
-from paraply.cli.output import stderr
+from paraply.cli.output import one_line, print_json, stderr
 from paraply.cli.verify import verify
 
 __all__ = ["app", "main"]
@@ -66,13 +66,14 @@ def invoke(arguments: list[str]) -> int:
 
 def tell_usage(mistake: typer.TyperException, arguments: list[str]) -> int:
     """Tells a mistake in the command line, as JSON too where that was asked for."""
-    message = mistake.format_message()
-    stderr.print(f"[red]error:[/red] {message}", markup=True, soft_wrap=True)
+    message = one_line(mistake.format_message())
     context = getattr(mistake, "ctx", None)
-    if context is not None:
-        stderr.print(f"Try: {context.command_path} --help", markup=False)
+    if not message:  # no argument at all: the help was printed
+        return 2
+    name = context.info_name if context is not None and context.parent is not None else None
+    advice = f"; see paraply {name} --help" if name else "; see paraply --help"
+    stderr.print(f"[red]error:[/red] {escape(message.rstrip('.'))}{advice}", soft_wrap=True)
     if "--json" in arguments:
         error = {"class": "UsageError", "message": message, "file": None, "position": None, "gtid": None}
-        command = context.info_name if context is not None else None
-        print(json.dumps({"command": command, "status": "failed", "exit_code": 2, "error": error, "seconds": 0.0}))
+        print_json({"command": name, "status": "failed", "exit_code": 2, "error": error, "seconds": 0.0})
     return 2

@@ -34,10 +34,12 @@ Ctrl-C stops at a transaction boundary; the same command goes on from there.
 """
 
 
+NOTHING_DONE: Mapping[str, Any] = {"transactions": 0, "commits": 0, "skipped": 0, "executed": None, "fallbacks": 0, "fallback_reasons": []}
+"""The JSON fields of an apply that failed before its first transaction; what the target holds was not asked for."""
+
+
 def apply(
-    log: Annotated[
-        list[Path], typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Binlogs or relay logs, in order.")
-    ],
+    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order.")],
     to: Annotated[
         str | None,
         typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data."),
@@ -69,14 +71,17 @@ def apply(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
 ) -> None:
     """Replay logs into a database, in parallel and in the source's order."""
+    applier: Applier | None = None
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier import Applier
         from paraply.schema.dump import read_dump
+        from paraply.source import log_paths
         from paraply.target import open_target
 
+        nonlocal applier
         decision = ddl_decision(ddl_done, ddl_not_done)
-        total = sum(path.stat().st_size for path in log)
+        total = sum(Path(path).stat().st_size for path in log_paths(log))
         with open_target(to) as target, progress_line("apply", total, quiet=quiet or as_json) as line:
             applier = Applier(
                 log,
@@ -101,7 +106,15 @@ def apply(
             show(report)
         return 0, report_json(report)
 
-    output.run("apply", body, as_json=as_json, debug=debug)
+    def so_far() -> Mapping[str, Any]:
+        report = applier.report if applier is not None else None
+        if report is None:
+            return NOTHING_DONE
+        if not as_json and report.transactions:
+            show(report)
+        return report_json(report)
+
+    output.run("apply", body, as_json=as_json, debug=debug, so_far=so_far)
 
 
 def merge_setting(text: str) -> Literal["auto", "off"] | int:

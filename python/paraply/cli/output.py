@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 import typer
 from rich.console import Console
@@ -15,12 +17,34 @@ from rich.markup import escape
 
 from paraply.errors import ParaplyError, Stopped
 
-__all__ = ["Fallback", "console", "error_object", "fallback_reasons", "run", "stderr"]
+__all__ = ["Fallback", "console", "error_object", "fallback_reasons", "one_line", "print_json", "run", "stderr"]
 
 Fallback = tuple[str, str, int]
 
-console = Console(highlight=False)
-stderr = Console(stderr=True, highlight=False)
+
+class PatientConsole(Console):
+    """A console whose reader may go away, or whose disk may be full: that does not change how a command ends."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Prints, if there is still somebody to print for."""
+        try:
+            super().print(*objects, **options)
+        except (OSError, ValueError):
+            silence(self.file)
+
+    def on_broken_pipe(self) -> None:
+        """Goes on without output."""
+        silence(self.file)
+
+
+def silence(file: IO[str]) -> None:
+    """Sends what is still to be written nowhere, so that the interpreter's own flush at the end does not fail again."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+
+
+console = PatientConsole(highlight=False)
+stderr = PatientConsole(stderr=True, highlight=False)
 
 INTERNAL_ERROR = 1
 
@@ -34,12 +58,12 @@ def error_object(error: BaseException) -> dict[str, Any]:
     if isinstance(error, ParaplyError):
         return {
             "class": type(error).__name__,
-            "message": error.message,
+            "message": one_line(error.message),
             "file": error.file,
             "position": error.position,
             "gtid": error.gtid,
         }
-    return {"class": type(error).__name__, "message": str(error), "file": None, "position": None, "gtid": None}
+    return {"class": type(error).__name__, "message": one_line(str(error)), "file": None, "position": None, "gtid": None}
 
 
 def fallback_reasons(fallbacks: Sequence[Fallback]) -> list[dict[str, Any]]:
@@ -51,7 +75,14 @@ def fallback_reasons(fallbacks: Sequence[Fallback]) -> list[dict[str, Any]]:
     return [{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks]
 
 
-def run(command: str, body: Callable[[], tuple[int, Mapping[str, Any]]], *, as_json: bool, debug: bool = False) -> None:
+def run(
+    command: str,
+    body: Callable[[], tuple[int, Mapping[str, Any]]],
+    *,
+    as_json: bool,
+    debug: bool = False,
+    so_far: Callable[[], Mapping[str, Any]] | None = None,
+) -> None:
     """Runs a command's body and leaves with its exit code.
 
     Args:
@@ -59,6 +90,7 @@ def run(command: str, body: Callable[[], tuple[int, Mapping[str, Any]]], *, as_j
         body: Does the work; gives the exit code and the JSON fields of the command.
         as_json: Print one JSON object on stdout.
         debug: Show the traceback of any error.
+        so_far: The JSON fields of a command that did not come to its end: what it had done until then.
 
     Raises:
         typer.Exit: Always, with the exit code.
@@ -70,28 +102,58 @@ def run(command: str, body: Callable[[], tuple[int, Mapping[str, Any]]], *, as_j
         code, fields = body()
     except ParaplyError as failure:
         code, error = failure.exit_code, error_object(failure)
-        fields = getattr(failure, "report", {})
         show_failure(failure, debug)
     except KeyboardInterrupt:
         stop = Stopped("stopped on request; run the same command to go on")
         code, error = stop.exit_code, error_object(stop)
         show_failure(stop, debug)
-    except Exception as defect:  # ours: never a traceback unless asked for
-        code, error = INTERNAL_ERROR, error_object(defect)
-        stderr.print(f"[red]error:[/red] unexpected {escape(type(defect).__name__)}: {escape(str(defect))}")
-        stderr.print("This is a defect of paraply; run again with --debug and report what it prints.")
+    except OSError as failure:
+        reason = f"{failure.strerror or failure}" + (f" ({failure.filename})" if failure.filename else "")
+        code, error = INTERNAL_ERROR, error_object(failure)
+        stderr.print(f"[red]error:[/red] {escape(one_line(reason))}", soft_wrap=True)
         if debug:
             traceback.print_exc()
+    except Exception as defect:  # ours: never a traceback unless asked for
+        code, error = INTERNAL_ERROR, error_object(defect)
+        stderr.print(
+            f"[red]error:[/red] unexpected {escape(type(defect).__name__)}: {escape(one_line(str(defect)))}; this is a defect of paraply, "
+            "run again with --debug and report what it prints",
+            soft_wrap=True,
+        )
+        if debug:
+            traceback.print_exc()
+    if error is not None and so_far is not None:
+        fields = so_far()
     if as_json:
         status = {0: "done", 4: "stopped"}.get(code, "failed")
         head = {"command": command, "status": status, "exit_code": code, "error": error}
-        print(json.dumps(head | {"seconds": round(time.monotonic() - started, 3)} | dict(fields)))
+        print_json(head | {"seconds": round(time.monotonic() - started, 3)} | dict(fields))
     raise typer.Exit(code)
+
+
+def print_json(fields: Mapping[str, Any]) -> None:
+    """Prints the one JSON object; a reader that is gone does not change how the command ends."""
+    if sys.stdout is None:  # the shell closed it: nobody reads
+        return
+    try:
+        print(json.dumps(fields))
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        silence(sys.stdout)
+
+
+def one_line(text: str) -> str:
+    r"""A message in one line, whatever a server or a library put into it.
+
+    >>> one_line("connection refused\n\tIs the server running?")
+    'connection refused Is the server running?'
+    """
+    return " ".join(text.split())
 
 
 def show_failure(failure: ParaplyError, debug: bool) -> None:
     """Prints an error for people, in one line."""
     name, colour = ("stopped", "yellow") if isinstance(failure, Stopped) else ("error", "red")
-    stderr.print(f"[{colour}]{name}:[/{colour}] {escape(str(failure))}", soft_wrap=True)
+    stderr.print(f"[{colour}]{name}:[/{colour}] {escape(one_line(str(failure)))}", soft_wrap=True)
     if debug:
         traceback.print_exception(failure, file=sys.stderr)

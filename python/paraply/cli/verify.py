@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from paraply.cli import output
 from paraply.cli.progress import progress_line
+
+if TYPE_CHECKING:
+    from paraply.analysis.verify import VerifyReport
 
 __all__ = ["verify"]
 
@@ -25,7 +28,7 @@ EXAMPLES = """
 def verify(
     log: Annotated[
         list[Path],
-        typer.Argument(metavar="LOG...", exists=True, dir_okay=False, readable=True, help="Relay logs of a group member, in order."),
+        typer.Argument(metavar="LOG...", help="Relay logs of a group member, in order."),
     ],
     scheme: Annotated[str, typer.Option(help="Whose numbers the log carries: [bold]group[/bold] (the certifier's).")] = "group",
     server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: the log's own.")] = None,
@@ -36,8 +39,6 @@ def verify(
     order: Annotated[
         Path | None,
         typer.Option(
-            exists=True,
-            dir_okay=False,
             help="A member's log that holds all transactions in certification order; the schema comes from it too.",
         ),
     ] = None,
@@ -51,10 +52,15 @@ def verify(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
 ) -> None:
     """Recompute both numbers of every transaction and compare them with the log's own."""
+    from paraply.analysis.verify import require_equal
     from paraply.analysis.verify import verify as run_verify
+    from paraply.source import log_paths
+
+    report: VerifyReport | None = None
 
     def body() -> tuple[int, Mapping[str, Any]]:
-        total = sum(path.stat().st_size for path in ([order] if order else log))
+        nonlocal report
+        total = sum(Path(path).stat().st_size for path in log_paths([order] if order else log))
         with progress_line("verify", total, quiet=as_json) as line:
             report = run_verify(
                 log,
@@ -69,12 +75,13 @@ def verify(
             )
         if not as_json:
             show(report)
-        return (0 if report.different == 0 else 1), report.as_json()
+        require_equal(report)
+        return 0, report.as_json()
 
-    output.run("verify", body, as_json=as_json, debug=debug)
+    output.run("verify", body, as_json=as_json, debug=debug, so_far=lambda: report.as_json() if report is not None else {})
 
 
-def show(report: Any) -> None:
+def show(report: VerifyReport) -> None:
     """Prints the report for people."""
     colour = "green" if report.different == 0 else "red"
     output.console.print(

@@ -26,8 +26,10 @@ def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
     if not given:
         raise UsageError("name at least one log file")
     for path in given:
+        if not Path(path).exists():
+            raise UsageError(f"there is no log file {path}", file=str(path))
         if not Path(path).is_file():
-            raise UsageError(f"there is no log file {path}")
+            raise UsageError(f"{path} is no file; name the logs in it one by one, in order", file=str(path))
     return [str(path) for path in given]
 
 

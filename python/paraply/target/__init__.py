@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from paraply.errors import UsageError
 
@@ -38,7 +37,7 @@ def make_target(url: str | None, *, folder: Path | str | None = None) -> Target:
         from paraply.target.postgres import PostgresTarget
 
         return PostgresTarget(folder=str(folder) if folder is not None else None)
-    scheme = urlsplit(url).scheme.lower()
+    scheme = url.partition(":")[0].lower()
     if scheme in POSTGRESQL:
         from paraply.target.postgres import PostgresTarget
 
@@ -48,7 +47,7 @@ def make_target(url: str | None, *, folder: Path | str | None = None) -> Target:
         from paraply.target.url import parse_url
 
         return MySqlTarget(parse_url(url))
-    raise UsageError(f"unknown target {scheme or url}://: give a mysql://, mariadb:// or postgresql:// URL")
+    raise UsageError(f"unknown target {scheme}://: give a mysql://, mariadb:// or postgresql:// URL")
 
 
 @contextmanager

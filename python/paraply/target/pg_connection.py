@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import generators
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus, TransactionStatus
 
-from paraply.errors import ConnectionFailed, UsageError
+from paraply.errors import ApplyFailed, ConnectionFailed, ParaplyError, UsageError
 from paraply.target.pg_errors import SqlError, connection_lost
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from psycopg.pq.abc import PGresult
 
-__all__ = ["PgConnection", "StatementFailed"]
+__all__ = ["PgConnection", "StatementFailed", "connection_parameters"]
 
 _SETTINGS = {
     "client_encoding": "UTF8",
@@ -28,7 +30,6 @@ _SETTINGS = {
     "bytea_output": "hex",
     "extra_float_digits": "1",
     "default_transaction_isolation": "read committed",
-    "default_transaction_read_only": "off",
     "search_path": "pg_catalog",
     "statement_timeout": "0",
     "client_min_messages": "warning",
@@ -52,6 +53,58 @@ class StatementFailed(Exception):
         self.error = error
 
 
+def connection_parameters(uri: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The parameters of a connection, as libpq names them; a password that the URL lacks is that of ``PARAPLY_PASSWORD``.
+
+    Raises:
+        UsageError: The URL cannot be understood. The message never holds the password.
+
+    >>> connection_parameters("postgresql://app@db.example.org/shop", {"PARAPLY_PASSWORD": "secret"})["password"]
+    'secret'
+    """
+    advice = "write postgresql://user@host:port/database; special characters in a password in percent form, for example %40 for @"
+    try:
+        parameters = {name: str(value) for name, value in conninfo_to_dict(uri).items()}
+    except psycopg.Error as error:
+        reason = str(error).strip().partition(" in URI")[0]  # the rest may hold the password
+        raise UsageError(f"the postgresql URL cannot be read: {reason if '@' not in reason else 'a special character'}; {advice}") from None
+    if "@" in parameters.get("host", "") and not parameters["host"].startswith("@"):
+        raise UsageError(f"the postgresql URL has a host that cannot be read; {advice}")
+    if not all(port.isdecimal() or not port for port in parameters.get("port", "").split(",")):
+        raise UsageError(f"the postgresql URL has a port that is not a number; {advice}")
+    password = (os.environ if environment is None else environment).get("PARAPLY_PASSWORD")
+    return parameters if "password" in parameters or not password else {**parameters, "password": password}
+
+
+def place(parameters: Mapping[str, str]) -> str:
+    """The URL without its password."""
+    user, host, port = (parameters.get(name, "") for name in ("user", "host", "port"))
+    return f"postgresql://{user}{'@' if user else ''}{host or 'localhost'}{':' if port else ''}{port}/{parameters.get('dbname', '')}"
+
+
+def refused(error: psycopg.Error, parameters: Mapping[str, str]) -> ConnectionFailed:
+    """The exception for a connection that could not be made."""
+    reason = "; ".join(line.strip() for line in str(error).splitlines() if line.strip() and not line[0].isspace())
+    if "FATAL" in reason:
+        advice = "check user and database in the URL; a password can be given in PARAPLY_PASSWORD"
+        return ConnectionFailed(f"{place(parameters)} does not let us in: {reason}; {advice}")
+    return ConnectionFailed(f"{place(parameters)} cannot be reached: {reason}; check host, port and socket, and that the server is running")
+
+
+def refuse_read_only(connection: psycopg.Connection[Any], parameters: Mapping[str, str]) -> None:
+    """A database that somebody made read only is left alone.
+
+    Raises:
+        ApplyFailed: It is a standby, or its transactions are read only by default.
+    """
+    if connection.info.parameter_status("in_hot_standby") == "on":
+        raise ApplyFailed(f"{place(parameters)} is a standby and read only: name the primary")
+    if connection.info.parameter_status("default_transaction_read_only") == "on":
+        raise ApplyFailed(
+            f"{place(parameters)} is read only (default_transaction_read_only is on): set it off for the server, the database or the user"
+        )
+
+
 class PgConnection:
     """A connection with settled session variables.
 
@@ -62,16 +115,27 @@ class PgConnection:
 
     Raises:
         ConnectionFailed: The server cannot be reached or does not let us in.
-        UsageError: The database's encoding is not UTF8.
+        ApplyFailed: The server or the database is read only.
+        UsageError: The URL cannot be understood, or the database's encoding is not UTF8.
     """
 
     def __init__(self, uri: str, *, lock_timeout_ms: int = 1000, name: str = "paraply") -> None:
+        parameters = connection_parameters(uri)
         try:
-            self.raw = psycopg.connect(uri, autocommit=True, connect_timeout=10, application_name=name)
+            conninfo = make_conninfo("", **{"connect_timeout": "10", "application_name": name, **parameters})
+            self.raw = psycopg.connect(conninfo, autocommit=True)
+        except psycopg.Error as error:
+            raise refused(error, parameters) from None
+        try:
+            refuse_read_only(self.raw, parameters)
             settings = {**_SETTINGS, "lock_timeout": f"{lock_timeout_ms}ms"}
             self.raw.execute("; ".join(f"SET {name} TO '{value}'" for name, value in settings.items()).encode())
         except psycopg.Error as error:
-            raise ConnectionFailed(f"cannot connect to PostgreSQL: {str(error).strip()}") from error
+            self.close()
+            raise refused(error, parameters) from error
+        except ParaplyError:
+            self.close()
+            raise
         self.raw.prepare_threshold = None
         encoding = self.raw.info.parameter_status("server_encoding")
         if encoding != "UTF8":

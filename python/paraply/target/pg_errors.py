@@ -17,7 +17,25 @@ _TEMPORARY = frozenset({"40001", "40P01", "55P03", "57014"})
 """Serialization failure, deadlock, lock not available, and a statement that ``interrupt`` ended."""
 
 _CONNECTION = ("08", "57P")
-_SCHEMA = frozenset({"42P01", "42703", "3F000", "42804", "428C9"})
+_SCHEMA = frozenset({"42P01", "42703", "3F000", "42804", "428C9", "42P07"})
+
+_CHANGED = "the target was changed by someone else, or the replay began too early"
+_HINTS = {
+    "22P05": "the value cannot be stored in PostgreSQL: correct it on the source, or leave its table out",
+    "23502": "the target's column must take NULL where the source's does",
+    "23503": f"a row that is referred to is missing or still in use: {_CHANGED}",
+    "23505": f"a row with this key is there already: {_CHANGED}",
+    "23514": "the row violates a CHECK of the target's table",
+    "25006": "the target is read only: set default_transaction_read_only off, or name the primary",
+    "42501": "the user lacks a privilege on the target",
+    "42P01": "the table is missing in the target: bring its tables to the state that they had where the log begins",
+    "42703": "a column is missing in the target: bring its tables to the state that they had where the log begins",
+    "42P07": "another channel, or somebody else, made this table: remove it, or start with an empty database",
+    "53100": "free disk space on the target's server, then run the same command again",
+    "53200": "the target's server ran out of memory",
+    "53300": "the server has no connection left: use fewer workers or raise max_connections",
+}
+"""What to do about it, by SQLSTATE."""
 
 
 class SqlError(Exception):
@@ -76,8 +94,9 @@ def failure(
         position: The transaction's offset.
     """
     text = f"PostgreSQL: {error.message} ({error.state})"
-    if error.hint:
-        text += f"; {error.hint}"
+    advice = _HINTS.get(error.state) or error.hint
+    if advice:
+        text += f"; {advice}"
     where = {"gtid": gtid, "table": table, "file": file}
     if error.state in _TEMPORARY:
         return TemporaryFailure(text, **where, position=position, key=error.detail)
