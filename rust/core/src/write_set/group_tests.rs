@@ -65,6 +65,23 @@ fn r11_a_reference_leaves_its_null_parts_out() {
 }
 
 #[test]
+fn r11_a_reference_takes_the_key_in_its_own_order() {
+    let keys: [(&str, &[_]); 2] = [("PRIMARY", &[Column(0), Column(1)]), ("ba", &[Column(1), Column(0)])];
+    let parent = table("p", &["a int", "b int"], &keys);
+    let mut child = table("c", &["id int", "b int", "a int"], &[("PRIMARY", &[Column(0)])]);
+    child.foreign_keys.push(ForeignKey {
+        name: "f".into(),
+        columns: vec![1, 2],
+        parent: name("p"),
+        parent_columns: vec!["b".into(), "a".into()],
+        on_delete: ReferenceAction::Refuse,
+        on_update: ReferenceAction::Refuse,
+    });
+    let (set, _) = write_set(&catalog([parent, child]), GROUP, &[insert("c", &[Int(5), Int(2), Int(1)])]);
+    assert_eq!(set.exclusive, [hash("PRIMARY", "c", &["5"]), hash("ba", "p", &["2", "1"])]);
+}
+
+#[test]
 fn r11_no_reference_without_foreign_key_checks() {
     let catalog = shop();
     let mut builder = WriteSetBuilder::new(GROUP);
