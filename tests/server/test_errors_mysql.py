@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 import pymysql
 import pytest
 from command_line import DATA, Outcome, apply
-from servers import MariaDbServer, mariadb_server  # noqa: F401
 
 from paraply import open_log
 
@@ -39,20 +38,23 @@ class Server:
 
     Args:
         url: As ``--to`` takes it.
+        data: Its data folder, where that is ours.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, data: Path | None = None) -> None:
         self.url = url
+        self.data = data
         self.mariadb = url.startswith("mariadb")
 
-    def sql(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Runs SQL in one session; gives the rows of the last statement."""
+    def sql(self, *statements: str, logged: bool = False) -> list[tuple[Any, ...]]:
+        """Runs SQL in one session, past the binlog as somebody else's change; gives the rows of the last statement."""
         url = urlsplit(self.url)
         with (
             pymysql.connect(host=url.hostname, port=url.port or 3306, user=url.username, password=url.password or "", autocommit=True,
                             read_timeout=30) as connection,
             connection.cursor() as cursor,
         ):  # fmt: skip
+            cursor.execute(f"SET SESSION sql_log_bin={int(logged)}")
             for statement in statements:
                 cursor.execute(statement)
             return list(cursor.fetchall())
@@ -65,9 +67,10 @@ class Server:
     def record(self, statements: list[str], log: Path) -> Path:
         """Empties the server, runs statements, keeps their log, and empties the server again."""
         self.empty()
-        self.sql(*statements, "FLUSH BINARY LOGS")
+        self.sql(*statements, "FLUSH BINARY LOGS", logged=True)
         name = self.sql("SHOW BINARY LOGS")[0][0]
-        content = self.sql(f"SELECT LOAD_FILE(CONCAT(@@datadir, '{name}'))")[0][0]
+        read = f"SELECT LOAD_FILE(CONCAT(@@datadir, '{name}'))"
+        content = (self.data / name).read_bytes() if self.data is not None else self.sql(read)[0][0]
         assert content is not None
         log.write_bytes(content)
         self.empty()
@@ -80,7 +83,8 @@ class Server:
 @pytest.fixture(params=["mariadb", "mysql"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     if request.param == "mariadb":
-        made = Server(request.getfixturevalue("mariadb_server").url)
+        ours = request.getfixturevalue("mariadb_server")
+        made = Server(ours.url, ours.data)
     else:
         url = os.environ.get("PARAPLY_TEST_MYSQL")
         if not url:
@@ -96,7 +100,7 @@ def log(server: Server, tmp_path: Path) -> Path:
     log = server.record(STATEMENTS, tmp_path / "binlog.000001")
     content = log.read_bytes()
     log.write_bytes(content[: list(open_log(log))[BEFORE].offset])
-    outcome = apply(log, server.url, "--gtid", "none")
+    outcome = apply(log, server.url, "--gtid", "preserve")
     assert outcome.code == 0, outcome.line
     log.write_bytes(content)
     return log
@@ -107,7 +111,7 @@ Apply = Callable[..., Outcome]
 
 @pytest.fixture
 def again(server: Server, log: Path) -> Apply:
-    return lambda *options: apply(log, server.url, "--gtid", "none", *options)
+    return lambda *options: apply(log, server.url, "--gtid", "preserve", *options)
 
 
 def check(outcome: Outcome, kind: str, log: Path, transaction: int, *says: str) -> None:
@@ -150,7 +154,7 @@ def test_a_row_that_is_there_already(server: Server, log: Path, again: Apply) ->
     [
         ("DROP TABLE errs.item", "the target lacks"),
         ("DROP DATABASE errs", "the target lacks"),
-        ("ALTER TABLE errs.item MODIFY stock INT UNSIGNED FIRST", "column 1"),
+        ("ALTER TABLE errs.item MODIFY stock INT UNSIGNED FIRST", "differs from the log's"),
         ("ALTER TABLE errs.item MODIFY stock BIGINT UNSIGNED", "column 3"),
         ("ALTER TABLE errs.item DROP stock", "3 columns in the log and 2 on the target"),
         ("ALTER TABLE errs.item ADD more INT", "3 columns in the log and 4 on the target"),
@@ -176,13 +180,15 @@ def test_a_server_that_is_read_only(server: Server, log: Path, again: Apply) -> 
     on = "SET GLOBAL read_only=ON" if server.mariadb else "SET GLOBAL super_read_only=ON"
     server.sql("CREATE OR REPLACE USER weak@'%' IDENTIFIED BY 'weak'" if server.mariadb else "CREATE USER IF NOT EXISTS weak@'%' IDENTIFIED BY 'weak'",
                "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, LOCK TABLES, PROCESS, REPLICATION CLIENT ON *.* TO weak@'%'",
-               "GRANT BINLOG REPLAY ON *.* TO weak@'%'" if server.mariadb else "GRANT BINLOG_ADMIN, REPLICATION_APPLIER ON *.* TO weak@'%'",
+               "GRANT BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN ON *.* TO weak@'%'" if server.mariadb else "GRANT BINLOG_ADMIN, REPLICATION_APPLIER ON *.* TO weak@'%'",
                on)  # fmt: skip
     try:
         url = urlsplit(server.url)
-        outcome = apply(log, f"{url.scheme}://weak:weak@{url.hostname}:{url.port}", "--gtid", "none")
+        outcome = apply(log, f"{url.scheme}://weak:weak@{url.hostname}:{url.port}", "--gtid", "preserve")
     finally:
-        server.sql("SET GLOBAL read_only=OFF" if server.mariadb else "SET GLOBAL super_read_only=OFF, GLOBAL read_only=OFF", "DROP USER weak@'%'")
+        server.sql(
+            "SET GLOBAL read_only=OFF" if server.mariadb else "SET GLOBAL super_read_only=OFF, GLOBAL read_only=OFF", "DROP USER weak@'%'"
+        )
     assert outcome.code == 1, outcome.line
     assert "read only" in outcome.line
     check_continues(server, again)

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from command_line import DATA, Outcome, apply
-from pg_databases import Database, database, embedded  # noqa: F401
+from pg_databases import Database
 
 from paraply import open_log
 
@@ -90,7 +90,7 @@ def test_r31_a_table_that_differs(database: Database, log: Path, change: str, sa
 def test_r31_columns_in_another_order_are_found_by_name(database: Database, log: Path) -> None:
     database.sql("ALTER TABLE errs.item DROP stock")
     database.sql("ALTER TABLE errs.item RENAME name TO old")
-    database.sql("ALTER TABLE errs.item ADD stock bigint, ADD name varchar(20) COLLATE \"C\"")
+    database.sql('ALTER TABLE errs.item ADD stock bigint, ADD name varchar(20) COLLATE "C"')
     database.sql("UPDATE errs.item SET name=old, stock=id*10")
     database.sql("ALTER TABLE errs.item DROP old")
     assert apply(log, database.url).code == 0
