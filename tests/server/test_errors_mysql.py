@@ -178,10 +178,14 @@ def test_r34_a_table_without_transactions(server: Server, log: Path, again: Appl
 
 def test_a_server_that_is_read_only(server: Server, log: Path, again: Apply) -> None:
     on = "SET GLOBAL read_only=ON" if server.mariadb else "SET GLOBAL super_read_only=ON"
-    server.sql("CREATE OR REPLACE USER weak@'%' IDENTIFIED BY 'weak'" if server.mariadb else "CREATE USER IF NOT EXISTS weak@'%' IDENTIFIED BY 'weak'",
-               "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, LOCK TABLES, PROCESS, REPLICATION CLIENT ON *.* TO weak@'%'",
-               "GRANT BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN ON *.* TO weak@'%'" if server.mariadb else "GRANT BINLOG_ADMIN, REPLICATION_APPLIER ON *.* TO weak@'%'",
-               on)  # fmt: skip
+    marks = "BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN" if server.mariadb else "BINLOG_ADMIN, REPLICATION_APPLIER"
+    server.sql(
+        "DROP USER IF EXISTS weak@'%'",
+        "CREATE USER weak@'%' IDENTIFIED BY 'weak'",
+        "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, LOCK TABLES, PROCESS, REPLICATION CLIENT ON *.* TO weak@'%'",
+        f"GRANT {marks} ON *.* TO weak@'%'",
+        on,
+    )
     try:
         url = urlsplit(server.url)
         outcome = apply(log, f"{url.scheme}://weak:weak@{url.hostname}:{url.port}", "--gtid", "preserve")

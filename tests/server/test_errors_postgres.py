@@ -126,6 +126,12 @@ def test_a_type_without_counterpart_is_refused_before_its_first_row(database: Da
     assert database.rows("errs.place") is None
 
 
+def test_r34_the_engine_of_the_sources_table_does_not_matter(database: Database) -> None:
+    assert apply(DATA / "myisam.binlog", database.url).code == 0
+    assert database.items() == [ONE, TWO]
+    assert database.rows("errs.plain") == [(1, "one"), (2, "two")]
+
+
 def test_r25_progress_of_another_start(database: Database, log: Path) -> None:
     outcome = apply(log, database.url, "--start-after", "11111111-1111-1111-1111-111111111111:1")
     assert (outcome.code, outcome.error["class"]) == (2, "ConfigurationMismatch")
