@@ -11,6 +11,11 @@ import pytest
 from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
 from servers import MariaDbServer, running_mariadb
 
+from tests.pg_databases import database, embedded
+from tests.servers import mariadb_server
+
+__all__ = ["database", "embedded", "mariadb_server"]
+
 
 @pytest.fixture
 def mysql_place() -> SqlPlace:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import DATA, Outcome, apply, run_json
 from conftest import truth_folder
-from pg_databases import Database, database, embedded  # noqa: F401
+from pg_databases import Database
 
 from paraply import open_log
 
@@ -15,7 +15,16 @@ pytestmark = pytest.mark.postgres
 
 PLAIN = DATA / "plain.binlog"
 ONE, TWO, THREE, FOUR = (1, "one", 10), (2, "two", 20), (3, "three", 30), (4, "four", 40)
-STATES = [None, None, [], [ONE, TWO], [ONE, TWO, THREE], [(1, "one", 11), TWO, THREE], [(1, "one", 11), THREE], [(1, "one", 11), THREE, FOUR]]
+STATES = [
+    None,
+    None,
+    [],
+    [ONE, TWO],
+    [ONE, TWO, THREE],
+    [(1, "one", 11), TWO, THREE],
+    [(1, "one", 11), THREE],
+    [(1, "one", 11), THREE, FOUR],
+]
 """The table of ``plain.binlog`` after so many transactions; None: there is none."""
 UPDATE = 4
 """Index of the transaction that is damaged."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import SchemaMismatch, ServerError, UsageError
+from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
 from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int, to_text
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def check_server(connection: Connection, server: ServerKind) -> None:
         if triggers.upper() != "NO":
             raise UsageError("the target would run triggers for replicated rows: run SET GLOBAL slave_run_triggers_for_rbr='NO' there")
     elif to_int(rows_of(connection.query("SELECT @@GLOBAL.super_read_only"))[0][0]):
-        raise UsageError("the target is read only: run SET GLOBAL super_read_only=OFF there")
+        raise ApplyFailed("the target is read only: run SET GLOBAL super_read_only=OFF there")
     # Users with SUPER or READ ONLY ADMIN write to a server that is read only; the tables of progress tell soon enough.
     _ = read_only
     check_privileges(connection, server)

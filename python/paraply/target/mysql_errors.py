@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from paraply.errors import (
     ApplyFailed,
     ConnectionFailed,
@@ -13,7 +15,10 @@ from paraply.errors import (
     TemporaryFailure,
 )
 
-__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain", "table_of"]
 
 LOCK_WAIT_TIMEOUT = 1205
 
@@ -93,6 +98,17 @@ def _kind(code: int) -> tuple[type[ParaplyError], str]:
     if code in _SCHEMA:
         return SchemaMismatch, _SCHEMA[code]
     return ApplyFailed, _FAILED.get(code, "")
+
+
+def table_of(message: str, tables: Iterable[tuple[str, str]]) -> str | None:
+    """The table that a server's message names without its database, if only one of a transaction's tables can be meant.
+
+    >>> table_of("Can't find record in 'item'", [("shop", "item"), ("shop", "orders")])
+    'shop.item'
+    >>> table_of("Duplicate entry '3' for key 'item.PRIMARY'", [("shop", "item"), ("old", "item")])
+    """
+    found = {f"{database}.{table}" for database, table in tables if f"'{table}'" in message or f"'{table}." in message}
+    return found.pop() if len(found) == 1 else None
 
 
 def connect_error(error: ParaplyError, url: str) -> ParaplyError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError
-from paraply.target.mysql_errors import explain
+from paraply.target.mysql_errors import explain, table_of
 from paraply.target.mysql_statement import StatementRunner
 
 if TYPE_CHECKING:
@@ -163,4 +163,9 @@ class MySqlSession:
     def _explained(error: ParaplyError, block: Block | None) -> ParaplyError:
         if block is None:
             return explain(error)
-        return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid)
+        table = error.table
+        if table is None and isinstance(error, ServerError) and block.kind == "dml":
+            tables = {(table_map.database, table_map.table) for table_map in block.table_maps()}
+            only = next(iter(tables)) if len(tables) == 1 else None
+            table = f"{only[0]}.{only[1]}" if only is not None else table_of(error.message, tables)
+        return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table)

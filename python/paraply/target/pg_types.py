@@ -243,7 +243,8 @@ def _kind_and_type(column: Column, table: str) -> tuple[str, str]:
         "timestamp": ("timestamptz", f"timestamp({column.scale or 0}) with time zone"),
     }
     if name not in simple:
-        raise TypeNotMapped(f"column {column.name} has type {column.type.upper()}, which has no counterpart in PostgreSQL", table=table)
+        problem = f"column {column.name} has type {column.type.upper()}, which has no counterpart in PostgreSQL"
+        raise TypeNotMapped(f"{problem}; use a MySQL or MariaDB target", table=table)
     return simple[name]
 
 

@@ -66,7 +66,8 @@ def test_malformed_urls_are_refused_without_showing_a_password(url: str, says: s
 
 
 @pytest.mark.parametrize(
-    "url", ["mysql://app:s3cret@127.0.0.1:1", "mariadb://app:s3cret@localhost?socket=/no/such.sock", "postgresql://app:s3cret@127.0.0.1:1/x"]
+    "url",
+    ["mysql://app:s3cret@127.0.0.1:1", "mariadb://app:s3cret@localhost?socket=/no/such.sock", "postgresql://app:s3cret@127.0.0.1:1/x"],
 )
 def test_a_server_that_is_not_there(url: str) -> None:
     outcome = run_json("apply", LOG, "--to", url)
@@ -87,7 +88,9 @@ def test_logs_that_are_no_files(command: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["apply", "verify"])
-@pytest.mark.parametrize("content", [b"", b"\xfe", b"\xfebin", b"-- a dump\n" * 10, b"\x1f\x8b\x08 packed", b"\xfd\x62\x69\x6e" + bytes(512)])
+@pytest.mark.parametrize(
+    "content", [b"", b"\xfe", b"\xfebin", b"-- a dump\n" * 10, b"\x1f\x8b\x08 packed", b"\xfd\x62\x69\x6e" + bytes(512)]
+)
 def test_r27_files_that_are_no_logs(command: str, content: bytes, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(content)
