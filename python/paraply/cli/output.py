@@ -58,12 +58,23 @@ def error_object(error: BaseException) -> dict[str, Any]:
     if isinstance(error, ParaplyError):
         return {
             "class": type(error).__name__,
-            "message": one_line(error.message),
+            "message": message_of(error),
             "file": error.file,
             "position": error.position,
             "gtid": error.gtid,
         }
     return {"class": type(error).__name__, "message": one_line(str(error)), "file": None, "position": None, "gtid": None}
+
+
+def message_of(error: ParaplyError) -> str:
+    """The message with the table and the key, which have no field of their own.
+
+    >>> message_of(ParaplyError("the row is not there", table="shop.item", key="7", position=120))
+    'the row is not there (table shop.item, key 7)'
+    """
+    places = {"table": error.table, "key": error.key}
+    where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None and value not in error.message)
+    return one_line(f"{error.message} ({where})" if where else error.message)
 
 
 def fallback_reasons(fallbacks: Sequence[Fallback]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound
+from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound, ValueNotStorable
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
 from paraply.target.pg_errors import failure
@@ -186,6 +186,8 @@ class PostgresSession:
 
     def _located(self, error: ParaplyError, block: Block) -> ParaplyError:
         """Adds where it happened, as far as the error does not say it."""
+        if isinstance(error, ValueNotStorable) and ";" not in error.message:
+            error.message += "; PostgreSQL cannot hold it: correct the row on the source, or use a MySQL or MariaDB target"
         error.gtid = error.gtid or block.first_gtid
         if error.file is None:
             error.file, error.position = block.file, block.offset
@@ -208,4 +210,6 @@ def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNo
     """The rows to change are not there, or there are more of them than one."""
     _, _, condition = sql.partition(b" WHERE ")
     key = condition[:200].decode(errors="replace") or None
-    return RowNotFound(f"a statement affected {affected or 0} rows in the target where the log has {rows}", table=table, key=key)
+    problem = f"a statement affected {affected or 0} rows in the target where the log has {rows}"
+    advice = "the row was changed by someone else, or the replay began too early"
+    return RowNotFound(f"{problem}; {advice}", table=table, key=key)
