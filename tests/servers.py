@@ -94,9 +94,11 @@ class MariaDbServer:
             assert self.process is not None
             if self.process.poll() is not None:
                 raise RuntimeError(f"mariadbd ended at once:\n{self.log.read_text(errors='replace')[-2000:]}")
-            with contextlib.suppress(pymysql.err.OperationalError):
-                pymysql.connect(unix_socket=str(self.socket), user="root").close()
-                return
+            # A connection that is refused leaves its socket open, so it is not tried before there is a server.
+            if self.socket.exists():
+                with contextlib.suppress(pymysql.err.OperationalError):
+                    pymysql.connect(unix_socket=str(self.socket), user="root").close()
+                    return
             time.sleep(0.1)
         raise RuntimeError(f"mariadbd did not answer in {START_SECONDS} s:\n{self.log.read_text(errors='replace')[-2000:]}")
 

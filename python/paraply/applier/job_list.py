@@ -35,12 +35,14 @@ class Job:
 class Seat:
     """Where an idle worker waits for a job; one for each worker."""
 
-    __slots__ = ("condition", "job", "seated")
+    __slots__ = ("condition", "job", "on_wait", "seated")
 
     def __init__(self, mutex: threading.Lock) -> None:
         self.condition = threading.Condition(mutex)
         self.job: Job | None = None
         self.seated = False
+        self.on_wait: Callable[[bool], None] | None = None
+        """Told what the wait is for, whenever that changes."""
 
 
 class JobList:
@@ -110,6 +112,8 @@ class JobList:
             self._jobs.append(job)
             if self._idle and self._may_start(job):
                 self._hand_over()
+            elif len(self._jobs) == 1:
+                self._tell_idle(held=True)
             return True
 
     def take(self, seat: Seat, on_wait: Callable[[bool], None] | None = None) -> Job | None:
@@ -117,7 +121,8 @@ class JobList:
 
         Args:
             seat: The worker's own.
-            on_wait: Called before waiting, with whether there are jobs that may not start yet (else the list is empty).
+            on_wait: Called before waiting, and when that changes meanwhile, with whether there are jobs that may not start yet
+                (else the list is empty). In the second case by another thread, under the list's lock.
 
         Returns:
             None when there will be no more.
@@ -131,7 +136,7 @@ class JobList:
                 return None
             if on_wait is not None:
                 on_wait(bool(self._jobs))
-            seat.seated = True
+            seat.seated, seat.on_wait = True, on_wait
             self._idle.append(seat)
             while seat.seated:
                 seat.condition.wait()
@@ -212,8 +217,16 @@ class JobList:
                     continue
                 del self._jobs[index]
                 self._started(job)
+                if not self._jobs:
+                    self._tell_idle(held=False)
                 return job
         return None
+
+    def _tell_idle(self, *, held: bool) -> None:
+        """Tells the workers that wait whether it is for a dependency or for the reader."""
+        for seat in self._idle:
+            if seat.on_wait is not None:
+                seat.on_wait(held)
 
     def _started(self, job: Job) -> None:
         self._newest_started = max(self._newest_started, job.number)

@@ -44,6 +44,7 @@ class Worker:
         self._run = run
         self._session: Session | None = None
         self._idle_kind = "input"
+        self._idle_since = 0.0
         self.counters = WorkerCounters(number)
         self.job: Job | None = None
         self.attempt = 0
@@ -57,9 +58,9 @@ class Worker:
         try:
             self.open()
             while True:
-                asked = time.perf_counter()
+                self._idle_since = time.perf_counter()
                 job = jobs.take(seat, self._on_idle)
-                self.counters.waits[self._idle_kind] += time.perf_counter() - asked
+                self._count_idle()
                 if job is None:
                     return
                 self.process(job)
@@ -72,7 +73,14 @@ class Worker:
             self.counters.state = "Ended"
             self.close()
 
+    def _count_idle(self) -> None:
+        now = time.perf_counter()
+        self.counters.waits[self._idle_kind] += now - self._idle_since
+        self._idle_since = now
+
     def _on_idle(self, held: bool) -> None:
+        """Says what the wait is for; also called by the thread that hands out, while this one sleeps."""
+        self._count_idle()
         self._idle_kind = "dependency" if held else "input"
         self.counters.state = WAITING_DEPENDENCY if held else IDLE
 

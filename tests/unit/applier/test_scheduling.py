@@ -51,6 +51,28 @@ class TestJobList:
         idle.join(5)
         assert taken == [second]
 
+    def test_an_idle_worker_hears_what_it_waits_for_also_when_that_changes(self):
+        jobs = JobList(2)
+        first, second, third = jobs_of(0, 1, 2)
+        heard = []
+        idle = threading.Thread(target=lambda: jobs.take(jobs.seat(), heard.append), daemon=True)
+        jobs.put(first)
+        seat = jobs.seat()
+        jobs.take(seat)
+        idle.start()
+        while not heard:
+            time.sleep(0.001)
+        jobs.put(second)
+        jobs.put(third)
+        assert heard == [False, True], "first the reader, then the job that it conflicts with"
+        jobs.committed(1)
+        assert jobs.take(seat) is second
+        jobs.committed(2)
+        assert jobs.take(seat) is third
+        assert heard == [False, True, False]
+        jobs.close()
+        idle.join(5)
+
     def test_it_is_bounded(self):
         jobs = JobList(2, factor=3)
         put = []
