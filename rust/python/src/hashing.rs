@@ -10,6 +10,7 @@ use crate::errors::usage;
 
 /// The hash of one key of one row (rule R11).
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (key_name, database, table, *values, collation=None))]
 pub fn write_set_hash(
     py: Python<'_>,

@@ -25,6 +25,15 @@ pub struct Row<'r, 'v> {
     pub foreign_key_checks: bool,
 }
 
+/// What a NULL among a key's parts means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    /// There is no key.
+    NoKey,
+    /// The part is left out.
+    LeaveOut,
+}
+
 /// What became of a key in one image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
@@ -212,8 +221,10 @@ impl WriteSetBuilder {
         let untouched = images.untouched(&reference.columns);
         let parts = reference.key.as_ref().map_or(&reference.columns, |key| &key.parts);
         let prefix = reference.key.as_ref().map_or(&[][..], |key| &key.prefix);
-        let before = images.before.map(|_| self.outcome(prefix, parts, |c| images.before(c)));
-        let after = images.after.map(|_| self.outcome(prefix, parts, |c| images.after(c)));
+        // The server leaves NULL parts out of a reference and hashes what is left, be it nothing but the key's name.
+        let nulls = if self.options.scheme == Scheme::Group { Nulls::LeaveOut } else { Nulls::NoKey };
+        let before = images.before.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.before(c)));
+        let after = images.after.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.after(c)));
         for outcome in [before, after].into_iter().flatten() {
             match outcome {
                 Outcome::Null => {}
@@ -263,6 +274,16 @@ impl WriteSetBuilder {
         parts: &[Part],
         value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
     ) -> Outcome {
+        self.outcome_with(Nulls::NoKey, prefix, parts, value_of)
+    }
+
+    fn outcome_with<'i, 'v: 'i>(
+        &mut self,
+        nulls: Nulls,
+        prefix: &[u8],
+        parts: &[Part],
+        value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
+    ) -> Outcome {
         let mut lost = None;
         self.hasher.begin(prefix);
         for part in parts {
@@ -271,6 +292,7 @@ impl WriteSetBuilder {
                 continue;
             };
             match value_of(*index) {
+                Some(Value::Null) if nulls == Nulls::LeaveOut => {}
                 Some(Value::Null) => return Outcome::Null,
                 Some(value) => {
                     let written = self.hasher.part_with(|out| form.append(value, *prefix, out));

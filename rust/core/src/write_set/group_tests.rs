@@ -2,7 +2,7 @@
 
 use super::test_tables::*;
 use super::*;
-use crate::schema::{Catalog, KeyPart::*, ReferenceAction, TableName};
+use crate::schema::{Catalog, ForeignKey, KeyPart::*, ReferenceAction, TableName};
 use crate::value::Value::{self, Bytes, Int, Null};
 
 const GROUP: Options = Options { scheme: Scheme::Group, cascades_logged: true, partial_images: false, bytewise: false };
@@ -38,8 +38,47 @@ fn r11_every_unique_key_of_both_images_without_null() {
 fn r11_a_child_hashes_its_parents_key() {
     let (child, _) = write_set(&shop(), GROUP, &[insert("c", &[Int(5), Int(7)])]);
     assert_eq!(child.exclusive, [hash("PRIMARY", "c", &["5"]), hash("PRIMARY", "p", &["7"])]);
+}
+
+#[test]
+fn r11_a_reference_leaves_its_null_parts_out() {
     let (orphan, _) = write_set(&shop(), GROUP, &[insert("c", &[Int(5), Null])]);
-    assert_eq!(orphan.exclusive, [hash("PRIMARY", "c", &["5"])]);
+    assert_eq!(orphan.exclusive, [hash("PRIMARY", "c", &["5"]), hash("PRIMARY", "p", &[])]);
+    let columns = ["id int", "a int null", "b int null"];
+    let mut child = table("c", &columns, &[("PRIMARY", &[Column(0)])]);
+    child.foreign_keys.push(ForeignKey {
+        name: "ab".into(),
+        columns: vec![1, 2],
+        parent: name("p"),
+        parent_columns: vec!["a".into(), "b".into()],
+        on_delete: ReferenceAction::Refuse,
+        on_update: ReferenceAction::Refuse,
+    });
+    let parent = table("p", &["a int", "b int"], &[("PRIMARY", &[Column(0), Column(1)])]);
+    let catalog = catalog([parent, child]);
+    let row = |id, a, b| insert("c", &[Int(id), a, b]);
+    assert!(conflicting(&catalog, GROUP, &row(1, Int(1), Null), &row(2, Null, Int(1))), "seen on MySQL 9.7");
+    assert!(!conflicting(&catalog, GROUP, &row(1, Int(1), Null), &row(2, Null, Null)));
+    let fine = Options { scheme: Scheme::Fine, ..GROUP };
+    let parent_gone = delete("p", &[Int(1), Int(1)]);
+    assert!(!conflicting(&catalog, fine, &row(1, Int(1), Null), &parent_gone));
+}
+
+#[test]
+fn r11_a_reference_takes_the_key_in_its_own_order() {
+    let keys: [(&str, &[_]); 2] = [("PRIMARY", &[Column(0), Column(1)]), ("ba", &[Column(1), Column(0)])];
+    let parent = table("p", &["a int", "b int"], &keys);
+    let mut child = table("c", &["id int", "b int", "a int"], &[("PRIMARY", &[Column(0)])]);
+    child.foreign_keys.push(ForeignKey {
+        name: "f".into(),
+        columns: vec![1, 2],
+        parent: name("p"),
+        parent_columns: vec!["b".into(), "a".into()],
+        on_delete: ReferenceAction::Refuse,
+        on_update: ReferenceAction::Refuse,
+    });
+    let (set, _) = write_set(&catalog([parent, child]), GROUP, &[insert("c", &[Int(5), Int(2), Int(1)])]);
+    assert_eq!(set.exclusive, [hash("PRIMARY", "c", &["5"]), hash("ba", "p", &["2", "1"])]);
 }
 
 #[test]

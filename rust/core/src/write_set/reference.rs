@@ -21,7 +21,10 @@ pub(super) enum Target {
 /// Finds what a child's foreign key refers to.
 pub(super) fn target_of(child: &Table, key: &ForeignKey, catalog: &Catalog, bytewise: bool) -> Target {
     let Some(parent) = catalog.get(&key.parent) else { return Target::Table(Reason::UnknownParent) };
-    let matching = parent.unique_keys.iter().find_map(|unique| Some((unique, columns_in_order(parent, unique, key)?)));
+    let candidates =
+        || parent.unique_keys.iter().filter_map(|key_of| Some((key_of, columns_in_order(parent, key_of, key)?)));
+    // Of several keys on the same columns the server takes the one that has them in the reference's order.
+    let matching = candidates().find(|(_, columns)| *columns == key.columns).or_else(|| candidates().next());
     let Some((unique, columns)) = matching else { return Target::Table(Reason::NonUniqueParentKey) };
     let agree = unique.parts.iter().zip(&columns).all(|(part, column)| match part {
         KeyPart::Column(own) => match (parent.columns.get(*own), child.columns.get(*column)) {
