@@ -1,4 +1,4 @@
-"""The databases of the replay tests."""
+"""The databases of the replay tests, and of the tests of errors."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def postgres_server() -> Iterator[str]:
     from paraply.target.embedded import EmbeddedPostgres
 
     # Not in pytest's own folder: PostgreSQL does not run as root and could not enter it.
-    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as embedded:
-        yield embedded.uri
+    with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as server:
+        yield server.uri
 
 
 @pytest.fixture
