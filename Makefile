@@ -45,7 +45,7 @@ lint: build ## Check formats, lints and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest paraply._native --ignore-disjoint-bases
+	$(BIN)/python -m mypy.stubtest paraply._native --mypy-config-file pyproject.toml --ignore-disjoint-bases --allowlist tools/stubtest-allowlist.txt
 
 format: setup ## Format all code
 	cargo fmt --all

@@ -62,6 +62,10 @@ _CONNECT = {
 }
 
 
+#: What the client library says of a login method that it does not know; MySQL names one at random for users that do not exist.
+_DECOY = "Unknown authentication protocol"
+
+
 def explain(
     error: ParaplyError, *, file: str | None = None, position: int | None = None, gtid: str | None = None, table: str | None = None
 ) -> ParaplyError:
@@ -121,4 +125,9 @@ def connect_error(error: ParaplyError, url: str) -> ParaplyError:
     if isinstance(error, ServerError):
         hint = _CONNECT.get(error.code, "")
         return ConnectionFailed(f"{url} does not let us in: {error.message} (error {error.code})" + (f"; {hint}" if hint else ""))
+    if _DECOY in error.message:
+        return ConnectionFailed(
+            f"{url} does not let us in: user or password is wrong, or the user logs in by a method other than caching_sha2_password, "
+            f"mysql_native_password or ed25519 ({error.message})"
+        )
     return ConnectionFailed(f"{url} cannot be reached: {error.message}; check host, port and socket, and that the server is running")

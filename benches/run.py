@@ -1,0 +1,29 @@
+"""`make bench`: the kernels beside plain Python, and replays beside the server's own client pipeline, as JSON and a table.
+
+Replays need a log: name it in PARAPLY_BENCH_LOG, and a server for it in PARAPLY_BENCH_URL (a log of MariaDB needs none: one is
+started on a temporary folder where `mariadbd` is installed).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> int:
+    """Runs `paraply bench` and leaves its results in benches/results."""
+    command = [sys.executable, "-m", "paraply", "bench", "--kernels", "--output", str(RESULTS / "latest.json")]
+    log, url = os.environ.get("PARAPLY_BENCH_LOG"), os.environ.get("PARAPLY_BENCH_URL")
+    if log:
+        command.append(log)
+    if url:
+        command += ["--to", url, "--reset"]
+    return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
