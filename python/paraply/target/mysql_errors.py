@@ -39,6 +39,7 @@ _FAILED = {
     1028: "free disk space for the server's temporary files, then run the same command again",
     1044: "the user lacks a privilege on this database",
     1062: "a row with this key is there already: the target was changed by someone else, or the replay began too early",
+    1105: "the server does not say why; a user without INSERT, UPDATE or DELETE on the table is one reason",
     1114: "free disk space on the target's server, then run the same command again",
     1142: "the user lacks a privilege on this table",
     1153: "raise max_allowed_packet on the target's server",

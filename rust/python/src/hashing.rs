@@ -1,5 +1,6 @@
 //! Hashing one key, and the write set of one transaction, for people who want a library.
 
+use paraply_binlog::write_sets::{Options, Scheme};
 use paraply_core::collation::Collation;
 use paraply_core::schema::TableName;
 use paraply_core::write_set::{KeyHasher, key_prefix};
@@ -7,6 +8,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::errors::usage;
+
+/// The options of hashing by the scheme's name.
+pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Options> {
+    let scheme = match scheme {
+        "fine" => Scheme::Fine,
+        "group" => Scheme::Group,
+        other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
+    };
+    Ok(Options { scheme, bytewise, partial_images: true })
+}
 
 /// The hash of one key of one row (rule R11).
 #[pyfunction]

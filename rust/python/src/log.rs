@@ -7,14 +7,15 @@ use paraply_binlog::error::LogError;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::row_walk::{RowsError, count_rows};
 use paraply_binlog::transaction::Transaction;
-use paraply_binlog::write_sets::{Options, Scheme, Scratch, transaction_write_set};
+use paraply_binlog::write_sets::{Scratch, transaction_write_set};
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 use crate::catalog::PyCatalog;
-use crate::errors::{log_error, usage};
+use crate::errors::log_error;
+use crate::hashing::hash_options;
 use crate::table_map::{PyTableMap, table_maps};
 use crate::transaction::{PyTransaction, file_name};
 
@@ -128,16 +129,6 @@ impl PyTransactionBatch {
             .map_err(|error| log_error(py, &error.into_log_error(file_name(&self.files, error.file))))?;
         Ok(PyWriteSets { sets, fallbacks })
     }
-}
-
-/// The options of hashing by the scheme's name.
-pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Options> {
-    let scheme = match scheme {
-        "fine" => Scheme::Fine,
-        "group" => Scheme::Group,
-        other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
-    };
-    Ok(Options { scheme, bytewise, partial_images: true })
 }
 
 fn hash(

@@ -135,9 +135,12 @@ pub fn binlog_statements<'py>(
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let default = Limits::default();
     let limits = Limits { events: max_events.unwrap_or(default.events), bytes: max_bytes.unwrap_or(default.bytes) };
-    let statements = py
-        .detach(|| binlog_statement::binlog_statements(block.block.transactions(), limits))
-        .map_err(|error| raise(py, "LogDamaged", &error.to_string(), &block.place()))?;
+    let statements =
+        py.detach(|| binlog_statement::binlog_statements(block.block.transactions(), limits)).map_err(|error| {
+            let too_large = matches!(error, binlog_statement::Error::TooLarge { .. });
+            let class = if too_large { "ApplyFailed" } else { "LogDamaged" };
+            raise(py, class, &error.to_string(), &block.place())
+        })?;
     Ok(statements.iter().map(|statement| PyBytes::new(py, statement)).collect())
 }
 

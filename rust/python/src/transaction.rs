@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::catalog::PyCatalog;
 use crate::errors::log_error;
-use crate::log::hash_options;
+use crate::hashing::hash_options;
 
 /// The name of a kind in Python and in the trace.
 pub fn kind_name(kind: Kind) -> &'static str {
