@@ -65,7 +65,7 @@ def demo(
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.target.embedded import EmbeddedPostgres
 
-        runs = (Run("one worker", "serial", 1, "off"), Run(f"{workers} workers, merged", "parallel", workers, "auto"))
+        runs = (Run("1 worker", "serial", 1, "off"), Run(f"{workers} workers, merging", "parallel", workers, "auto"))
         with demo_log(log) as path, folder(data) as place, EmbeddedPostgres(place) as server:
             reports = {run.name: apply_once(server, path, run, quiet=as_json) for run in runs}
             differing = differing_tables(*(server.uri_of(run.database) for run in runs))
@@ -175,17 +175,16 @@ def run_json(name: str, report: ApplyReport) -> dict[str, Any]:
 
 
 def show(reports: Mapping[str, ApplyReport], ratio: float, differing: list[str]) -> None:
-    """Prints both runs side by side."""
-    table = Table(title="A group's relay log, applied to the embedded PostgreSQL")
+    """Prints both runs side by side; waits are seconds, summed over the workers."""
+    count = max(report.transactions for report in reports.values())
+    table = Table(title=f"A group's relay log of {count:,} transactions, applied to the embedded PostgreSQL")
     table.add_column("run")
-    for name in ("seconds", "transactions", "per second", "commits", "waited for rows (s)", "waited for the turn (s)", "retries"):
+    for name in ("seconds", "tx/s", "commits", "wait rows", "wait turn", "retries"):
         table.add_column(name, justify="right")
     for name, report in reports.items():
         rate = report.transactions / report.seconds if report.seconds else 0.0
         waits = [f"{report.waits.get(kind, 0.0):.2f}" for kind in ("dependency", "turn")]
-        table.add_row(
-            name, f"{report.seconds:.2f}", f"{report.transactions:,}", f"{rate:,.0f}", f"{report.commits:,}", *waits, str(report.retries)
-        )
+        table.add_row(name, f"{report.seconds:.2f}", f"{rate:,.0f}", f"{report.commits:,}", *waits, str(report.retries))
     output.console.print(table)
     if differing:
         output.console.print(f"[red]the databases differ[/red] in {', '.join(differing)}")

