@@ -1,0 +1,149 @@
+"""Scheme ``fine`` is safe (rules R13 to R15a): every order that it allows ends as the serial one did.
+
+Random schemas with foreign keys and random histories run serially on a real server. Its binlog's transactions are then applied through
+the server's own target in other orders that the rule allows, and by 8 workers at once. ``PARAPLY_FINE_HISTORIES`` sets how many
+histories, ``PARAPLY_FINE_ORDERS`` how many orders of each, ``PARAPLY_SEED`` the first seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from server.fine_histories import Server, State, run_history
+from server.fine_orders import Plan, allowed_orders, order_of, read_plan
+from server.fine_schemas import Table, random_schema
+from servers import running_mariadb
+
+from paraply import Applier, open_log
+from paraply.errors import ParaplyError
+from paraply.target.base import ApplyPlan
+from paraply.target.mysql import MySqlTarget
+from paraply.target.url import parse_url
+
+SEED = int(os.environ.get("PARAPLY_SEED", "1"))
+TRANSACTIONS = 40
+WORKERS = 8
+OPTIONS = ["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0"]
+
+
+def asked(name: str, default: int) -> int:
+    return int(os.environ.get(name, default))
+
+
+@dataclass
+class History:
+    """What a serial run left behind."""
+
+    tables: list[Table]
+    log: Path
+    state: State
+
+    def describe(self) -> str:
+        return "\n".join(table.create() for table in self.tables)
+
+
+@pytest.fixture(scope="module")
+def mariadb() -> Iterator[Server]:
+    with running_mariadb(OPTIONS) as running, contextlib.closing(Server(running.url, "fine")) as server:
+        yield server
+
+
+@pytest.fixture
+def mysql() -> Iterator[Server]:
+    url = os.environ.get("PARAPLY_TEST_MYSQL")
+    if not url:
+        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
+    with contextlib.closing(Server(url, "fine_orders")) as server:
+        yield server
+        server.drop()
+
+
+def make_history(server: Server, seed: int, folder: Path) -> History:
+    """Runs a random history and fetches its log; once more where somebody else wrote into it meanwhile."""
+    for _ in range(5):
+        chance = random.Random(seed)
+        tables = random_schema(chance, "mariadb" if server.mariadb else "mysql")
+        server.drop()
+        name = server.new_log()
+        run_history(server, tables, chance, TRANSACTIONS)
+        state = server.state(tables)
+        log = server.fetch_log(name, folder / f"{seed}.binlog")
+        touched = {table.split(".")[0] for transaction in open_log(log) for table in transaction.tables}
+        if touched <= {server.database}:
+            return History(tables, log, state)
+    pytest.fail("others write on this server all the time; give the test one of its own")
+
+
+class Replayer:
+    """Applies single transactions in any order, through the target that the applier uses."""
+
+    def __init__(self, server: Server, history: History, channel: str) -> None:
+        self._server = server
+        self._tables = history.tables
+        self._target = MySqlTarget(parse_url(server.url))
+        self._target.open(ApplyPlan(channel, channel, workers=1, gtid_mode="none", mariadb=server.mariadb))
+        self._session = self._target.session()
+
+    def close(self) -> None:
+        self._session.close()
+        self._target.close()
+
+    def end_state(self, plan: Plan, order: list[int]) -> State | str:
+        """The tables after this order, or how it failed."""
+        self._server.empty(self._tables)
+        for number in order:
+            try:
+                self._session.apply(plan.blocks[number])
+                self._session.commit()
+            except ParaplyError as error:
+                self._session.rollback()
+                return f"transaction {number} failed: {error}"
+        return self._server.state(self._tables)
+
+
+def other_ends(server: Server, history: History, plan: Plan, before: list[set[int]], count: int, seed: int) -> Iterator[str | None]:
+    """For each order: None, or what is different."""
+    with contextlib.closing(Replayer(server, history, f"fine-{server.database}")) as replayer:
+        for order in allowed_orders(before, random.Random(seed), count):
+            end = replayer.end_state(plan, order)
+            yield None if end == history.state else f"order {order}\nends as {end}\ninstead of {history.state}"
+
+
+def apply_concurrently(server: Server, history: History, seed: int) -> None:
+    server.drop()
+    target = MySqlTarget(parse_url(server.url))
+    with Applier([history.log], target, workers=WORKERS, merge="off", gtid="none", channel=f"fine-{seed}-{os.getpid()}") as applier:
+        applier.run()
+
+
+def check(server: Server, folder: Path, histories: int, orders: int) -> None:
+    """All histories in many orders, and concurrently."""
+    tried = pairs = free = 0
+    for seed in range(SEED, SEED + histories):
+        history = make_history(server, seed, folder)
+        where = f"PARAPLY_SEED={seed} PARAPLY_FINE_HISTORIES=1\n{history.describe()}\n"
+        plan = read_plan(history.log)
+        assert plan.before == order_of(plan.write_sets), where
+        size = len(plan.blocks)
+        pairs += size * (size - 1) // 2
+        free += size * (size - 1) // 2 - sum(map(len, plan.before))
+        for difference in other_ends(server, history, plan, plan.before, orders, seed):
+            tried += 1
+            assert difference is None, where + str(difference)
+        apply_concurrently(server, history, seed)
+        assert server.state(history.tables) == history.state, f"{where}with {WORKERS} workers"
+    print(f"{histories} histories, {tried} orders, each ended as the serial one; {free} of {pairs} pairs of transactions are free")
+
+
+def test_r15_every_allowed_order_ends_as_the_serial_one_on_mariadb(mariadb: Server, tmp_path: Path) -> None:
+    check(mariadb, tmp_path, asked("PARAPLY_FINE_HISTORIES", 8), asked("PARAPLY_FINE_ORDERS", 30))
+
+
+def test_r15_every_allowed_order_ends_as_the_serial_one_on_mysql(mysql: Server, tmp_path: Path) -> None:
+    check(mysql, tmp_path, asked("PARAPLY_FINE_HISTORIES", 3), asked("PARAPLY_FINE_ORDERS", 15))
