@@ -129,6 +129,9 @@ def random_insert(table: Table, chance: random.Random) -> str:
     """A statement that adds rows."""
     rows = ",".join(f"({','.join(column.value(chance) for column in table.columns)})" for _ in range(chance.choice([1, 1, 2, 3])))
     verb = chance.choice(["INSERT", "INSERT", "INSERT IGNORE", "REPLACE"])
+    if verb == "REPLACE" and table.is_parent:
+        # MySQL 9.7 does not carry cascades out where REPLACE deletes a parent, and its own log then fails in its own client.
+        verb = "INSERT"
     return f"{verb} INTO {table.name} VALUES {rows}"
 
 

@@ -48,6 +48,7 @@ class Table:
     has_primary: bool = False
     plain_keys: list[list[Column]] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
+    is_parent: bool = False
 
     def add(self, column: Column) -> Column:
         self.columns.append(column)
@@ -103,7 +104,10 @@ def _add_own_keys(chance: random.Random, table: Table, text: str) -> None:
 
 def _add_reference(chance: random.Random, table: Table, parent: Table, family: str) -> None:
     targets = parent.keys + (parent.plain_keys if not parent.keys or chance.random() < 0.3 else [])
+    if parent is table and not table.has_primary and family == "mysql":
+        return
     target = chance.choice(targets)
+    parent.is_parent = True
     number = len(table.references)
     nullable = parent is table or chance.random() < 0.6
     own = [Column(f"f{number}{n}", column.kind, column.values, nullable) for n, column in enumerate(target)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from server.fine_orders import Plan, allowed_orders, order_of, read_plan
 from server.fine_schemas import Table, random_schema
 from servers import running_mariadb
 
-from paraply import Applier, open_log
+from paraply import Applier, open_log, write_set_hash
 from paraply.errors import ParaplyError
 from paraply.target.base import ApplyPlan
 from paraply.target.mysql import MySqlTarget
@@ -83,11 +83,11 @@ def make_history(server: Server, seed: int, folder: Path) -> History:
 class Replayer:
     """Applies single transactions in any order, through the target that the applier uses."""
 
-    def __init__(self, server: Server, history: History, channel: str) -> None:
+    def __init__(self, server: Server, history: History) -> None:
         self._server = server
         self._tables = history.tables
         self._target = MySqlTarget(parse_url(server.url))
-        self._target.open(ApplyPlan(channel, channel, workers=1, gtid_mode="none", mariadb=server.mariadb))
+        self._target.open(ApplyPlan("fine-orders", "fine", workers=1, gtid_mode="none", mariadb=server.mariadb))
         self._session = self._target.session()
 
     def close(self) -> None:
@@ -107,12 +107,32 @@ class Replayer:
         return self._server.state(self._tables)
 
 
-def other_ends(server: Server, history: History, plan: Plan, before: list[set[int]], count: int, seed: int) -> Iterator[str | None]:
-    """For each order: None, or what is different."""
-    with contextlib.closing(Replayer(server, history, f"fine-{server.database}")) as replayer:
-        for order in allowed_orders(before, random.Random(seed), count):
-            end = replayer.end_state(plan, order)
-            yield None if end == history.state else f"order {order}\nends as {end}\ninstead of {history.state}"
+@dataclass
+class Tally:
+    """What was tried."""
+
+    histories: int = 0
+    orders: int = 0
+    pairs: int = 0
+    free: int = 0
+    refused: int = 0
+
+    def count(self, plan: Plan) -> None:
+        size = len(plan.blocks)
+        self.histories += 1
+        self.pairs += size * (size - 1) // 2
+        self.free += size * (size - 1) // 2 - sum(map(len, plan.before))
+
+
+def try_orders(replayer: Replayer, history: History, plan: Plan, before: list[set[int]], count: int, seed: int) -> tuple[int, str | None]:
+    """How many orders were tried, and what is different after the last of them, if anything is."""
+    tried = 0
+    for order in allowed_orders(before, random.Random(seed), count):
+        tried += 1
+        end = replayer.end_state(plan, order)
+        if end != history.state:
+            return tried, f"order {order}\nends as {end}\ninstead of {history.state}"
+    return tried, None
 
 
 def apply_concurrently(server: Server, history: History, seed: int) -> None:
@@ -122,28 +142,67 @@ def apply_concurrently(server: Server, history: History, seed: int) -> None:
         applier.run()
 
 
+def check_history(server: Server, seed: int, folder: Path, orders: int, tally: Tally) -> None:
+    """One history in many orders, and concurrently."""
+    history = make_history(server, seed, folder)
+    where = f"PARAPLY_SEED={seed} PARAPLY_FINE_HISTORIES=1\n{history.describe()}\n"
+    plan = read_plan(history.log)
+    assert plan.before == order_of(plan.write_sets), where
+    with contextlib.closing(Replayer(server, history)) as replayer:
+        serial = replayer.end_state(plan, list(range(len(plan.blocks))))
+        if serial != history.state and not server.mariadb:
+            # MySQL 9.7 writes some logs that its own client cannot replay: rows of one event without a primary key are changed in
+            # another order than they were, and a foreign key of the table to itself then refuses.
+            tally.refused += 1
+            return
+        assert serial == history.state, where
+        tried, difference = try_orders(replayer, history, plan, plan.before, orders, seed)
+    assert difference is None, where + str(difference)
+    tally.count(plan)
+    tally.orders += tried
+    apply_concurrently(server, history, seed)
+    assert server.state(history.tables) == history.state, f"{where}with {WORKERS} workers"
+
+
 def check(server: Server, folder: Path, histories: int, orders: int) -> None:
-    """All histories in many orders, and concurrently."""
-    tried = pairs = free = 0
+    tally = Tally()
     for seed in range(SEED, SEED + histories):
-        history = make_history(server, seed, folder)
-        where = f"PARAPLY_SEED={seed} PARAPLY_FINE_HISTORIES=1\n{history.describe()}\n"
-        plan = read_plan(history.log)
-        assert plan.before == order_of(plan.write_sets), where
-        size = len(plan.blocks)
-        pairs += size * (size - 1) // 2
-        free += size * (size - 1) // 2 - sum(map(len, plan.before))
-        for difference in other_ends(server, history, plan, plan.before, orders, seed):
-            tried += 1
-            assert difference is None, where + str(difference)
-        apply_concurrently(server, history, seed)
-        assert server.state(history.tables) == history.state, f"{where}with {WORKERS} workers"
-    print(f"{histories} histories, {tried} orders, each ended as the serial one; {free} of {pairs} pairs of transactions are free")
+        check_history(server, seed, folder, orders, tally)
+    print(f"{tally.histories} histories, {tally.orders} orders, each ended as the serial one; {tally.free} of {tally.pairs} pairs of"
+          f" transactions are free; {tally.refused} logs that the server itself refuses")  # fmt: skip
+    assert tally.refused <= histories // 5
 
 
 def test_r15_every_allowed_order_ends_as_the_serial_one_on_mariadb(mariadb: Server, tmp_path: Path) -> None:
-    check(mariadb, tmp_path, asked("PARAPLY_FINE_HISTORIES", 8), asked("PARAPLY_FINE_ORDERS", 30))
+    check(mariadb, tmp_path, asked("PARAPLY_FINE_HISTORIES", 6), asked("PARAPLY_FINE_ORDERS", 25))
 
 
 def test_r15_every_allowed_order_ends_as_the_serial_one_on_mysql(mysql: Server, tmp_path: Path) -> None:
-    check(mysql, tmp_path, asked("PARAPLY_FINE_HISTORIES", 3), asked("PARAPLY_FINE_ORDERS", 15))
+    check(mysql, tmp_path, asked("PARAPLY_FINE_HISTORIES", 2), asked("PARAPLY_FINE_ORDERS", 15))
+
+
+def test_r15_the_histories_would_show_a_rule_that_misses_something(mariadb: Server, tmp_path: Path) -> None:
+    """The same orders under weaker rules: each of them must be caught, or the test above proves nothing."""
+    weaker: dict[str, Weaken] = {
+        "R15: references are not hashed": lambda plan: order_of([(exclusive, frozenset(), barrier) for exclusive, _, barrier in plan.write_sets]),
+        "R14 and R15a: tables are not hashed": _without_tables,
+        "R12: text is hashed by its bytes": lambda plan: read_plan(Path(plan.blocks[0].file), bytewise=True).before,
+    }  # fmt: skip
+    for name, weaken in weaker.items():
+        caught = (_is_caught(mariadb, seed, tmp_path, weaken) for seed in range(1, 40))
+        assert any(caught), name
+
+
+Weaken = Callable[[Plan], list[set[int]]]
+
+
+def _without_tables(plan: Plan) -> list[set[int]]:
+    tables = {write_set_hash("", *name.split(".")) for block in plan.blocks for name in block.transactions[0].tables}
+    return order_of([(exclusive - tables, shared - tables, barrier) for exclusive, shared, barrier in plan.write_sets])
+
+
+def _is_caught(server: Server, seed: int, folder: Path, weaken: Weaken) -> bool:
+    history = make_history(server, seed, folder)
+    plan = read_plan(history.log)
+    with contextlib.closing(Replayer(server, history)) as replayer:
+        return try_orders(replayer, history, plan, weaken(plan), 10, seed)[1] is not None
