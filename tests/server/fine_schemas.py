@@ -14,9 +14,10 @@ KINDS: dict[str, list[str]] = {
     "VARBINARY(8)": ["'a'", "'A'", "'a '", "x'00'"],
 }
 COLLATIONS = {
-    "mysql": ["utf8mb4_0900_ai_ci", "utf8mb4_0900_as_cs", "utf8mb4_general_ci", "utf8mb4_bin", "latin1_swedish_ci", "utf8mb4_de_pb_0900_ai_ci"],
-    "mariadb": ["utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_bin", "latin1_swedish_ci", "latin1_german2_ci", "utf8mb4_uca1400_ai_ci"],
-}  # fmt: skip
+    "mysql": ["0900_ai_ci", "0900_as_cs", "general_ci", "bin", "de_pb_0900_ai_ci", "latin1_swedish_ci"],
+    "mariadb": ["general_ci", "unicode_ci", "bin", "uca1400_ai_ci", "latin1_swedish_ci", "latin1_german2_ci"],
+}
+"""Of utf8mb4 where they name no character set."""
 ACTIONS = ["", "ON DELETE CASCADE", "ON UPDATE CASCADE", "ON DELETE CASCADE ON UPDATE CASCADE"]
 NULLING = ["ON DELETE SET NULL", "ON UPDATE SET NULL", "ON DELETE SET NULL ON UPDATE CASCADE", "ON DELETE CASCADE ON UPDATE SET NULL"]
 
@@ -81,8 +82,8 @@ def random_schema(chance: random.Random, family: str) -> list[Table]:
 def _random_column(chance: random.Random, name: str, text: str, *, nullable: bool = False) -> Column:
     kind = chance.choice([*KINDS, "INT", "text", "text"])
     if kind == "text":
-        charset = text.split("_")[0]
-        return Column(name, f"VARCHAR(10) CHARACTER SET {charset} COLLATE {text}", TEXTS, nullable)
+        charset, collation = ("latin1", text) if text.startswith("latin1") else ("utf8mb4", f"utf8mb4_{text}")
+        return Column(name, f"VARCHAR(10) CHARACTER SET {charset} COLLATE {collation}", TEXTS, nullable)
     return Column(name, kind, KINDS[kind], nullable)
 
 
