@@ -62,6 +62,10 @@ class Server:
     def drop(self) -> None:
         self._rows(f"DROP DATABASE IF EXISTS {self.database}")
 
+    def forget_channels(self, prefix: str) -> None:
+        """Removes the progress of the replays."""
+        self._rows(f"DELETE FROM paraply.progress WHERE channel LIKE '{prefix}%'; DELETE FROM paraply.channel WHERE name LIKE '{prefix}%'")
+
     def empty(self, tables: list[Table]) -> None:
         """Deletes all rows, unseen by the log and by foreign keys."""
         self._rows(";".join(f"DELETE FROM {self.database}.{table.name}" for table in tables))

@@ -30,8 +30,11 @@ class Column:
     kind: str
     values: list[str]
     nullable: bool = False
+    generated: str = ""
 
     def definition(self) -> str:
+        if self.generated:
+            return f"{self.name} {self.kind} AS ({self.generated}) VIRTUAL"
         return f"{self.name} {self.kind} {'NULL' if self.nullable else 'NOT NULL'}"
 
     def value(self, chance: random.Random) -> str:
@@ -48,6 +51,7 @@ class Table:
     keys: list[list[Column]] = field(default_factory=list)
     has_primary: bool = False
     plain_keys: list[list[Column]] = field(default_factory=list)
+    odd_keys: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
     is_parent: bool = False
 
@@ -62,7 +66,7 @@ class Table:
             names = ",".join(column.name for column in key)
             parts.append(f"PRIMARY KEY ({names})" if number == 0 and self.has_primary else f"UNIQUE KEY u{number} ({names})")
         parts += [f"KEY k{number} ({','.join(column.name for column in key)})" for number, key in enumerate(self.plain_keys)]
-        return f"CREATE TABLE {self.name} ({', '.join(parts + self.references)}) ENGINE=InnoDB"
+        return f"CREATE TABLE {self.name} ({', '.join(parts + self.odd_keys + self.references)}) ENGINE=InnoDB"
 
 
 def random_schema(chance: random.Random, family: str) -> list[Table]:
@@ -75,6 +79,7 @@ def random_schema(chance: random.Random, family: str) -> list[Table]:
         for _ in range(chance.choice([0, 1, 1, 2]) if tables else chance.choice([0, 0, 1])):
             _add_reference(chance, table, chance.choice([*tables, table]), family)
         table.add(Column("v", "INT", ["10", "20", "30"]))
+        _add_odd_keys(chance, table)
         tables.append(table)
     return tables
 
@@ -101,6 +106,16 @@ def _add_own_keys(chance: random.Random, table: Table, text: str) -> None:
     if shape == "none" or chance.random() < 0.1:
         # A foreign key may refer to a key that is not unique (rule R14).
         table.plain_keys.append([table.add(_random_column(chance, "n", text, nullable=chance.random() < 0.5))])
+
+
+def _add_odd_keys(chance: random.Random, table: Table) -> None:
+    """A key over the first character of a text, and one over a generated column; no foreign key refers to them."""
+    text = next((column for column in table.columns if column.kind.startswith("VARCHAR")), None)
+    if text is not None and chance.random() < 0.2:
+        table.odd_keys.append(f"UNIQUE KEY first_character ({text.name}(1))")
+    if chance.random() < 0.1:
+        table.add(Column("w", "INT", ["DEFAULT"], generated="v % 7"))
+        table.odd_keys.append("UNIQUE KEY computed (w)")
 
 
 def _add_reference(chance: random.Random, table: Table, parent: Table, family: str) -> None:

@@ -26,6 +26,7 @@ from paraply.target.base import ApplyPlan
 from paraply.target.mysql import MySqlTarget
 from paraply.target.url import parse_url
 
+pytestmark = pytest.mark.timeout(3600)  # as many histories as are asked for
 SEED = int(os.environ.get("PARAPLY_SEED", "1"))
 TRANSACTIONS = 40
 WORKERS = 8
@@ -62,6 +63,7 @@ def mysql() -> Iterator[Server]:
     with contextlib.closing(Server(url, "fine_orders")) as server:
         yield server
         server.drop()
+        server.forget_channels("fine-")
 
 
 def make_history(server: Server, seed: int, folder: Path) -> History:
@@ -174,7 +176,7 @@ def check(server: Server, folder: Path, histories: int, orders: int) -> None:
 
 
 def test_r15_every_allowed_order_ends_as_the_serial_one_on_mariadb(mariadb: Server, tmp_path: Path) -> None:
-    check(mariadb, tmp_path, asked("PARAPLY_FINE_HISTORIES", 6), asked("PARAPLY_FINE_ORDERS", 25))
+    check(mariadb, tmp_path, asked("PARAPLY_FINE_HISTORIES", 5), asked("PARAPLY_FINE_ORDERS", 20))
 
 
 def test_r15_every_allowed_order_ends_as_the_serial_one_on_mysql(mysql: Server, tmp_path: Path) -> None:
