@@ -49,8 +49,8 @@ fn values(script: &str, texts: &[String], collation: &str) -> Option<Vec<Vec<u8>
     if !collation.starts_with("latin1") {
         return Some(texts.iter().map(|text| text.clone().into_bytes()).collect());
     }
-    let latin1 = |text: &String| text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
-    texts.iter().map(latin1).collect::<Option<_>>().filter(|_| script == ASCII || script == ACCENTS)
+    let latin1 = |text: &String| -> Option<Vec<u8>> { text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect() };
+    if script == ASCII || script == ACCENTS { texts.iter().map(latin1).collect() } else { None }
 }
 
 /// Hashes keys of one text part.
