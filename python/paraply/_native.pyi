@@ -298,7 +298,7 @@ class TransactionBatch:
 
         Args:
             catalog: The definitions in force; it also keeps what hashing remembers between the batches of a log.
-            scheme: ``fine``, the applier's, or ``group``, the server's certifier's.
+            scheme: ``fine``, the applier's, ``group``, the server's certifier's, or ``writeset``, its tracker's (R16).
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         """
 
@@ -417,5 +417,34 @@ class StampVerifier:
     def different(self) -> int: ...
     @property
     def gc_after(self) -> list[int]: ...
+    @property
+    def first_difference(self) -> dict[str, Any] | None: ...
+
+@final
+class TrackerVerifier:
+    """Recomputes the numbers of a source's own binary log (rule R16) and compares them with the log's own.
+
+    Args:
+        version: The server's version, for its rules and its default history size.
+        history_size: ``binlog_transaction_dependency_history_size``.
+        tracking: ``writeset``, ``writeset-session`` or ``commit-order``.
+        sessions: ``auto`` (as logged), ``single`` or ``many``.
+
+    Raises:
+        UsageError: An option is not known.
+    """
+
+    def __new__(
+        cls, *, version: tuple[int, int], history_size: int | None = None, tracking: str = "writeset", sessions: str = "auto"
+    ) -> Self: ...
+    def observe(self, batch: TransactionBatch, write_sets: WriteSets) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def exact(self) -> int:
+        """Transactions that had only one possible pair of numbers."""
+    @property
+    def different(self) -> int: ...
     @property
     def first_difference(self) -> dict[str, Any] | None: ...

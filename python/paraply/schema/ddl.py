@@ -81,9 +81,7 @@ def _create(cursor: Cursor) -> Statement:
         return IrrelevantStatement("spatial reference system")
     kind = cursor.accept_any(("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR")) or ""
     if cursor.accept_any(("INDEX", "KEY")):
-        if replace:
-            cursor.fail("CREATE INDEX without OR REPLACE")
-        return read_create_index(cursor, kind)
+        return read_create_index(cursor, kind, replace=replace)
     return _other_object(cursor, "create")
 
 
@@ -126,10 +124,17 @@ def _drop(cursor: Cursor) -> Statement:
         names = [cursor.table_name()]
         while cursor.accept(","):
             names.append(cursor.table_name())
+        cursor.accept_any(("RESTRICT", "CASCADE"))
+        if cursor.accept("WAIT"):
+            cursor.number()
+        cursor.accept("NOWAIT")
+        cursor.expect_end()
         return DropTablesStatement(tuple(names))
     if cursor.accept_any(("DATABASE", "SCHEMA")):
         cursor.accept("IF", "EXISTS")
-        return DropDatabaseStatement(cursor.name())
+        name = cursor.name()
+        cursor.expect_end()
+        return DropDatabaseStatement(name)
     if cursor.accept_any(("INDEX", "KEY")):
         return read_drop_index(cursor)
     if cursor.at("SPATIAL", "REFERENCE"):
@@ -149,7 +154,7 @@ def _rename(cursor: Cursor) -> Statement:
         return IrrelevantStatement("rename user")
     if cursor.accept_any(("TABLE", "TABLES")) is None:
         cursor.fail("TABLE or USER")
-    cursor.accept("IF", "EXISTS")
+    if_exists = cursor.accept("IF", "EXISTS")
     pairs = []
     while True:
         old = cursor.table_name()
@@ -159,7 +164,8 @@ def _rename(cursor: Cursor) -> Statement:
         cursor.expect("TO")
         pairs.append((old, cursor.table_name()))
         if not cursor.accept(","):
-            return RenameTablesStatement(tuple(pairs))
+            cursor.expect_end()
+            return RenameTablesStatement(tuple(pairs), if_exists)
 
 
 def _truncate(cursor: Cursor) -> Statement:

@@ -164,7 +164,9 @@ def _skip_default(cursor: Cursor) -> None:
         return
     cursor.accept("-") or cursor.accept("+")
     first = cursor.next()
-    if first.kind in ("word", "name"):
+    if first.kind == "word" and first.text.startswith("_") and cursor.token.kind in ("number", "string"):
+        cursor.next()
+    elif first.kind in ("word", "name"):
         while cursor.accept("."):
             cursor.name()
         if cursor.at("("):

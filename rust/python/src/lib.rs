@@ -40,5 +40,5 @@ mod _native {
     #[pymodule_export]
     use crate::transaction::{PyFormat, PyStatement, PyTransaction};
     #[pymodule_export]
-    use crate::verifier::PyStampVerifier;
+    use crate::verifier::{PyStampVerifier, PyTrackerVerifier};
 }

@@ -129,11 +129,15 @@ impl WriteSetBuilder {
         self.result.touches_parent |= plan.touches_parent;
         self.result.missing_keys |= plan.missing_keys;
         plan.fallbacks.iter().for_each(|reason| self.fallbacks.add(*reason, &plan.name));
+        if self.options.scheme == Scheme::Group && plan.missing_keys {
+            // The server hashes nothing of such a table, neither nullable keys nor references.
+            self.result.barrier = true;
+            return;
+        }
         self.lost = false;
         let full = self.add_keys(plan, &images);
         match self.options.scheme {
             Scheme::Group => {
-                self.result.barrier |= plan.missing_keys;
                 if row.foreign_key_checks {
                     plan.references.iter().for_each(|reference| self.add_reference(plan, reference, &images));
                 }
@@ -149,6 +153,7 @@ impl WriteSetBuilder {
     /// The transaction's write set; the builder is ready for the next transaction.
     pub fn finish(&mut self) -> WriteSet {
         let mut result = std::mem::take(&mut self.result);
+        result.hashed = self.items.added();
         (result.exclusive, result.shared) = self.items.take();
         result
     }

@@ -96,7 +96,8 @@ impl TablePlan {
             shared_tables: if cascading { affected_neighbours(table, catalog) } else { Vec::new() },
             cascades: if cascading { cascades_of(table, catalog) } else { Vec::new() },
             fallbacks,
-            touches_parent: !catalog.children(&table.name).is_empty(),
+            // The server does not look at foreign keys where it finds no key to hash.
+            touches_parent: has_declared_key(table) && !catalog.children(&table.name).is_empty(),
             missing_keys: !has_declared_key(table),
         }
     }
