@@ -95,7 +95,7 @@ class Load:
             parts = [self._part(name, columns[name]) for name in rng.sample(names, rng.randint(1, min(2, len(names))))]
             keys.append(f"unique u{number + 1} ({', '.join(parts)})")
         references = []
-        if parent is not None and any("c0)" in key or "(c0," in key for key in parent.keys):
+        if parent is not None and any(key.endswith("(c0)") for key in parent.keys):
             columns["r"] = parent.columns["c0"]
             lines.append(f"r {columns['r']} null")
             action = rng.choice(("", " on delete cascade", " on delete set null on update cascade"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.create import read_elements, read_option
 from paraply.schema.cursor import Cursor
-from paraply.schema.elements import ColumnSpec, KeySpec, Kind, at_constraint, read_column, read_constraint, read_parts
+from paraply.schema.elements import ColumnSpec, KeySpec, Kind, at_constraint, read_column, read_constraint, read_key_options, read_parts
 from paraply.schema.statements import (
     Action,
     AddColumn,
@@ -230,8 +230,13 @@ def read_create_index(cursor: Cursor, kind: str, *, replace: bool = False) -> Al
         cursor.name()
     cursor.expect("ON")
     table = cursor.table_name()
+    if cursor.accept("WAIT"):
+        cursor.number()
+    cursor.accept("NOWAIT")
     key_kind: Kind = "fulltext" if kind == "FULLTEXT" else "spatial" if kind == "SPATIAL" else "btree"
     key = KeySpec(name, read_parts(cursor), unique=kind == "UNIQUE", kind=key_kind, if_not_exists=if_not_exists)
+    read_key_options(cursor)
+    _pass_waits(cursor)
     dropped = (DropPart("key", name, if_exists=True),) if replace else ()
     return AlterTableStatement(table, (*dropped, AddConstraint(key)))
 
@@ -242,4 +247,17 @@ def read_drop_index(cursor: Cursor) -> AlterTableStatement:
     name = cursor.name()
     cursor.expect("ON")
     table = cursor.table_name()
+    _pass_waits(cursor)
     return AlterTableStatement(table, (DropPart("key", name, if_exists),))
+
+
+def _pass_waits(cursor: Cursor) -> None:
+    """Passes over how CREATE INDEX and DROP INDEX are carried out; anything else behind them is not known."""
+    while not cursor.done:
+        if cursor.accept_any(("ALGORITHM", "LOCK")):
+            cursor.accept("=")
+            cursor.next()
+        elif cursor.accept("WAIT"):
+            cursor.number()
+        elif not cursor.accept("NOWAIT"):
+            cursor.expect_end()

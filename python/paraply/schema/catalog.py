@@ -8,7 +8,7 @@ from typing import Any
 
 from paraply.schema.change import SchemaChange, Unknown
 from paraply.schema.collations import canonical_collation
-from paraply.schema.ddl import parse, touched_table
+from paraply.schema.ddl import named_words, parse, touched_table
 from paraply.schema.lexer import DdlSyntaxError
 from paraply.schema.model import Table
 from paraply.schema.rules import Rules
@@ -215,7 +215,7 @@ class SchemaCatalog:
             changes = Advance(self, database, rules).run(statement)
         except (DdlSyntaxError, RecursionError) as error:
             self._restore(before)
-            return [self._fail(str(error), touched_table(sql, rules), database)]
+            return [self._fail(str(error), touched_table(sql, rules), database, named_words(sql, rules))]
         if unsure is not None:
             for name in unsure.databases:
                 self.forget_database(name)
@@ -258,12 +258,14 @@ class SchemaCatalog:
         self._absent, self._complete_databases, self.complete = before._absent, before._complete_databases, before.complete
         self._spellings, self.lower_case_table_names = before._spellings, before.lower_case_table_names
 
-    def _fail(self, reason: str, touched: tuple[str | None, str] | None, database: str) -> Unknown:
+    def _fail(self, reason: str, touched: tuple[str | None, str] | None, database: str, words: set[str]) -> Unknown:
         if touched is None:
             self.forget_everything()
             return Unknown(f"statement not understood: {reason}", everything=True)
         place = (self.stored(touched[0] or database), self.stored(touched[1]))
         affected = [place, *((t.database, t.name) for t in self.children(*place))]
+        # In a grammar that is not known, the name may stand elsewhere than expected.
+        affected += [(table.database, table.name) for table in self if table.name.lower() in words]
         if self.lower_case_table_names is None:
             affected += self._twins(place)
         for name in affected:

@@ -23,7 +23,7 @@ from paraply.schema.statements import (
     TruncateStatement,
 )
 
-__all__ = ["parse", "touched_table"]
+__all__ = ["named_words", "parse", "touched_table"]
 
 OBJECTS = ("VIEW", "ALGORITHM", "DEFINER", "SQL", "TRIGGER", "PROCEDURE", "FUNCTION", "AGGREGATE", "EVENT", "USER", "ROLE", "SERVER",
            "TABLESPACE", "LOGFILE", "UNDO", "RESOURCE", "LIBRARY", "PACKAGE", "INSTANCE", "LOADABLE", "PREPARE", "CATALOG")  # fmt: skip
@@ -191,3 +191,15 @@ def touched_table(sql: str, rules: Rules) -> tuple[str | None, str] | None:
         return cursor.table_name()
     except DdlSyntaxError:
         return None
+
+
+def named_words(sql: str, rules: Rules) -> set[str]:
+    """Everything in a statement that may be a name, in lower case.
+
+    >>> sorted(named_words("alter table `A b` add c int default 'x'", Rules()))
+    ['a b', 'add', 'alter', 'c', 'default', 'int', 'table']
+    """
+    try:
+        return {token.text.lower() for token in Cursor(sql, rules).tokens if token.kind in ("word", "name")}
+    except DdlSyntaxError:
+        return set()
