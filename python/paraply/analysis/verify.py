@@ -118,7 +118,14 @@ def verify(
     if scheme == "writeset":
         refuse_group_options(infer_gc=infer_gc, order=order)
         return verify_source(
-            log_paths(log), server, schema, sessions=sessions, history=history, tracking=tracking, bytewise=bytewise, on_progress=on_progress
+            log_paths(log),
+            server,
+            schema,
+            sessions=sessions,
+            history=history,
+            tracking=tracking,
+            bytewise=bytewise,
+            on_progress=on_progress,
         )
     if (sessions, history, tracking) != ("auto", None, "writeset"):
         raise UsageError("--sessions, --history and --tracking go with --scheme writeset")
@@ -233,9 +240,7 @@ def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ord
         verifier.add_stamps(batch)
 
 
-def report_of(
-    verifier: StampVerifier | TrackerVerifier, fallbacks: Sequence[tuple[str, str, int]], seconds: float
-) -> VerifyReport:
+def report_of(verifier: StampVerifier | TrackerVerifier, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
     """Puts the result of a comparison together."""
     return VerifyReport(
         transactions=verifier.transactions,

@@ -239,7 +239,9 @@ class SchemaCatalog:
             tables += self._twins(place)
         if not tables and not databases:
             return None
-        return Unknown("whether names that differ in case are the same is not known", tables=tuple(dict.fromkeys(tables)), databases=databases)
+        return Unknown(
+            "whether names that differ in case are the same is not known", tables=tuple(dict.fromkeys(tables)), databases=databases
+        )
 
     def _others(self, places: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         for place in places:

@@ -271,9 +271,7 @@ def _key(cursor: Cursor, symbol: str | None) -> KeySpec:
 def read_key_options(cursor: Cursor) -> None:
     """Passes over what may stand behind a key's parts and does not change which values are equal."""
     while True:
-        if cursor.accept_any(("USING", "TYPE")):
-            cursor.name()
-        elif cursor.accept("WITH", "PARSER"):
+        if cursor.accept_any(("USING", "TYPE")) or cursor.accept("WITH", "PARSER"):
             cursor.name()
         elif cursor.accept_any(VALUED_KEY_OPTIONS):
             cursor.accept("=")

@@ -82,11 +82,13 @@ def _parents(elements: Iterable[object]) -> Iterator[Name]:
 
 def database_of(statement: Statement) -> str | None:
     """The database that a statement makes, changes or drops as a whole."""
-    known = isinstance(statement, (CreateDatabaseStatement, DatabaseStatement, DropDatabaseStatement))
-    return statement.name if known else None
+    if isinstance(statement, CreateDatabaseStatement | DatabaseStatement | DropDatabaseStatement):
+        return statement.name
+    return None
 
 
 def proves_case(statement: Statement) -> bool:
     """Whether the statement could not have succeeded if what it makes had been there under another spelling."""
-    made = isinstance(statement, (CreateTableStatement, CreateDatabaseStatement))
-    return made and not statement.if_not_exists and not statement.replace
+    if not isinstance(statement, CreateTableStatement | CreateDatabaseStatement):
+        return False
+    return not statement.if_not_exists and not statement.replace

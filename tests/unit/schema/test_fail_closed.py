@@ -46,7 +46,11 @@ def tokens(sql: str) -> list[str]:
 
 def catalog() -> SchemaCatalog:
     made = SchemaCatalog(complete=True)
-    for sql in ("create database d", "create table t (id int primary key, a varchar(20) unique, b int)", "create table u (id int primary key)"):
+    for sql in (
+        "create database d",
+        "create table t (id int primary key, a varchar(20) unique, b int)",
+        "create table u (id int primary key)",
+    ):
         advance(made, sql)
     return made
 
