@@ -43,8 +43,7 @@ fn r16_ddl_is_stamped_in_commit_order_and_restarts_the_history() {
 
 #[test]
 fn r16_tables_without_keys_are_stamped_in_commit_order_and_leave_the_history() {
-    let changes =
-        [rows(&[1]), rows(&[2]), keyless(&[]), rows(&[3]), rows(&[1]), keyless(&[9]), rows(&[4]), rows(&[9])];
+    let changes = [rows(&[1]), rows(&[2]), keyless(&[]), rows(&[3]), rows(&[1]), keyless(&[9]), rows(&[4]), rows(&[9])];
     assert_eq!(stamps(wide(), &changes), [0, 1, 2, 1, 1, 5, 1, 6]);
 }
 
@@ -114,8 +113,11 @@ fn r16_the_other_modes() {
     assert_eq!(stamped, [0, 1, 2]);
     let mut session = Source::new(Mode::WriteSetSession, wide(), Sessions::Logged);
     let seen = [(7, 1_u64), (8, 2), (7, 3), (8, 4)];
-    let stamped: Vec<i64> =
-        seen.iter().zip(1..).map(|((s, item), number)| session.observe(number, Some(*s), &rows(&[*item])).most).collect();
+    let stamped: Vec<i64> = seen
+        .iter()
+        .zip(1..)
+        .map(|((s, item), number)| session.observe(number, Some(*s), &rows(&[*item])).most)
+        .collect();
     assert_eq!(stamped, [0, 1, 1, 2]);
 }
 
