@@ -216,6 +216,31 @@ def write_set_hash(key_name: str, database: str, table: str, *values: Any, colla
         UsageError: A value of another type, or a collation without an exact form.
     """
 
+def explain_values(
+    catalog: Catalog,
+    database: str,
+    table: str,
+    before: Any,
+    after: Any,
+    *,
+    scheme: str = "fine",
+    foreign_key_checks: bool = True,
+    cascades_logged: bool = True,
+) -> dict[str, Any]:
+    """What one row adds to a write set: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+
+    Raises:
+        UsageError: The table is not defined, or a value does not fit its column.
+    """
+
+def explain_rows(transaction: Transaction, catalog: Catalog, *, scheme: str = "fine", rows: int = 100) -> list[dict[str, Any]]:
+    """The same of the first rows of a transaction.
+
+    Raises:
+        UsageError: The scheme is not known.
+        LogDamaged: A row event contradicts itself.
+    """
+
 def binlog_statements(block: Block, max_events: int | None = None, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's raw events, cut only where a statement's rows end (STMT_END_F)."""
 

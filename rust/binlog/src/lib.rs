@@ -5,6 +5,7 @@ pub mod checksum;
 pub mod cursor;
 pub mod decode;
 pub mod error;
+pub mod explain;
 pub mod event;
 pub mod file;
 pub mod format;

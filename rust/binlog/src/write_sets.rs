@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    fn for_format(self, format: &Format) -> HashOptions {
+    pub(crate) fn for_format(self, format: &Format) -> HashOptions {
         HashOptions {
             scheme: self.scheme,
             cascades_logged: may_log_cascades(format),

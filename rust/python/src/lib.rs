@@ -5,11 +5,13 @@ mod catalog;
 mod certifier;
 mod certifier_batch;
 mod errors;
+mod explain;
 mod gtid;
 mod hashing;
 mod log;
 mod mysql;
 mod postgres;
+mod row_values;
 mod table_map;
 mod transaction;
 mod verifier;
@@ -25,6 +27,8 @@ mod _native {
     use crate::catalog::PyCatalog;
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
+    #[pymodule_export]
+    use crate::explain::{explain_rows, explain_values};
     #[pymodule_export]
     use crate::gtid::PyGtidSet;
     #[pymodule_export]

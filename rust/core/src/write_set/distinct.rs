@@ -76,6 +76,11 @@ impl Distinct {
         }
     }
 
+    /// Counts the last item once more.
+    pub(super) fn repeat(&mut self) {
+        self.added += 1;
+    }
+
     /// How many items were added since the last [`Self::take`], repeats included.
     pub(super) fn added(&self) -> u64 {
         self.added

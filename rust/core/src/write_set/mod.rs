@@ -13,6 +13,7 @@ mod decimal;
 mod distinct;
 mod fallback;
 mod hash;
+mod note;
 mod plan;
 mod reference;
 mod value_form;
@@ -20,6 +21,7 @@ mod value_form;
 pub use builder::{Image, Row, WriteSetBuilder};
 pub use fallback::{Fallbacks, Reason};
 pub use hash::{KeyHasher, key_prefix, table_hash};
+pub use note::{Note, Noted};
 pub use plan::TablePlan;
 
 /// Whose conflicts the hashes show.
