@@ -116,7 +116,7 @@ fn labels(value: &Bound<'_, PyAny>, column: &Column) -> PyResult<u64> {
     let mut bits = 0;
     for name in text.split(',').filter(|name| !name.is_empty()) {
         let place = column.labels.iter().position(|label| label == name);
-        bits |= 1 << place.ok_or_else(|| usage(value.py(), &format!("`{name}` is none of its labels")))?;
+        bits |= 1_u64 << place.ok_or_else(|| usage(value.py(), &format!("`{name}` is none of its labels")))?;
     }
     Ok(bits)
 }

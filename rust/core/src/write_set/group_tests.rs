@@ -116,7 +116,7 @@ fn a_prefix_key_hashes_prefix_and_whole_value() {
 #[test]
 fn r16_keys_with_parts_of_variable_length_count_twice() {
     let columns = ["id int", "s varchar utf8mb4_0900_ai_ci", "c char utf8mb4_0900_ai_ci"];
-    let keys = [("PRIMARY", &[Column(0)][..]), ("s", &[Column(1)]), ("c", &[Column(2)])];
+    let keys = [("PRIMARY", &[Column(0)][..]), ("s", &[Column(1)][..]), ("c", &[Column(2)][..])];
     let catalog = catalog([table("v", &columns, &keys)]);
     let (set, _) = write_set(&catalog, GROUP, &[insert("v", &[Int(1), Bytes(b"a"), Bytes(b"b")])]);
     assert_eq!((set.exclusive.len(), set.hashed), (3, 4));
