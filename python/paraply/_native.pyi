@@ -227,6 +227,31 @@ def write_set_hash(key_name: str, database: str, table: str, *values: Any, colla
 def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
 
+def explain_values(
+    catalog: Catalog,
+    database: str,
+    table: str,
+    before: Any,
+    after: Any,
+    *,
+    scheme: str = "fine",
+    foreign_key_checks: bool = True,
+    cascades_logged: bool = True,
+) -> dict[str, Any]:
+    """What one row adds to a write set: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+
+    Raises:
+        UsageError: The table is not defined, or a value does not fit its column.
+    """
+
+def explain_rows(transaction: Transaction, catalog: Catalog, *, scheme: str = "fine", rows: int = 100) -> list[dict[str, Any]]:
+    """The same of the first rows of a transaction.
+
+    Raises:
+        UsageError: The scheme is not known.
+        LogDamaged: A row event contradicts itself.
+    """
+
 def format_statement(block: Block) -> bytes:
     """``BINLOG '...'`` with the block's format description event."""
 
@@ -328,7 +353,7 @@ class TransactionBatch:
 
         Args:
             catalog: The definitions in force; it also keeps what hashing remembers between the batches of a log.
-            scheme: ``fine``, the applier's, or ``group``, the server's certifier's.
+            scheme: ``fine``, the applier's, ``group``, the server's certifier's, or ``writeset``, its tracker's (R16).
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         """
 
@@ -447,5 +472,34 @@ class StampVerifier:
     def different(self) -> int: ...
     @property
     def gc_after(self) -> list[int]: ...
+    @property
+    def first_difference(self) -> dict[str, Any] | None: ...
+
+@final
+class TrackerVerifier:
+    """Recomputes the numbers of a source's own binary log (rule R16) and compares them with the log's own.
+
+    Args:
+        version: The server's version, for its rules and its default history size.
+        history_size: ``binlog_transaction_dependency_history_size``.
+        tracking: ``writeset``, ``writeset-session`` or ``commit-order``.
+        sessions: ``auto`` (as logged), ``single`` or ``many``.
+
+    Raises:
+        UsageError: An option is not known.
+    """
+
+    def __new__(
+        cls, *, version: tuple[int, int], history_size: int | None = None, tracking: str = "writeset", sessions: str = "auto"
+    ) -> Self: ...
+    def observe(self, batch: TransactionBatch, write_sets: WriteSets) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def exact(self) -> int:
+        """Transactions that had only one possible pair of numbers."""
+    @property
+    def different(self) -> int: ...
     @property
     def first_difference(self) -> dict[str, Any] | None: ...

@@ -7,6 +7,7 @@ pub mod cursor;
 pub mod decode;
 pub mod error;
 pub mod event;
+pub mod explain;
 pub mod file;
 pub mod format;
 pub mod group;

@@ -22,10 +22,12 @@ pub struct Options {
     pub bytewise: bool,
     /// The log is known to have partial row images; must stay the same for a whole log.
     pub partial_images: bool,
+    /// Hash the rows of XA PREPARE too, as a source's tracker does (rule R16); else it is a barrier (rule R35).
+    pub prepared: bool,
 }
 
 impl Options {
-    fn for_format(self, format: &Format) -> HashOptions {
+    pub(crate) fn for_format(self, format: &Format) -> HashOptions {
         HashOptions {
             scheme: self.scheme,
             cascades_logged: may_log_cascades(format),
@@ -91,7 +93,8 @@ pub fn transaction_write_set(
     scratch: &mut Scratch,
 ) -> Result<WriteSet, RowsError> {
     let switched = scratch.switch_options(&transaction.format);
-    if transaction.kind != Kind::Dml {
+    let prepared = scratch.options.prepared && transaction.kind == Kind::XaPrepare;
+    if transaction.kind != Kind::Dml && !prepared {
         return Ok(WriteSet { barrier: true, ..WriteSet::default() });
     }
     let Scratch { builder, known, plan, fallbacks, options, .. } = scratch;

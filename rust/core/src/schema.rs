@@ -175,6 +175,11 @@ impl Catalog {
         self.children.get(parent).map_or(&[], Vec::as_slice)
     }
 
+    /// The names of all known tables, in no order.
+    pub fn names(&self) -> impl Iterator<Item = &TableName> {
+        self.tables.keys()
+    }
+
     /// How many tables are known.
     pub fn len(&self) -> usize {
         self.tables.len()

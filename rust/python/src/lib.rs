@@ -5,11 +5,13 @@ mod catalog;
 mod certifier;
 mod certifier_batch;
 mod errors;
+mod explain;
 mod gtid;
 mod hashing;
 mod log;
 mod mysql;
 mod postgres;
+mod row_values;
 mod table_map;
 mod transaction;
 mod verifier;
@@ -26,6 +28,8 @@ mod _native {
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
     #[pymodule_export]
+    use crate::explain::{explain_rows, explain_values};
+    #[pymodule_export]
     use crate::gtid::PyGtidSet;
     #[pymodule_export]
     use crate::hashing::write_set_hash;
@@ -40,5 +44,5 @@ mod _native {
     #[pymodule_export]
     use crate::transaction::{PyFormat, PyStatement, PyTransaction};
     #[pymodule_export]
-    use crate::verifier::PyStampVerifier;
+    use crate::verifier::{PyStampVerifier, PyTrackerVerifier};
 }

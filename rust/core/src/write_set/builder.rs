@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::distinct::Distinct;
 use super::fallback::{Fallbacks, Reason};
 use super::hash::KeyHasher;
+use super::note::{Note, Noted};
 use super::plan::{KeyPlan, Part, ReferencePlan, TableAccess, TablePlan};
 use super::{Options, Scheme, WriteSet};
 use crate::schema::{Catalog, TableName};
@@ -95,6 +96,8 @@ pub struct WriteSetBuilder {
     fallbacks: Fallbacks,
     /// Whether a key of the row at hand has been counted as not known.
     lost: bool,
+    /// What was hashed of the row that is being explained.
+    notes: Option<Vec<Note>>,
 }
 
 impl WriteSetBuilder {
@@ -129,11 +132,15 @@ impl WriteSetBuilder {
         self.result.touches_parent |= plan.touches_parent;
         self.result.missing_keys |= plan.missing_keys;
         plan.fallbacks.iter().for_each(|reason| self.fallbacks.add(*reason, &plan.name));
+        if self.options.scheme == Scheme::Group && plan.missing_keys {
+            // The server hashes nothing of such a table, neither nullable keys nor references.
+            self.result.barrier = true;
+            return;
+        }
         self.lost = false;
         let full = self.add_keys(plan, &images);
         match self.options.scheme {
             Scheme::Group => {
-                self.result.barrier |= plan.missing_keys;
                 if row.foreign_key_checks {
                     plan.references.iter().for_each(|reference| self.add_reference(plan, reference, &images));
                 }
@@ -146,9 +153,17 @@ impl WriteSetBuilder {
         }
     }
 
+    /// What one row by itself adds, and how: the builder must be between two transactions.
+    pub fn explain(&mut self, plan: &TablePlan, row: &Row<'_, '_>) -> (WriteSet, Vec<Note>) {
+        self.notes = Some(Vec::new());
+        self.add_row(plan, row);
+        (self.finish(), self.notes.take().unwrap_or_default())
+    }
+
     /// The transaction's write set; the builder is ready for the next transaction.
     pub fn finish(&mut self) -> WriteSet {
         let mut result = std::mem::take(&mut self.result);
+        result.hashed = self.items.added();
         (result.exclusive, result.shared) = self.items.take();
         result
     }
@@ -171,6 +186,9 @@ impl WriteSetBuilder {
             for outcome in [before, after].into_iter().flatten() {
                 // A key that an update does not touch is not needed where another one tells which row it is.
                 self.add_outcome(plan, outcome, untouched && earlier_full);
+                if key.twice && matches!(outcome, Outcome::Full(_)) {
+                    self.items.repeat();
+                }
             }
             before_full |= matches!(before, Some(Outcome::Full(_)));
             after_full |= matches!(if untouched { before } else { after }, Some(Outcome::Full(_)));
@@ -278,6 +296,26 @@ impl WriteSetBuilder {
     }
 
     fn outcome_with<'i, 'v: 'i>(
+        &mut self,
+        nulls: Nulls,
+        prefix: &[u8],
+        parts: &[Part],
+        value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
+    ) -> Outcome {
+        let outcome = self.hash_parts(nulls, prefix, parts, value_of);
+        // Without a name in front, what is hashed stands for nothing: the table is taken as a whole.
+        if let Some(notes) = self.notes.as_mut().filter(|_| !prefix.is_empty()) {
+            let result = match outcome {
+                Outcome::Full(hash) => Noted::Hash(hash),
+                Outcome::Null => Noted::Null,
+                Outcome::Lost(reason) => Noted::Lost(reason),
+            };
+            notes.push(Note::new(prefix, parts, self.hasher.bytes(), result));
+        }
+        outcome
+    }
+
+    fn hash_parts<'i, 'v: 'i>(
         &mut self,
         nulls: Nulls,
         prefix: &[u8],

@@ -114,6 +114,23 @@ fn a_prefix_key_hashes_prefix_and_whole_value() {
 }
 
 #[test]
+fn r16_keys_with_parts_of_variable_length_count_twice() {
+    let columns = ["id int", "s varchar utf8mb4_0900_ai_ci", "c char utf8mb4_0900_ai_ci"];
+    let keys = [("PRIMARY", &[Column(0)][..]), ("s", &[Column(1)][..]), ("c", &[Column(2)][..])];
+    let catalog = catalog([table("v", &columns, &keys)]);
+    let (set, _) = write_set(&catalog, GROUP, &[insert("v", &[Int(1), Bytes(b"a"), Bytes(b"b")])]);
+    assert_eq!((set.exclusive.len(), set.hashed), (3, 4));
+}
+
+#[test]
+fn r16_a_prefix_key_alone_does_not_tell_the_rows_for_the_server() {
+    let columns = ["s varchar utf8mb4_0900_ai_ci"];
+    let catalog = catalog([table("n", &columns, &[("u", &[Prefix { column: 0, length: 3 }])])]);
+    let (set, _) = write_set(&catalog, GROUP, &[insert("n", &[Bytes(b"abc")])]);
+    assert!(set.missing_keys && set.barrier && set.exclusive.is_empty());
+}
+
+#[test]
 fn a_table_without_declared_key_has_missing_keys() {
     let catalog = catalog([table("n", &["id int null"], &[("id", &[Column(0)])])]);
     let (set, _) = write_set(&catalog, GROUP, &[insert("n", &[Int(1)])]);

@@ -46,6 +46,8 @@ pub(super) struct KeyPlan {
     pub parts: Vec<Part>,
     /// For a prefix key under the server's scheme: the parts once more with whole values.
     pub whole: Option<Vec<Part>>,
+    /// Whether the server hashes it twice with the same result, as it does keys with parts of variable length (R16).
+    pub twice: bool,
 }
 
 /// One part of a key.
@@ -96,8 +98,9 @@ impl TablePlan {
             shared_tables: if cascading { affected_neighbours(table, catalog) } else { Vec::new() },
             cascades: if cascading { cascades_of(table, catalog) } else { Vec::new() },
             fallbacks,
-            touches_parent: !catalog.children(&table.name).is_empty(),
-            missing_keys: !has_declared_key(table),
+            // The server does not look at foreign keys where it finds no key to hash.
+            touches_parent: has_server_key(table) && !catalog.children(&table.name).is_empty(),
+            missing_keys: !has_server_key(table),
         }
     }
 
@@ -105,6 +108,15 @@ impl TablePlan {
     pub fn name(&self) -> &TableName {
         &self.name
     }
+}
+
+/// Whether the server finds a key to tell the rows by: a unique key of whole columns that are declared NOT NULL.
+fn has_server_key(table: &Table) -> bool {
+    let counts = |part: &KeyPart| match part {
+        KeyPart::Column(index) => table.columns.get(*index).is_some_and(|column| !column.nullable),
+        KeyPart::Prefix { .. } | KeyPart::Expression => false,
+    };
+    table.unique_keys.iter().any(|key| !key.parts.is_empty() && key.parts.iter().all(counts))
 }
 
 /// Whether some unique key's parts are all declared NOT NULL.
@@ -139,7 +151,14 @@ fn key_plan(table: &Table, key: &UniqueKey, options: Options) -> KeyPlan {
     let parts: Vec<Part> = key.parts.iter().map(|part| key_part(table, part, options)).collect();
     let has_prefix = parts.iter().any(|part| matches!(part, Part::Column { prefix: Some(_), .. }));
     let whole = (has_prefix && options.scheme == Scheme::Group).then(|| parts.iter().map(Part::whole).collect());
-    KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole }
+    let twice = !has_prefix && options.scheme == Scheme::Group && key.parts.iter().any(|part| is_variable(table, part));
+    KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole, twice }
+}
+
+fn is_variable(table: &Table, part: &KeyPart) -> bool {
+    let KeyPart::Column(index) = part else { return false };
+    let column = table.columns.get(*index);
+    column.is_some_and(|column| ["var", "text", "blob"].iter().any(|kind| column.data_type.contains(kind)))
 }
 
 fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
@@ -226,6 +245,7 @@ fn reference(
             prefix: key_prefix(name, &key.parent),
             parts: columns.iter().map(part).collect(),
             whole: None,
+            twice: false,
         }),
         columns: key.columns.iter().map(part).collect(),
         table: table_hash(&key.parent),
