@@ -27,6 +27,8 @@ mod start;
 pub mod table_check;
 pub mod table_map;
 pub mod text;
+pub mod trace;
 pub mod transaction;
+mod transaction_context;
 pub mod verify;
 pub mod write_sets;
