@@ -23,6 +23,10 @@ pytest.importorskip("pyspark")
 from paraply.spark import dependencies, unwrap
 from paraply.spark.dependencies import Limits, Options, number
 
+COLUMNS = (
+    "position bigint, origin string, session bigint, kind string, write_set array<bigint>, reads array<bigint>, "
+    "server_id bigint, barrier boolean"
+)
 TINY = Limits(alone=0, chunk=16, part=50)
 LIMITS = {"one task": Limits(), "chunks": TINY, "large chunks": Limits(alone=0)}
 
@@ -54,7 +58,7 @@ def test_r3_r15_numbers_are_those_of_one_process_whatever_the_layout(spark: Spar
     choose = random.Random(seed)
     layout = ["ordered", "dealt", "shuffled"][seed % 3]
     written(tmp_path / "trace", rows, choose.choice([1, 2, 7, 16]), layout, seed)
-    trace = spark.read.schema(spark_schema(spark)).parquet(str(tmp_path / "trace"))
+    trace = spark.read.schema(COLUMNS).parquet(str(tmp_path / "trace"))
     if seed % 2:
         trace = trace.repartition(choose.choice([1, 3, 8]))
     scheme = choose.choice(["fine", "group"])
@@ -63,14 +67,6 @@ def test_r3_r15_numbers_are_those_of_one_process_whatever_the_layout(spark: Spar
     sessions = choose.random() < 0.5
     got = number(trace, Options(scheme, tuple(gc_after), local, sessions), LIMITS[limits])
     assert collected(got) == plainly(rows, scheme, gc_after, local, sessions)
-
-
-def spark_schema(spark: SparkSession) -> str:
-    """The columns of the generated traces."""
-    return (
-        "position bigint, origin string, session bigint, kind string, write_set array<bigint>, reads array<bigint>, "
-        "server_id bigint, barrier boolean"
-    )
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +97,7 @@ def test_numbers_do_not_depend_on_partitions(trace: DataFrame, rows: list[dict[s
 
 
 @pytest.mark.parametrize("batch", [1, 7, 1_000_000])
-def test_numbers_do_not_depend_on_the_size_of_batches(spark: SparkSession, trace: DataFrame, rows: list[dict[str, Any]], batch: int) -> None:
+def test_numbers_do_not_depend_on_batches(spark: SparkSession, trace: DataFrame, rows: list[dict[str, Any]], batch: int) -> None:
     name = "spark.sql.execution.arrow.maxRecordsPerBatch"
     before = spark.conf.get(name)
     spark.conf.set(name, str(batch))

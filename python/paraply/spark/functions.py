@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import functions
 
 from paraply._native import GtidSet, write_set_hashes
 from paraply.errors import ParaplyError
@@ -39,24 +39,30 @@ def write_set_hash(key_name: str, database: str, table: str, *columns: Column | 
         except ParaplyError as error:
             raise TaskFailed(error) from error
 
-    return F.arrow_udf(hash_rows, "bigint")(*columns)
+    return over_arrow(hash_rows, "bigint")(*columns)
 
 
 def gtid_subset(subset: Column | str, of: Column | str) -> Column:
     """Whether all GTIDs of the first set are in the second, as MySQL's ``GTID_SUBSET``; null where one of them is."""
-    return F.arrow_udf(subset_rows, "boolean")(subset, of)
+    return over_arrow(subset_rows, "boolean")(subset, of)
 
 
 def gtid_subtract(minuend: Column | str, subtrahend: Column | str) -> Column:
     """The GTIDs of the first set that are not in the second, as MySQL's ``GTID_SUBTRACT``; null where one of them is."""
-    return F.arrow_udf(subtract_rows, "string")(minuend, subtrahend)
+    return over_arrow(subtract_rows, "string")(minuend, subtrahend)
+
+
+def over_arrow(function: Callable[..., pa.Array], kind: str) -> Callable[..., Column]:
+    """A function of Arrow arrays as one of columns."""
+    made: Callable[..., Column] = vars(functions)["arrow_udf"](function, kind)  # PySpark's types do not name it
+    return made
 
 
 def register_functions(spark: SparkSession) -> None:
     """Makes the functions known to SQL: ``write_set_hash(key, database, table, part, ...)``, ``gtid_subset``, ``gtid_subtract``."""
-    spark.udf.register("gtid_subset", F.arrow_udf(subset_rows, "boolean"))
-    spark.udf.register("gtid_subtract", F.arrow_udf(subtract_rows, "string"))
-    spark.udf.register("write_set_hash", F.arrow_udf(hash_named, "bigint"))
+    spark.udf.register("gtid_subset", over_arrow(subset_rows, "boolean"))
+    spark.udf.register("gtid_subtract", over_arrow(subtract_rows, "string"))
+    spark.udf.register("write_set_hash", over_arrow(hash_named, "bigint"))
 
 
 def subset_rows(subset: pa.Array, of: pa.Array) -> pa.Array:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -39,7 +39,7 @@ TRANSACTIONS = (
 )
 
 
-class BinlogSource(DataSource):  # type: ignore[misc]
+class BinlogSource(DataSource):
     """``spark.read.format("binlog").load("folder/binlog.*")``.
 
     Options: ``mode`` (``transactions``), ``scheme`` (``fine`` or ``group``), ``schema_dump`` (a dump with the tables as they were at the
@@ -64,7 +64,7 @@ class BinlogSource(DataSource):  # type: ignore[misc]
 
 
 @dataclass
-class LogPartition(InputPartition):  # type: ignore[misc]
+class LogPartition(InputPartition):
     """What one task reads.
 
     Attributes:
@@ -78,7 +78,7 @@ class LogPartition(InputPartition):  # type: ignore[misc]
     tables: list[Table]
 
 
-class BinlogReader(DataSourceReader):  # type: ignore[misc]
+class BinlogReader(DataSourceReader):
     """Reads logs, one task a file.
 
     Args:
@@ -118,9 +118,9 @@ class BinlogReader(DataSourceReader):  # type: ignore[misc]
                 advance(catalog)
         return partitions
 
-    def read(self, partition: LogPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The trace of one partition, as Arrow record batches."""
-        return read_trace(partition, self._scheme, self._columns)
+        return read_trace(cast("LogPartition", partition), self._scheme, self._columns)
 
 
 @told
