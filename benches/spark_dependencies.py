@@ -36,7 +36,7 @@ def main() -> None:
     options.add_argument("--barriers", type=float, default=0.001)
     options.add_argument("--skip-sql", action="store_true")
     given = options.parse_args()
-    spark = session("bench", master="local[2]", spark__driver__memory="6g", spark__ui__enabled="false")
+    spark = session("bench", where="local[2]", spark__driver__memory="6g", spark__ui__enabled="false")
     spark.conf.set("spark.sql.shuffle.partitions", "8")
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), given.transactions, given.keys, given.barriers)

@@ -31,7 +31,7 @@ def spark() -> Iterator[SparkSession]:
         warnings.simplefilter("ignore")  # Spark's own, of which some are resources that its gateway keeps
         made = session(
             "paraply-tests",
-            master="local[2]",
+            where="local[2]",
             spark__sql__shuffle__partitions="3",
             spark__ui__enabled="false",
             spark__sql__execution__arrow__maxRecordsPerBatch="100",

@@ -23,6 +23,7 @@ pytest.importorskip("pyspark")
 from paraply.spark import dependencies, unwrap
 from paraply.spark.dependencies import Limits, Options, number
 
+pytestmark = pytest.mark.spark
 COLUMNS = (
     "position bigint, origin string, session bigint, kind string, write_set array<bigint>, reads array<bigint>, "
     "server_id bigint, barrier boolean"

@@ -23,6 +23,7 @@ pytest.importorskip("pyspark")
 from paraply.spark import dependencies, gtid_subset, gtid_subtract, unwrap, write_set_hash
 from paraply.spark.dependencies import Limits, Options, number
 
+pytestmark = pytest.mark.spark
 ID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
 

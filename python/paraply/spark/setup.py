@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["register", "session"]
 
 
-def session(app_name: str = "paraply", *, master: str | None = None, **config: str) -> SparkSession:
+def session(app_name: str = "paraply", *, where: str | None = None, **config: str) -> SparkSession:
     """A Spark session whose tasks run this interpreter, with the data source and the functions of paraply.
 
     Args:
         app_name: Its name in Spark's pages.
-        master: Where it runs; by default what the environment says, else all cores of this machine.
+        where: Where it runs, such as ``local[4]``; by default what the environment says, else all cores of this machine.
         config: Further settings; ``__`` in a name stands for a dot.
 
     Returns:
@@ -35,11 +35,11 @@ def session(app_name: str = "paraply", *, master: str | None = None, **config: s
 
     use_this_interpreter()
     builder = SparkSession.builder.appName(app_name)
-    if master is None and not {"MASTER", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & set(os.environ):
-        master = "local[*]"
-    if master is not None:
-        builder = builder.master(master)
-        if master.startswith("local"):
+    if where is None and not {"MASTER", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & set(os.environ):
+        where = "local[*]"
+    if where is not None:
+        builder = builder.master(where)
+        if where.startswith("local"):
             builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
     for name, value in config.items():

@@ -127,11 +127,9 @@ class BinlogReader(DataSourceReader):
 def read_trace(partition: LogPartition, scheme: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a partition with the columns that are wanted; the dictionary of kinds becomes text."""
     source = TraceSource(partition.paths, scheme, None, tables=partition.tables, position=partition.position)
-    schema = trace_schema()
-    schema = pa.schema([schema.field(name) for name in columns])
-    place = schema.get_field_index("kind")
-    if place >= 0:
-        schema = schema.set(place, pa.field("kind", pa.string(), nullable=False))
+    fields = [trace_schema().field(name) for name in columns]
+    # Spark's own columns may all be null, and it has no dictionaries.
+    schema = pa.schema([(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in fields])
     for batch in source:
         yield batch.select(columns).cast(schema)
 
