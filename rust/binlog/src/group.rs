@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paraply_core::gtid::GtidSet;
+use paraply_core::gtid::{Gtid, GtidSet};
 
 use crate::cursor::Cursor;
 use crate::error::{Fault, LogError};
@@ -45,6 +45,14 @@ impl Assembler {
         self.open.is_some()
     }
 
+    /// The GTID of the transaction that has begun and not yet ended.
+    pub fn open_gtid(&self) -> Option<&Gtid> {
+        match &self.open.as_ref()?.transaction.identity {
+            Identity::Gtid(gtid) => Some(gtid),
+            Identity::Anonymous => None,
+        }
+    }
+
     /// A file has ended. Only a relay log's transaction may be left open, if the next file can bring it again.
     pub fn end_of_file(&mut self, relay_log: bool, more_files: bool) -> Result<(), LogError> {
         let Some(group) = &mut self.open else { return Ok(()) };
@@ -84,11 +92,7 @@ impl Assembler {
             | types::PARTIAL_UPDATE_ROWS => self.row_event(event, None)?,
             types::VIEW_CHANGE => self.open_group(event)?.view_change = true,
             types::FORMAT_DESCRIPTION | types::ROTATE | types::STOP => self.interruption(event)?,
-            types::PREVIOUS_GTIDS
-            | types::HEARTBEAT
-            | types::HEARTBEAT_V2
-            | types::IGNORABLE
-            | types::ROWS_QUERY => {}
+            types::PREVIOUS_GTIDS | types::HEARTBEAT | types::HEARTBEAT_V2 | types::IGNORABLE | types::ROWS_QUERY => {}
             types::TRANSACTION_CONTEXT => self.snapshot = transaction_context::snapshot(event.body()).map(Arc::new),
             types::MARIADB_ANNOTATE_ROWS | types::MARIADB_BINLOG_CHECKPOINT | types::MARIADB_GTID_LIST
                 if event.format.mariadb => {}

@@ -67,9 +67,10 @@ pub fn trace_batch<'py>(
     if batch.transactions.len() != write_sets.sets.len() {
         return Err(usage(py, "the write sets are not those of this batch"));
     }
+    let named = |transaction: &Transaction| tables(transaction).map_err(|error| (error, gtid_text(transaction)));
     let names = py
-        .detach(|| batch.transactions.iter().map(tables).collect::<Result<Vec<_>, _>>())
-        .map_err(|error| log_error(py, &error.into_log_error(file_name(&batch.files, error.file))))?;
+        .detach(|| batch.transactions.iter().map(named).collect::<Result<Vec<_>, _>>())
+        .map_err(|(error, gtid)| log_error(py, &error.into_log_error(file_name(&batch.files, error.file)), gtid))?;
     let columns = py.detach(|| {
         let rows = Rows { transactions: &batch.transactions, sets: &write_sets.sets, files: &batch.files };
         rows.columns(&names, position, reads)
