@@ -5,6 +5,7 @@ from __future__ import annotations
 from paraply import errors
 from paraply._native import Certified, Certifier, GtidSet, Transaction
 from paraply._version import version
+from paraply.analysis.trace import trace
 from paraply.applier import Applier, ApplyReport, CommitOrder
 from paraply.errors import ParaplyError
 from paraply.explain import ExplainedKey, Explanation, explain_transaction, explain_write_set
@@ -33,6 +34,7 @@ __all__ = [
     "make_target",
     "open_log",
     "open_target",
+    "trace",
     "write_set",
     "write_set_hash",
 ]

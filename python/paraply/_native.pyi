@@ -224,6 +224,21 @@ def write_set_hash(key_name: str, database: str, table: str, *values: Any, colla
         UsageError: A value of another type, or a collation without an exact form.
     """
 
+def write_set_hashes(key_name: str, database: str, table: str, columns: Sequence[Any], *, collation: str | None = None) -> pa.Array:
+    """``write_set_hash`` of many rows over Arrow, as int64; null where a part of the key is (R11).
+
+    Args:
+        key_name: ``PRIMARY`` or the unique key's name.
+        database: The table's database.
+        table: The table.
+        columns: Anything with ``__arrow_c_array__``, one for each part of the key: integers, decimals, floats, bools, text, bytes, dates
+            and timestamps (without a zone as DATETIME, with one as TIMESTAMP).
+        collation: The collation of the text parts; None hashes their bytes.
+
+    Raises:
+        UsageError: A column of another type, columns of different lengths, or a collation without an exact form.
+    """
+
 def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
 
@@ -455,6 +470,67 @@ class Certifier:
     def memory(self) -> int:
         """Bytes that the certification info takes."""
     def __len__(self) -> int: ...
+
+def trace_schema() -> pa.Schema:
+    """The schema of the trace."""
+
+def trace_batch(batch: TransactionBatch, write_sets: WriteSets, position: int, *, reads: bool = True) -> pa.RecordBatch:
+    """Transactions and their write sets as rows of the trace.
+
+    Args:
+        batch: The transactions.
+        write_sets: Theirs.
+        position: Position of the first one.
+        reads: Whether the scheme knows shared keys; else the column is null.
+    """
+
+@final
+class ChunkResolver:
+    """Resolves a chunk of a trace inside itself, and reports the touches that other chunks may depend on.
+
+    Args:
+        parts: Parts that the report is split into by key; 0 where the chunk is the whole trace.
+        shared_counts_as_exclusive: The server's own rules, which know no shared keys.
+    """
+
+    def __new__(cls, parts: int, *, shared_counts_as_exclusive: bool = False) -> Self: ...
+    def __len__(self) -> int: ...
+    def add(self, transactions: Any) -> None:
+        """Adds a record batch in ascending order of its ``position``.
+
+        Columns: ``position`` int64, ``role`` int8 (0 rows, 1 barrier, 2 local, 3 view change), ``write_set`` list<int64>, and where there
+        are such columns ``reads`` list<int64> and ``session`` int64.
+        """
+    def finish(self) -> tuple[tuple[int, int, int, int], bytes, list[bytes]]:
+        """Ends the chunk and begins the next.
+
+        Returns:
+            First and last position, numbers used up and number of the last barrier; the rows; the report for each part of the keys.
+        """
+
+@final
+class KeyResolver:
+    """Finds the dependencies that reach over chunks, for one part of the keys."""
+
+    def __new__(cls) -> Self: ...
+    def add(self, header: tuple[int, int, int, int], edges: bytes) -> tuple[int, int, bytes]:
+        """Takes the report of the next chunk; gives what ``chunk_numbers`` needs of it.
+
+        Raises:
+            UsageError: Chunks overlap or come in the wrong order.
+        """
+
+def chunk_numbers(rows: bytes, answers: Sequence[tuple[int, int, bytes]], collections: Sequence[int]) -> pa.RecordBatch:
+    """The numbers of a chunk's transactions.
+
+    Args:
+        rows: From ``ChunkResolver.finish``.
+        answers: From ``KeyResolver.add`` for every part of the keys; none where the chunk is the whole trace.
+        collections: Numbers behind which a collection ran, ascending (R7).
+
+    Returns:
+        ``position``, ``computed_last_committed``, ``computed_sequence_number``.
+    """
 
 @final
 class StampVerifier:

@@ -22,7 +22,7 @@ pub struct RowsError {
 }
 
 impl RowsError {
-    fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
+    pub(crate) fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
         Self { file: transaction.file, offset: event.offset, source }
     }
 

@@ -148,6 +148,13 @@ pub(crate) fn bit_is_set(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
+/// Database and table of a whole table-map event; nothing else of it is looked at.
+pub fn table_name(event: &[u8], format: &Format) -> Decoded<TableName> {
+    let (_, mut cursor) = open(event, format)?;
+    cursor.u16()?;
+    Ok(TableName { database: identifier(&mut cursor)?, table: identifier(&mut cursor)? })
+}
+
 fn open<'a>(event: &'a [u8], format: &Format) -> Decoded<(u64, Cursor<'a>)> {
     let mut cursor = Cursor::new(event, EVENT_HEADER);
     let id = table_id(&mut cursor, format, TABLE_MAP_EVENT)?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use paraply_core::gtid::Gtid;
+use paraply_core::gtid::{Gtid, GtidSet};
 
 /// The format that the events of a transaction are written in: the last format description event before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,6 +151,8 @@ pub struct Transaction {
     pub mariadb_flags: u8,
     /// The session (thread id) that ran it, where the log says.
     pub session: Option<u32>,
+    /// What its group member had executed before it: only where a log holds the context of certification.
+    pub snapshot: Option<Arc<GtidSet>>,
     /// Commit time on the original source, microseconds since 1970 UTC; whole seconds where the log has no better.
     pub committed_at: Option<i64>,
     /// `FLAG_NO_FOREIGN_KEY_CHECKS` on any of its row events.

@@ -7,6 +7,7 @@ pub mod collation;
 pub mod gtid;
 pub mod schedule;
 pub mod schema;
+pub mod trace;
 pub mod tracker;
 pub mod value;
 pub mod verification;

@@ -7,12 +7,15 @@ mod certifier_batch;
 mod errors;
 mod explain;
 mod gtid;
+mod hash_columns;
 mod hashing;
 mod log;
 mod mysql;
 mod postgres;
+mod resolver;
 mod row_values;
 mod table_map;
+mod trace;
 mod transaction;
 mod verifier;
 
@@ -32,6 +35,8 @@ mod _native {
     #[pymodule_export]
     use crate::gtid::PyGtidSet;
     #[pymodule_export]
+    use crate::hash_columns::write_set_hashes;
+    #[pymodule_export]
     use crate::hashing::write_set_hash;
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, first_xa_transaction};
@@ -40,7 +45,11 @@ mod _native {
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
+    use crate::resolver::{PyChunkResolver, PyKeyResolver, chunk_numbers};
+    #[pymodule_export]
     use crate::table_map::{PyColumnInfo, PyTableMap};
+    #[pymodule_export]
+    use crate::trace::{trace_batch, trace_schema};
     #[pymodule_export]
     use crate::transaction::{PyFormat, PyStatement, PyTransaction};
     #[pymodule_export]

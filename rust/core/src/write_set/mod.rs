@@ -23,6 +23,7 @@ pub use fallback::{Fallbacks, Reason};
 pub use hash::{KeyHasher, key_prefix, table_hash};
 pub use note::{Note, Noted};
 pub use plan::TablePlan;
+pub use value_form::plain_form;
 
 /// Whose conflicts the hashes show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -59,6 +59,7 @@ fn transaction(events: &[(u8, Vec<u8>)]) -> Transaction {
         sequence_number: None,
         mariadb_commit_id: None,
         mariadb_flags: 0,
+        snapshot: None,
         session: None,
         committed_at: None,
         no_foreign_key_checks: false,
