@@ -33,7 +33,9 @@ class VerifyReport:
     Attributes:
         transactions: Transactions compared.
         different: Those whose numbers are not the log's.
+        missed: Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's.
         first_difference: ``gtid``, ``file``, ``position``, ``logged`` and ``computed`` of the first one, or None.
+        differences: The first thousand such.
         gc_after: Numbers after which a garbage collection was inferred.
         fallbacks: How often a coarser write set was used (R13).
         fallback_reasons: The same by reason and table.
@@ -42,7 +44,9 @@ class VerifyReport:
 
     transactions: int = 0
     different: int = 0
+    missed: int = 0
     first_difference: dict[str, Any] | None = None
+    differences: list[dict[str, Any]] = field(default_factory=list)
     gc_after: list[int] = field(default_factory=list)
     fallbacks: int = 0
     fallback_reasons: list[dict[str, Any]] = field(default_factory=list)
@@ -165,7 +169,9 @@ def report_of(verifier: StampVerifier, fallbacks: Sequence[tuple[str, str, int]]
     return VerifyReport(
         transactions=verifier.transactions,
         different=verifier.different,
+        missed=verifier.missed,
         first_difference=verifier.first_difference,
+        differences=list(verifier.differences),
         gc_after=list(verifier.gc_after),
         fallbacks=sum(count for _, _, count in fallbacks),
         fallback_reasons=[{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],

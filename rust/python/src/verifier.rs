@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paraply_binlog::verify::StampVerifier;
+use paraply_binlog::verify::{Place, StampVerifier};
+use paraply_core::verification::Difference;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -77,16 +78,30 @@ impl PyStampVerifier {
     }
 
     #[getter]
+    fn missed(&self) -> u64 {
+        self.lock().comparison().missed()
+    }
+
+    #[getter]
     fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let verifier = self.lock();
-        let Some(first) = verifier.comparison().first_difference() else { return Ok(None) };
+        self.lock().comparison().first_difference().map(|first| self.dict(py, first)).transpose()
+    }
+
+    #[getter]
+    fn differences<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.lock().comparison().differences().iter().map(|difference| self.dict(py, difference)).collect()
+    }
+}
+
+impl PyStampVerifier {
+    fn dict<'py>(&self, py: Python<'py>, difference: &Difference<Place>) -> PyResult<Bound<'py, PyDict>> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let dict = PyDict::new(py);
-        dict.set_item("gtid", first.place.gtid.as_ref().map(ToString::to_string))?;
-        dict.set_item("file", file_name(&files, first.place.file))?;
-        dict.set_item("position", first.place.offset)?;
-        dict.set_item("logged", (first.logged.last_committed, first.logged.sequence_number))?;
-        dict.set_item("computed", (first.computed.last_committed, first.computed.sequence_number))?;
-        Ok(Some(dict))
+        dict.set_item("gtid", difference.place.gtid.as_ref().map(ToString::to_string))?;
+        dict.set_item("file", file_name(&files, difference.place.file))?;
+        dict.set_item("position", difference.place.offset)?;
+        dict.set_item("logged", (difference.logged.last_committed, difference.logged.sequence_number))?;
+        dict.set_item("computed", (difference.computed.last_committed, difference.computed.sequence_number))?;
+        Ok(dict)
     }
 }

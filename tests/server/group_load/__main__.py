@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .members import Group, Member
-from .seeds import Result, run_seed
+from paraply.errors import ParaplyError
+
+from .members import Group, GroupBroken, Member
+from .seeds import Result, run_seed, verify_kept
 
 COLUMNS = ("seed", "mode", "tables", "transactions", "rejected", "different", "missed", "fallbacks", "collections", "seconds")
 
@@ -41,8 +44,12 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, default=6)
     parser.add_argument("--coarse", action="store_true", help="also collations and expression keys that are not known exactly")
     parser.add_argument("--ddl", action="store_true", help="change the schema under the load")
+    parser.add_argument("--renew", help="a command that makes the group anew after a seed whose load broke it")
     parser.add_argument("--keep", type=Path, help="keep the relay logs in this folder")
+    parser.add_argument("--again", action="store_true", help="only compare once more what --keep has kept")
     options = parser.parse_args()
+    if options.again:
+        return compare_again(options.keep)
     if not options.group or not options.logs:
         parser.error("--group and --logs (or PARAPLY_TEST_GROUP and PARAPLY_TEST_GROUP_LOGS) say where the group is")
     group = members_of(options.group, options.logs)
@@ -50,13 +57,34 @@ def main() -> int:
     print(row(COLUMNS), "|" + "---|" * len(COLUMNS), sep="\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="paraply-group-") as scratch:
         for seed in seeds_of(options.seeds):
-            result = run_seed(
-                group, seed, options.keep or Path(scratch), transactions=options.transactions, sessions=options.sessions,
-                coarse=options.coarse, with_ddl=options.ddl,
-            )  # fmt: skip
+            try:
+                result = run_seed(
+                    group, seed, options.keep or Path(scratch), transactions=options.transactions, sessions=options.sessions,
+                    coarse=options.coarse, with_ddl=options.ddl,
+                )  # fmt: skip
+            except (GroupBroken, ParaplyError) as error:
+                print(f"| {seed} | {error} |", flush=True)
+                if options.renew is None:
+                    return 1
+                subprocess.run(options.renew, shell=True, check=True, stdout=subprocess.DEVNULL)
+                group = members_of(options.group, options.logs)
+                continue
             report(result)
             bad += not result.explained
     return 1 if bad else 0
+
+
+def compare_again(folder: Path) -> int:
+    """Verifies kept logs; 1 if some seed has a difference that no coarser form explains."""
+    print(row(COLUMNS), "|" + "---|" * len(COLUMNS), sep="\n", flush=True)
+    found = sorted(folder.glob("*/seed.json"), key=lambda path: int(path.parent.name.removeprefix("seed")))
+    results = []
+    for path in found:
+        results.append(verify_kept(path.parent))
+        report(results[-1])
+    sums = {column: sum(getattr(result, column) for result in results) for column in COLUMNS[2:]}
+    print(row(["all", len(results), *(round(value) for value in sums.values())]), flush=True)
+    return int(any(not result.explained for result in results))
 
 
 def report(result: Result) -> None:

@@ -10,10 +10,14 @@ from urllib.parse import urlsplit
 from paraply._native import MySqlConnection
 from paraply.errors import ParaplyError
 
-__all__ = ["Group", "Member"]
+__all__ = ["Group", "GroupBroken", "Member", "run_script"]
 
 CHANNEL = "relay-group_replication_applier"
 PATIENCE = 120.0
+
+
+class GroupBroken(Exception):
+    """A member left the group: concurrent changes of a parent and its children that certification lets pass cannot be applied."""
 
 
 class Member:
@@ -52,7 +56,7 @@ class Member:
     def wait_for(self, gtids: str) -> None:
         """Waits until these transactions are executed."""
         if self.value(f"select wait_for_executed_gtid_set('{gtids}', {PATIENCE})") != "0":
-            raise TimeoutError(f"{self.url.port} has not executed {gtids}")
+            raise GroupBroken(f"{self.url.port} has not executed {gtids}")
 
     def relay_logs(self) -> list[Path]:
         """The files of the group's channel, oldest first."""
@@ -64,7 +68,7 @@ class Member:
         deadline = time.monotonic() + 60
         while self.value("select member_state from performance_schema.replication_group_members where member_id=@@server_uuid") != "ONLINE":
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.url.port} does not come online")
+                raise GroupBroken(f"{self.url.port} does not come online")
             time.sleep(0.1)
 
 
@@ -86,7 +90,7 @@ class Group:
         for member in self.members:
             state = member.value("select member_state from performance_schema.replication_group_members where member_id=@@server_uuid")
             if state != "ONLINE":
-                raise RuntimeError(f"member {member.server_id} is {state}: its error log says why")
+                raise GroupBroken(f"member {member.server_id} is {state}: its error log says why")
         for _ in range(2):
             for member in self.members:
                 for other in self.members:
