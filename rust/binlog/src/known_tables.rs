@@ -41,6 +41,8 @@ pub struct KnownTable {
     pub hashed: Vec<bool>,
     /// Whether a change of this table's rows may go on to rows of its children (ON DELETE CASCADE and the like).
     pub cascades: bool,
+    /// Whether it is read under a previous definition because its table id stood for that before.
+    by_sight: bool,
     body: Vec<u8>,
     mariadb: bool,
 }
@@ -103,8 +105,11 @@ impl KnownTables {
             index
         } else {
             let map = TableMap::parse(event, format)?;
-            let definition = self.definition(&map, catalog, format, seen);
-            self.tables.push(prepare(map, definition, catalog, body, format));
+            let kept = self.kept(&map, catalog, seen);
+            let by_sight = kept.is_some();
+            let definition = kept.map_or_else(|| self.definition(&map, catalog, format), Ok);
+            let table = prepare(map, definition, catalog, body, format);
+            self.tables.push(KnownTable { by_sight, ..table });
             let index = self.tables.len() - 1;
             self.by_body.entry(hash).or_default().push(index);
             index
@@ -115,34 +120,33 @@ impl KnownTables {
 
     /// A table that was read before from the same bytes, and under the same definition if one is asked for.
     fn same(&self, hash: u64, body: &[u8], format: &Format, wanted: Option<&Arc<Table>>) -> Option<usize> {
-        let is_same = |known: &KnownTable| {
-            let agrees =
-                wanted.is_none_or(|wanted| known.definition.as_ref().is_ok_and(|own| Arc::ptr_eq(own, wanted)));
-            agrees && known.body == body && known.mariadb == format.mariadb
+        let agrees = |known: &KnownTable| match wanted {
+            Some(wanted) => known.definition.as_ref().is_ok_and(|own| Arc::ptr_eq(own, wanted)),
+            None => !known.by_sight,
         };
+        let is_same = |known: &KnownTable| known.body == body && known.mariadb == format.mariadb && agrees(known);
         let candidates = self.by_body.get(&hash)?;
         candidates.iter().copied().find(|index| self.tables.get(*index).is_some_and(is_same))
     }
 
-    /// The definition that a table id stood for before, else the present one, else the newest previous one that fits.
-    fn definition(
-        &self,
-        map: &TableMap,
-        catalog: &Catalog,
-        format: &Format,
-        seen: Option<&Arc<Table>>,
-    ) -> Result<Arc<Table>, Unusable> {
-        let current = catalog.get(&map.name);
-        let previous = || catalog.previous(&map.name).filter(|_| self.previous);
-        if let Some(kept) = seen.and_then(|seen| previous().find(|table| Arc::ptr_eq(table, seen))) {
-            return Ok(Arc::clone(kept));
-        }
-        let difference = match current.map(|table| compare(map, table, format.mariadb).map(|()| table)) {
-            Some(Ok(table)) => return Ok(Arc::clone(table)),
-            Some(Err(difference)) => Unusable::OtherDefinition(difference),
+    /// The previous definition that a table id stood for before.
+    fn kept(&self, map: &TableMap, catalog: &Catalog, seen: Option<&Arc<Table>>) -> Option<Arc<Table>> {
+        let seen = seen.filter(|_| self.previous)?;
+        catalog.previous(&map.name).find(|table| Arc::ptr_eq(table, seen)).map(Arc::clone)
+    }
+
+    /// The present definition, else the newest previous one that fits.
+    fn definition(&self, map: &TableMap, catalog: &Catalog, format: &Format) -> Result<Arc<Table>, Unusable> {
+        let fits = |table: &Arc<Table>| compare(map, table, format.mariadb);
+        let unusable = match catalog.get(&map.name) {
             None => Unusable::UnknownTable,
+            Some(table) => match fits(table) {
+                Ok(()) => return Ok(Arc::clone(table)),
+                Err(difference) => Unusable::OtherDefinition(difference),
+            },
         };
-        previous().find(|table| compare(map, table, format.mariadb).is_ok()).map(Arc::clone).ok_or(difference)
+        let mut previous = catalog.previous(&map.name).filter(|_| self.previous);
+        previous.find(|table| fits(table).is_ok()).map(Arc::clone).ok_or(unusable)
     }
 
     fn note(&mut self, place: (u32, u64), body: u64, index: usize) {
@@ -171,7 +175,7 @@ fn prepare(
         mark_hashed(table, catalog, &mut hashed);
     }
     let cascades = carries_on(&map.name, catalog);
-    KnownTable { map, definition, hashed, cascades, body: body.to_vec(), mariadb: format.mariadb }
+    KnownTable { map, definition, hashed, cascades, by_sight: false, body: body.to_vec(), mariadb: format.mariadb }
 }
 
 fn carries_on(name: &TableName, catalog: &Catalog) -> bool {

@@ -115,10 +115,10 @@ pub fn transaction_write_set(
             fallbacks.add(Reason::CascadeNotLogged, name);
             barrier = true;
         }
-        let plan = match &hash_plan {
-            Some((of, plan)) if *of == index => plan,
-            _ => &hash_plan.insert((index, builder.plan_of(catalog, definition))).1,
-        };
+        if hash_plan.as_ref().is_none_or(|(of, _)| *of != index) {
+            hash_plan = Some((index, builder.plan_of(catalog, definition)));
+        }
+        let Some((_, plan)) = &hash_plan else { return };
         let foreign_key_checks = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
         builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
     });

@@ -71,6 +71,9 @@ def main() -> int:
                 continue
             report(result)
             bad += not result.explained
+            if result.broken and options.renew is not None:
+                subprocess.run(options.renew, shell=True, check=True, stdout=subprocess.DEVNULL)
+                group = members_of(options.group, options.logs)
     return 1 if bad else 0
 
 

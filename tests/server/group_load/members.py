@@ -32,6 +32,7 @@ class Member:
         self.url = urlsplit(url)
         self.folder = folder
         self.admin = self.connect()
+        self.server_id = int(self.value("select @@server_id"))
 
     def connect(self) -> MySqlConnection:
         """A new session."""
@@ -42,11 +43,6 @@ class Member:
         """The first value of a query's last result."""
         value = self.admin.query(sql)[-1][1][0][0]
         return value.decode() if isinstance(value, bytes) else str(value)
-
-    @property
-    def server_id(self) -> int:
-        """Its server id."""
-        return int(self.value("select @@server_id"))
 
     @property
     def executed(self) -> str:

@@ -12,9 +12,10 @@ from random import Random
 
 from paraply._native import MySqlConnection
 from paraply.analysis.verify import VerifyReport, verify
+from paraply.errors import ParaplyError
 
 from .columns import COARSE_COLLATIONS, EXACT_COLLATIONS
-from .members import Group, Member, run_script
+from .members import Group, GroupBroken, Member, run_script
 from .statements import ddl, transactions
 from .tables import Options, Table, name, random_tables
 
@@ -41,6 +42,7 @@ class Result:
         fallbacks: Coarser forms used.
         collections: Garbage collections found.
         seconds: Duration of the load.
+        broken: Whether a member could not apply what it had certified and left; its log up to there is compared.
         remarks: Reasons and first differences.
     """
 
@@ -54,6 +56,7 @@ class Result:
     fallbacks: int = 0
     collections: int = 0
     seconds: float = 0
+    broken: bool = False
     remarks: list[str] = field(default_factory=list)
 
     @property
@@ -73,16 +76,21 @@ def run_seed(
     loose = r.random() < 0.5
     options = Options(collations, expressions=coarse, cascades=group.single_primary, loose_parents=loose)
     begun = group.begin()
+    observer = group.observer.server_id
     started = time.monotonic()
     tables = _create(group.members[0], databases, random_tables(r, databases, options, r.randint(6, 12)), result)
     group.settle()
     errors = _load(group, seed, tables, transactions, sessions, with_ddl)
     result.rejected = sum(errors[number] for number in REJECTED)
-    group.settle()
+    try:
+        group.settle()
+    except (GroupBroken, ParaplyError) as error:
+        result.broken = True
+        result.remarks.append(f"the load broke the group: {error}")
     result.seconds = round(time.monotonic() - started, 1)
     result.remarks.append("errors " + ", ".join(f"{number}: {count}" for number, count in sorted(errors.items())))
-    _keep(group, begun, folder / f"seed{seed}", result)
-    for database in databases:
+    _keep(group, observer, begun, folder / f"seed{seed}", result)
+    for database in databases if not result.broken else ():
         group.members[0].admin.query(f"set foreign_key_checks = 0; drop database {name(database)}; set foreign_key_checks = 1")
     return verify_kept(folder / f"seed{seed}")
 
@@ -157,11 +165,11 @@ def _session(member: Member, r: Random, unchecked: bool) -> MySqlConnection:
     return connection
 
 
-def _keep(group: Group, begun: dict[int, int], folder: Path, result: Result) -> None:
+def _keep(group: Group, observer: int, begun: dict[int, int], folder: Path, result: Result) -> None:
     """Copies the relay logs, and what is known of the seed beside them."""
-    for member in group.members[1:]:
+    for member in group.members[-1:] if group.single_primary else group.members[1:]:
         group.logs(member, begun, folder / str(member.server_id))
-    facts = asdict(result) | {"observer": group.observer.server_id}
+    facts = asdict(result) | {"observer": observer}
     (folder / "seed.json").write_text(json.dumps(facts, indent=1))
 
 
