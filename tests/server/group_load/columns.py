@@ -147,7 +147,25 @@ def _moment(r: Random) -> ColumnType:
     return ColumnType(f"{name}({n})", tuple(sorted(pool)), family="time")
 
 
-BYTES = ("", "00", "0000", "61", "6100", "610000", "41", "6120", "ff", "ff00", "c3a4", "616263", "61626364", "20", "2020", "c2bd", "31c2bd31")
+BYTES = (
+    "",
+    "00",
+    "0000",
+    "61",
+    "6100",
+    "610000",
+    "41",
+    "6120",
+    "ff",
+    "ff00",
+    "c3a4",
+    "616263",
+    "61626364",
+    "20",
+    "2020",
+    "c2bd",
+    "31c2bd31",
+)
 
 
 def _binary(r: Random) -> ColumnType:

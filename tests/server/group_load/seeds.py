@@ -91,8 +91,12 @@ def run_seed(
     result.remarks.append("errors " + ", ".join(f"{number}: {count}" for number, count in sorted(errors.items())))
     _keep(group, observer, begun, folder / f"seed{seed}", result)
     for database in databases if not result.broken else ():
-        group.members[0].admin.query(f"set foreign_key_checks = 0; drop database {name(database)}; set foreign_key_checks = 1")
+        _drop(group.members[0].admin, database)
     return verify_kept(folder / f"seed{seed}")
+
+
+def _drop(session: MySqlConnection, database: str) -> None:
+    session.query(f"set foreign_key_checks = 0; drop database if exists {name(database)}; set foreign_key_checks = 1")
 
 
 def _create(member: Member, databases: list[str], wanted: list[Table], result: Result) -> list[Table]:
@@ -100,7 +104,8 @@ def _create(member: Member, databases: list[str], wanted: list[Table], result: R
     session = member.connect()
     session.query("set restrict_fk_on_non_standard_key = off; set sql_mode = ''")
     for database in databases:
-        session.query(f"set foreign_key_checks = 0; drop database if exists {name(database)}; create database {name(database)}; set foreign_key_checks = 1")
+        _drop(session, database)
+        session.query(f"create database {name(database)}")
     made = []
     for table in wanted:
         session.query(f"set sql_generate_invisible_primary_key = {int(table.generated_key)}")
@@ -121,12 +126,12 @@ def _load(group: Group, seed: int, tables: list[Table], count: int, sessions: in
 
     checks = Random(f"{seed}/checks").choices(CHECKS, (65, 15, 20))[0]
     children = [table for table in tables if table.parents and not table.is_parent(tables)]
-    still = checks == "mixed" and children or not group.single_primary and seed % 10 != 0
+    still = (checks == "mixed" and children) or (not group.single_primary and seed % 10 != 0)
     frozen = {table.full_name for table in tables if table.is_parent(tables)} if still else ()
 
     def session(number: int) -> None:
         r = Random(f"{seed}/{number}")
-        unchecked = checks == "off" or checks == "mixed" and bool(children) and number % 3 == 2
+        unchecked = checks == "off" or (checks == "mixed" and bool(children) and number % 3 == 2)
         connection = _session(group.writers[number % len(group.writers)], r, unchecked)
         mine = children if checks == "mixed" and unchecked else tables
         for body in transactions(r, mine, count // sessions, frozen):

@@ -161,8 +161,8 @@ class _Maker:
             return
         candidates = [c for c in table.columns if not c.generated and c.type.sql != "json"]
         if choice < 0.25:
-            whole = [c for c in candidates if c.type.whole] or candidates
-            parts = r.sample(whole, min(len(whole), r.randint(1, 2)))
+            candidates = [c for c in candidates if c.type.whole] or candidates
+            parts = r.sample(candidates, min(len(candidates), r.randint(1, 2)))
             self._not_null(parts)
             self.prefixes: dict[str, int] = {}
             table.keys.append(f"unique key `only` ({self._parts(parts)})")
@@ -180,7 +180,9 @@ class _Maker:
             column.nullable = False
 
     def _whole(self, parts: list[Column]) -> bool:
-        self.prefixes = {c.name: self.r.choice(c.type.prefix) for c in parts if c.type.prefix and (not c.type.whole or self.r.random() < 0.2)}
+        self.prefixes = {
+            c.name: self.r.choice(c.type.prefix) for c in parts if c.type.prefix and (not c.type.whole or self.r.random() < 0.2)
+        }
         return not self.prefixes
 
     def _parts(self, columns: list[Column]) -> str:
@@ -260,7 +262,9 @@ class _Maker:
         if r.random() < 0.2:
             r.shuffle(pairs)
         own, other = (", ".join(name(pair[side]) for pair in pairs) for side in (0, 1))
-        table.keys.append(f"constraint {name(f'{table.name} fk{number}')} foreign key ({own}) references {parent.full_name} ({other}){action}")
+        table.keys.append(
+            f"constraint {name(f'{table.name} fk{number}')} foreign key ({own}) references {parent.full_name} ({other}){action}"
+        )
 
     def _passengers(self) -> None:
         """Columns and keys without meaning for uniqueness."""
