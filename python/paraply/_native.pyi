@@ -314,7 +314,10 @@ class Catalog:
 
     def __new__(cls) -> Self: ...
     def put(self, table: Table) -> None: ...
-    def remove(self, database: str, table: str) -> None: ...
+    def remove(self, database: str, table: str) -> None:
+        """Forgets a table and what it was before."""
+    def retire(self, database: str, table: str) -> None:
+        """Takes a table out whose name is gone; rows that were written before may still come."""
     def __len__(self) -> int: ...
 
 @final
@@ -549,7 +552,13 @@ class StampVerifier:
     @property
     def gc_after(self) -> list[int]: ...
     @property
+    def missed(self) -> int:
+        """Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's."""
+    @property
     def first_difference(self) -> dict[str, Any] | None: ...
+    @property
+    def differences(self) -> list[dict[str, Any]]:
+        """The first thousand, each like ``first_difference``."""
 
 @final
 class TrackerVerifier:

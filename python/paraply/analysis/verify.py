@@ -43,7 +43,9 @@ class VerifyReport:
     Attributes:
         transactions: Transactions compared.
         different: Those whose numbers are not the log's; under ``bound`` also those outside what the log shows to be possible.
+        missed: Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's.
         first_difference: ``gtid``, ``file``, ``position``, ``logged`` and ``computed`` of the first one, or None.
+        differences: The first thousand such.
         gc_after: Numbers after which a garbage collection was inferred.
         fallbacks: How often a coarser write set was used (R13).
         fallback_reasons: The same by reason and table.
@@ -55,7 +57,9 @@ class VerifyReport:
 
     transactions: int = 0
     different: int = 0
+    missed: int = 0
     first_difference: dict[str, Any] | None = None
+    differences: list[dict[str, Any]] = field(default_factory=list)
     gc_after: list[int] = field(default_factory=list)
     fallbacks: int = 0
     fallback_reasons: list[dict[str, Any]] = field(default_factory=list)
@@ -245,7 +249,9 @@ def report_of(verifier: StampVerifier | TrackerVerifier, fallbacks: Sequence[tup
     return VerifyReport(
         transactions=verifier.transactions,
         different=verifier.different,
+        missed=getattr(verifier, "missed", 0),
         first_difference=verifier.first_difference,
+        differences=list(getattr(verifier, "differences", [])),
         fallbacks=sum(count for _, _, count in fallbacks),
         fallback_reasons=[{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],
         seconds=seconds,

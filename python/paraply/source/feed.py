@@ -242,13 +242,14 @@ class Feed:
             case CreateTable(table=table):
                 self._define(table)
             case AlterTable(old=old, new=new):
-                self._forget(lambda database, name: (database, name) == (old.database, old.name))
+                if (old.database, old.name) != (new.database, new.name):
+                    self._retire(old.database, old.name)
                 self._define(new)
             case RenameTable(old_database=database, old_name=name, table=table):
-                self._drop(database, name)
+                self._retire(database, name)
                 self._define(table)
             case DropTable(database=database, name=name):
-                self._drop(database, name)
+                self._retire(database, name)
             case DropDatabase(database=database):
                 self._forget(lambda owner, _: owner == database)
             case Unknown(tables=tables, databases=databases, everything=everything):
@@ -267,8 +268,16 @@ class Feed:
         else:
             self._unsettled.discard(key)
 
+    def _retire(self, database: str, name: str) -> None:
+        """A name is gone, but rows that were written before may still come."""
+        self._catalog.retire(database, name)
+        self._lose(database, name)
+
     def _drop(self, database: str, name: str) -> None:
         self._catalog.remove(database, name)
+        self._lose(database, name)
+
+    def _lose(self, database: str, name: str) -> None:
         self._known.pop((database, name), None)
         self._unsettled.discard((database, name))
 

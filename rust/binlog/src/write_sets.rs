@@ -61,7 +61,8 @@ pub struct Scratch {
 impl Scratch {
     /// Nothing known yet.
     pub fn new(options: Options) -> Self {
-        Self { options, ..Self::default() }
+        let known = if options.scheme == Scheme::Group { KnownTables::with_previous() } else { KnownTables::default() };
+        Self { options, known, ..Self::default() }
     }
 
     /// What has been counted since the last call.
@@ -105,25 +106,24 @@ pub fn transaction_write_set(
     let mut hash_plan = None;
     let walked = plan.walk(transaction, known, |index, table, header, row| {
         let name = &table.map.name;
-        if let Err(unusable) = table.definition {
-            fallbacks.add(reason(unusable), name);
-            barrier = true;
-            return;
-        }
+        let definition = match &table.definition {
+            Ok(definition) => definition,
+            Err(unusable) => {
+                fallbacks.add(reason(*unusable), name);
+                barrier = true;
+                return;
+            }
+        };
         if watches_cascades && hides_cascades(table, header) {
             fallbacks.add(Reason::CascadeNotLogged, name);
             barrier = true;
         }
         if hash_plan.as_ref().is_none_or(|(of, _)| *of != index) {
-            hash_plan = builder.plan(catalog, name).map(|plan| (index, plan));
+            hash_plan = Some((index, builder.plan_of(catalog, definition)));
         }
+        let Some((_, plan)) = &hash_plan else { return };
         let foreign_key_checks = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
-        match &hash_plan {
-            Some((_, plan)) => {
-                builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
-            }
-            None => builder.add_unknown_table(name),
-        }
+        builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
     });
     // Also behind an error, so that nothing of this transaction stays for the next one.
     let mut set = builder.finish();

@@ -48,7 +48,7 @@ fn hash_rows(prefix: &[u8], columns: &[ArrayRef], collation: Option<&str>) -> Re
             format!("the collation `{name}` has no exact form here; leave it out to hash the text as it is")
         })?),
     };
-    let Some(length) = columns.first().map(|column| column.len()) else {
+    let Some(length) = columns.first().map(Array::len) else {
         return Err("a key has at least one column".to_owned());
     };
     if columns.iter().any(|column| column.len() != length) {

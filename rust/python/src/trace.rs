@@ -67,9 +67,9 @@ pub fn trace_batch<'py>(
     if batch.transactions.len() != write_sets.sets.len() {
         return Err(usage(py, "the write sets are not those of this batch"));
     }
-    let named = |transaction: &Transaction| tables(transaction).map_err(|error| (error, gtid_text(transaction)));
+    let tables_of = |transaction: &Transaction| tables(transaction).map_err(|error| (error, gtid_text(transaction)));
     let names = py
-        .detach(|| batch.transactions.iter().map(named).collect::<Result<Vec<_>, _>>())
+        .detach(|| batch.transactions.iter().map(tables_of).collect::<Result<Vec<_>, _>>())
         .map_err(|(error, gtid)| log_error(py, &error.into_log_error(file_name(&batch.files, error.file)), gtid))?;
     let columns = py.detach(|| {
         let rows = Rows { transactions: &batch.transactions, sets: &write_sets.sets, files: &batch.files };
@@ -155,7 +155,9 @@ fn hashes<'a>(sets: impl Iterator<Item = Option<&'a [u64]>>) -> ArrayRef {
     for set in sets {
         match set {
             Some(set) => {
-                set.iter().for_each(|hash| lists.values().append_value(*hash as i64));
+                for hash in set {
+                    lists.values().append_value(*hash as i64);
+                }
                 lists.append(true);
             }
             None => lists.append(false),

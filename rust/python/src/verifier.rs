@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paraply_binlog::verify::tracked::TrackerVerifier;
 use paraply_binlog::verify::{Place, StampVerifier};
 use paraply_core::tracker::{Mode, Rules, Sessions};
-use paraply_core::verification::StampComparison;
+use paraply_core::verification::Difference;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -80,26 +80,33 @@ impl PyStampVerifier {
     }
 
     #[getter]
+    fn missed(&self) -> u64 {
+        self.lock().comparison().missed()
+    }
+
+    #[getter]
     fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        first_difference(py, self.lock().comparison(), &files)
+        self.lock().comparison().first_difference().map(|first| dict_of(py, first, &files)).transpose()
+    }
+
+    #[getter]
+    fn differences<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let verifier = self.lock();
+        verifier.comparison().differences().iter().map(|difference| dict_of(py, difference, &files)).collect()
     }
 }
 
-/// The first transaction that differs, as Python sees it.
-fn first_difference<'py>(
-    py: Python<'py>,
-    comparison: &StampComparison<Place>,
-    files: &[String],
-) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let Some(first) = comparison.first_difference() else { return Ok(None) };
+/// A transaction that differs, as Python sees it.
+fn dict_of<'py>(py: Python<'py>, difference: &Difference<Place>, files: &[String]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("gtid", first.place.gtid.as_ref().map(ToString::to_string))?;
-    dict.set_item("file", file_name(files, first.place.file))?;
-    dict.set_item("position", first.place.offset)?;
-    dict.set_item("logged", (first.logged.last_committed, first.logged.sequence_number))?;
-    dict.set_item("computed", (first.computed.last_committed, first.computed.sequence_number))?;
-    Ok(Some(dict))
+    dict.set_item("gtid", difference.place.gtid.as_ref().map(ToString::to_string))?;
+    dict.set_item("file", file_name(files, difference.place.file))?;
+    dict.set_item("position", difference.place.offset)?;
+    dict.set_item("logged", (difference.logged.last_committed, difference.logged.sequence_number))?;
+    dict.set_item("computed", (difference.computed.last_committed, difference.computed.sequence_number))?;
+    Ok(dict)
 }
 
 #[pyclass(name = "TrackerVerifier", module = "paraply._native", frozen)]
@@ -170,6 +177,6 @@ impl PyTrackerVerifier {
     #[getter]
     fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        first_difference(py, self.lock().comparison(), &files)
+        self.lock().comparison().first_difference().map(|first| dict_of(py, first, &files)).transpose()
     }
 }

@@ -121,6 +121,9 @@ class Catalog:
     def remove(self, database: str, name: str) -> None:
         self.tables.pop((database, name), None)
 
+    def retire(self, database: str, name: str) -> None:
+        self.remove(database, name)
+
 
 class LogReader:
     """Reads ``logs[path]``; an exception in the list is raised behind what stands before it."""

@@ -83,6 +83,11 @@ impl Collation {
         self.name
     }
 
+    /// Whether each of its character set's characters has one byte.
+    pub fn is_single_byte(&self) -> bool {
+        matches!(self.width, Width::One)
+    }
+
     /// Whether spaces at the end of a value count for nothing (PAD SPACE).
     pub fn pad_space(&self) -> bool {
         self.pad_space

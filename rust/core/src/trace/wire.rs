@@ -76,9 +76,9 @@ fn count_of<T>(items: &[T]) -> [u8; 4] {
 pub(super) fn write_rows(rows: &[Row]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4 + rows.len() * 17);
     out.extend(count_of(rows));
-    rows.iter().for_each(|row| out.extend(row.position.to_le_bytes()));
-    rows.iter().for_each(|row| out.extend(row.number.to_le_bytes()));
-    rows.iter().for_each(|row| out.extend(row.dependency.to_le_bytes()));
+    out.extend(rows.iter().flat_map(|row| row.position.to_le_bytes()));
+    out.extend(rows.iter().flat_map(|row| row.number.to_le_bytes()));
+    out.extend(rows.iter().flat_map(|row| row.dependency.to_le_bytes()));
     out.extend(rows.iter().map(|row| row.role.code()));
     out
 }
@@ -106,11 +106,11 @@ pub(super) fn write_edges(heads: &[Head], tails: &[Tail]) -> Vec<u8> {
     let mut out = Vec::with_capacity(8 + heads.len() * 12 + tails.len() * 16);
     out.extend(count_of(heads));
     out.extend(count_of(tails));
-    heads.iter().for_each(|head| out.extend(head.key.to_le_bytes()));
-    heads.iter().for_each(|head| out.extend(flagged(head.number, head.shared)));
-    tails.iter().for_each(|tail| out.extend(tail.key.to_le_bytes()));
-    tails.iter().for_each(|tail| out.extend(flagged(tail.slot.exclusive, tail.slot.open)));
-    tails.iter().for_each(|tail| out.extend(tail.slot.shared.to_le_bytes()));
+    out.extend(heads.iter().flat_map(|head| head.key.to_le_bytes()));
+    out.extend(heads.iter().flat_map(|head| flagged(head.number, head.shared)));
+    out.extend(tails.iter().flat_map(|tail| tail.key.to_le_bytes()));
+    out.extend(tails.iter().flat_map(|tail| flagged(tail.slot.exclusive, tail.slot.open)));
+    out.extend(tails.iter().flat_map(|tail| tail.slot.shared.to_le_bytes()));
     out
 }
 
@@ -139,8 +139,8 @@ pub(super) fn read_edges(
 pub(super) fn write_crossings(crossings: &[Crossing]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4 + crossings.len() * 12);
     out.extend(count_of(crossings));
-    crossings.iter().for_each(|(number, _)| out.extend(number.to_le_bytes()));
-    crossings.iter().for_each(|(_, dependency)| out.extend(dependency.to_le_bytes()));
+    out.extend(crossings.iter().flat_map(|(number, _)| number.to_le_bytes()));
+    out.extend(crossings.iter().flat_map(|(_, dependency)| dependency.to_le_bytes()));
     out
 }
 

@@ -9,7 +9,7 @@ use super::hash::KeyHasher;
 use super::note::{Note, Noted};
 use super::plan::{KeyPlan, Part, ReferencePlan, TableAccess, TablePlan};
 use super::{Options, Scheme, WriteSet};
-use crate::schema::{Catalog, TableName};
+use crate::schema::{Catalog, Table, TableName};
 use crate::value::Value;
 
 /// The values of a row image by column; none for a column that a partial image lacks.
@@ -27,12 +27,27 @@ pub struct Row<'r, 'v> {
 }
 
 /// What a NULL among a key's parts means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nulls {
+#[derive(Debug, Clone, Copy)]
+enum Nulls<'p> {
     /// There is no key.
     NoKey,
-    /// The part is left out.
-    LeaveOut,
+    /// The part is left out of this reference.
+    LeaveOut(&'p ReferencePlan),
+}
+
+impl<'p> Nulls<'p> {
+    /// What tells the types of the values, where fewer of them are there than the parent's key has parts.
+    ///
+    /// Without all its parts a hash no longer says which values belong to which columns. The server's values show their types by their
+    /// lengths, ours do not.
+    fn signatures(self, is_null: impl Fn(&Part) -> bool) -> &'p [u64] {
+        match self {
+            Self::LeaveOut(reference) if !reference.whole || reference.parts().iter().any(is_null) => {
+                &reference.signatures
+            }
+            _ => &[],
+        }
+    }
 }
 
 /// What became of a key in one image.
@@ -82,6 +97,9 @@ impl<'r, 'v> Images<'r, 'v> {
     }
 }
 
+/// A definition and how its rows are hashed.
+type PlannedTable = (Arc<Table>, Arc<TablePlan>);
+
 /// Makes write sets, one transaction after another, in reused memory.
 ///
 /// Feed it the rows of a transaction with [`Self::add_row`], then take the result with [`Self::finish`].
@@ -89,7 +107,8 @@ impl<'r, 'v> Images<'r, 'v> {
 pub struct WriteSetBuilder {
     options: Options,
     catalog_version: u64,
-    plans: HashMap<TableName, Arc<TablePlan>>,
+    /// Each definition's plan; nearly always one a table.
+    plans: HashMap<TableName, Vec<PlannedTable>>,
     hasher: KeyHasher,
     items: Distinct,
     result: WriteSet,
@@ -108,16 +127,23 @@ impl WriteSetBuilder {
 
     /// The plan of a table under this catalog, kept until the catalog changes; none if the table is not known.
     pub fn plan(&mut self, catalog: &Catalog, table: &TableName) -> Option<Arc<TablePlan>> {
+        catalog.get(table).map(|table| self.plan_of(catalog, table))
+    }
+
+    /// The plan of one definition of a table, be it a previous one of this catalog.
+    pub fn plan_of(&mut self, catalog: &Catalog, table: &Arc<Table>) -> Arc<TablePlan> {
         if self.catalog_version != catalog.version() {
             self.plans.clear();
             self.catalog_version = catalog.version();
         }
-        if let Some(plan) = self.plans.get(table) {
-            return Some(Arc::clone(plan));
+        if let Some(known) = self.plans.get(&table.name)
+            && let Some((_, plan)) = known.iter().find(|(of, _)| Arc::ptr_eq(of, table))
+        {
+            return Arc::clone(plan);
         }
-        let plan = Arc::new(TablePlan::new(catalog.get(table)?, catalog, self.options));
-        self.plans.insert(table.clone(), Arc::clone(&plan));
-        Some(plan)
+        let plan = Arc::new(TablePlan::new(table, catalog, self.options));
+        self.plans.entry(table.name.clone()).or_default().push((Arc::clone(table), Arc::clone(&plan)));
+        plan
     }
 
     /// Takes note of rows of a table whose keys are not known: the transaction becomes a barrier (R13).
@@ -237,10 +263,10 @@ impl WriteSetBuilder {
 
     fn add_reference(&mut self, plan: &TablePlan, reference: &ReferencePlan, images: &Images<'_, '_>) {
         let untouched = images.untouched(&reference.columns);
-        let parts = reference.key.as_ref().map_or(&reference.columns, |key| &key.parts);
+        let parts = reference.parts();
         let prefix = reference.key.as_ref().map_or(&[][..], |key| &key.prefix);
         // The server leaves NULL parts out of a reference and hashes what is left, be it nothing but the key's name.
-        let nulls = if self.options.scheme == Scheme::Group { Nulls::LeaveOut } else { Nulls::NoKey };
+        let nulls = if self.options.scheme == Scheme::Group { Nulls::LeaveOut(reference) } else { Nulls::NoKey };
         let before = images.before.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.before(c)));
         let after = images.after.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.after(c)));
         for outcome in [before, after].into_iter().flatten() {
@@ -297,7 +323,7 @@ impl WriteSetBuilder {
 
     fn outcome_with<'i, 'v: 'i>(
         &mut self,
-        nulls: Nulls,
+        nulls: Nulls<'_>,
         prefix: &[u8],
         parts: &[Part],
         value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
@@ -324,21 +350,35 @@ impl WriteSetBuilder {
     ) -> Outcome {
         let mut lost = None;
         self.hasher.begin(prefix);
-        for part in parts {
+        let is_null =
+            |part: &Part| matches!(part, Part::Column { index, .. } if value_of(*index) == Some(&Value::Null));
+        let signatures = nulls.signatures(is_null);
+        for (n, part) in parts.iter().enumerate() {
             let Part::Column { index, form, prefix } = part else {
                 self.hasher.part(b"?");
                 continue;
             };
             match value_of(*index) {
-                Some(Value::Null) if nulls == Nulls::LeaveOut => {}
+                Some(Value::Null) if matches!(nulls, Nulls::LeaveOut(_)) => {}
                 Some(Value::Null) => return Outcome::Null,
                 Some(value) => {
-                    let written = self.hasher.part_with(|out| form.append(value, *prefix, out));
+                    let written = self.hasher.part_with(|out| {
+                        signatures.get(n).into_iter().for_each(|of_column| push_signature(*of_column, value, out));
+                        form.append(value, *prefix, out)
+                    });
                     lost = lost.or(written.err());
                 }
                 None => lost = lost.or(Some(Reason::MissingKeyColumn)),
             }
         }
         lost.map_or_else(|| Outcome::Full(self.hasher.finish()), Outcome::Lost)
+    }
+}
+
+/// Appends a column's signature, completed by what only its values tell.
+fn push_signature(of_column: u64, value: &Value<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&of_column.to_le_bytes());
+    if let Value::DateTime { decimals, .. } | Value::Timestamp { decimals, .. } | Value::Time { decimals, .. } = value {
+        out.push(*decimals);
     }
 }

@@ -3,7 +3,7 @@
 use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
 use super::hash::{key_prefix, table_hash};
-use super::reference::{Target, target_of};
+use super::reference::{Target, server_target, signature, target_of};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
 use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
@@ -70,6 +70,17 @@ pub(super) struct ReferencePlan {
     pub table: u64,
     /// Whether writers of the parent's table take that hash, so that taking it exclusively keeps them away.
     pub table_is_taken: bool,
+    /// Under the server's scheme: whether the columns are all of the parent's key.
+    pub whole: bool,
+    /// Under the server's scheme: what tells each column's type.
+    pub signatures: Vec<u64>,
+}
+
+impl ReferencePlan {
+    /// The child's columns, in the order of the parent's key if there is one.
+    pub(super) fn parts(&self) -> &[Part] {
+        self.key.as_ref().map_or(&self.columns, |key| &key.parts)
+    }
 }
 
 impl TablePlan {
@@ -78,7 +89,7 @@ impl TablePlan {
         let keys: Vec<KeyPlan> = table.unique_keys.iter().map(|key| key_plan(table, key, options)).collect();
         let mut fallbacks = key_fallbacks(&keys);
         let references = match options.scheme {
-            Scheme::Group => group_references(table, catalog, options),
+            Scheme::Group => group_references(table, catalog, options, &mut fallbacks),
             Scheme::Fine => fine_references(table, catalog, options, &mut fallbacks),
         };
         let fine = options.scheme == Scheme::Fine;
@@ -198,15 +209,27 @@ fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
         .collect()
 }
 
-/// The server hashes a reference only where it is to a whole unique key.
-fn group_references(table: &Table, catalog: &Catalog, options: Options) -> Vec<ReferencePlan> {
-    let target = |key| target_of(table, key, catalog, options.bytewise);
-    let keys = table.foreign_keys.iter();
-    keys.filter_map(|key| match target(key) {
-        Target::Key { name, columns } => Some(reference(table, key, Some((&name, &columns)), false, options)),
-        Target::Table(_) => None,
-    })
-    .collect()
+/// The server hashes a reference only where a unique key of the parent begins with its columns.
+fn group_references(
+    table: &Table,
+    catalog: &Catalog,
+    options: Options,
+    fallbacks: &mut Vec<Reason>,
+) -> Vec<ReferencePlan> {
+    let mut references = Vec::new();
+    for key in &table.foreign_keys {
+        match server_target(table, key, catalog) {
+            Ok(Some(server)) => {
+                let plan = reference(table, key, Some((server.prefix, key.columns.as_slice())), false, options);
+                let columns = key.columns.iter().filter_map(|index| table.columns.get(*index));
+                let signatures = columns.map(signature).collect();
+                references.push(ReferencePlan { whole: server.whole, signatures, ..plan });
+            }
+            Ok(None) => {}
+            Err(reason) => fallbacks.push(reason),
+        }
+    }
+    references
 }
 
 fn fine_references(
@@ -220,7 +243,8 @@ fn fine_references(
         let taken = catalog.get(&key.parent).is_some_and(|p| table_access(p, catalog, options) != TableAccess::None);
         match target_of(table, key, catalog, options.bytewise) {
             Target::Key { name, columns } => {
-                references.push(reference(table, key, Some((&name, &columns)), taken, options));
+                let prefix = key_prefix(&name, &key.parent);
+                references.push(reference(table, key, Some((prefix, columns.as_slice())), taken, options));
             }
             Target::Table(reason) => {
                 fallbacks.push(reason);
@@ -235,14 +259,14 @@ fn fine_references(
 fn reference(
     table: &Table,
     key: &ForeignKey,
-    target: Option<(&String, &Vec<usize>)>,
+    target: Option<(Vec<u8>, &[usize])>,
     table_is_taken: bool,
     options: Options,
 ) -> ReferencePlan {
     let part = |index: &usize| key_part(table, &KeyPart::Column(*index), options);
     ReferencePlan {
-        key: target.map(|(name, columns)| KeyPlan {
-            prefix: key_prefix(name, &key.parent),
+        key: target.map(|(prefix, columns)| KeyPlan {
+            prefix,
             parts: columns.iter().map(part).collect(),
             whole: None,
             twice: false,
@@ -250,5 +274,7 @@ fn reference(
         columns: key.columns.iter().map(part).collect(),
         table: table_hash(&key.parent),
         table_is_taken,
+        whole: true,
+        signatures: Vec::new(),
     }
 }
