@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from paraply._native import Block, Planner
     from paraply.applier.job_list import JobList
     from paraply.applier.run_state import RunState
+    from paraply.applier.sessions import SessionOrder
     from paraply.applier.worker import Worker
     from paraply.schema.catalog import SchemaCatalog
     from paraply.source.feed import Feed, FeedItem
@@ -101,15 +102,26 @@ class Coordinator:
         policy: Says when a block may start.
         merge: Says how many transactions become one commit.
         crew: Who applies them.
+        sessions: Keeps the sessions' own order where commits are not in order; else None.
     """
 
-    def __init__(self, run: RunState, feed: Feed, planner: Planner, policy: Policy, merge: MergeSize, crew: Crew) -> None:
+    def __init__(
+        self,
+        run: RunState,
+        feed: Feed,
+        planner: Planner,
+        policy: Policy,
+        merge: MergeSize,
+        crew: Crew,
+        sessions: SessionOrder | None = None,
+    ) -> None:
         self._run = run
         self._feed = feed
         self._planner = planner
         self._policy = policy
         self._merge = merge
         self._crew = crew
+        self._sessions = sessions
         self._last = 0
         self._pending = 0
 
@@ -153,12 +165,13 @@ class Coordinator:
 
     def _hand_out(self, block: Block) -> bool:
         order = self._run.order
-        needs = self._policy.needs(block, order.low_water_mark)
-        ticket = order.register()
+        committed = order.low_water_mark
+        needs = self._policy.needs(block, committed)
+        ticket = order.register(after=self._sessions.before(block, committed) if self._sessions is not None else ())
         if block.id != ticket.sequence:
             raise ValueError(f"block {block.id} is out of order: {ticket.sequence} is next")
         self._last = ticket.sequence
-        if self._crew.put(Job(ticket.sequence, needs, block, ticket)):
+        if self._crew.put(Job(ticket.sequence, needs.up_to, block, ticket, needs.blocks)):
             return True
         order.withdraw(ticket)
         return False

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from paraply.applier.commit_order import CommitOrder
+from paraply.applier.consistency import Consistency
 from paraply.applier.retry import RetryPolicy, StormGuard
 
 if TYPE_CHECKING:
@@ -66,17 +67,34 @@ class RunState:
         retry: How temporary errors are met.
         jobs: The job list; None when blocks are applied inline.
         storm: Sees storms of retries; a default one if not given.
+        consistency: When a commit may be sent.
+        optimistic: Whether blocks start although they may conflict with older ones.
+        positions: Whether the log's GTIDs are MariaDB's, whose text is a position.
     """
 
     def __init__(
-        self, target: Target, executed: GtidSet, retry: RetryPolicy, jobs: JobList | None, storm: StormGuard | None = None
+        self,
+        target: Target,
+        executed: GtidSet,
+        retry: RetryPolicy,
+        jobs: JobList | None,
+        storm: StormGuard | None = None,
+        *,
+        consistency: Consistency = Consistency.ANY_TIME,
+        optimistic: bool = False,
+        positions: bool = False,
     ) -> None:
         self.target = SharedTarget(target)
-        self.order = CommitOrder()
+        self.order = CommitOrder(consistency)
+        self.optimistic = optimistic
+        self._counting = threading.Lock()
         self.jobs = jobs
         self.retry = retry
         self.storm = storm or StormGuard()
         self.executed = executed
+        self._positions = positions
+        self._early: list[tuple[int, GtidSet]] = []
+        self._low = executed
         self.notes: list[str] = []
         self.transactions = 0
         self.commits = 0
@@ -90,18 +108,43 @@ class RunState:
         self.foreign_blockers: tuple[int, ...] = ()
 
     def through(self, block: Block) -> None:
-        """Counts a committed block; called by whoever has the turn, so by one thread at a time."""
+        """Counts a committed block; called by those who have the turn."""
         count = block.transaction_count
-        self.transactions += count
-        self.commits += 1
-        self.skipped += block.skipped
-        self.rows += block.rows
-        if count > 1:
-            self.merged += count
-        self.executed = self.executed | block.gtids
-        self.last_block = block
-        if self.storm.committed():
+        with self._counting:
+            self.transactions += count
+            self.commits += 1
+            self.skipped += block.skipped
+            self.rows += block.rows
+            if count > 1:
+                self.merged += count
+            self.executed = self.executed | block.gtids
+            if self._positions:
+                self._early.append((block.id, block.gtids))
+                self._raise_low()
+            if self.last_block is None or self.last_block.id <= block.id:
+                self.last_block = block
+            calm = self.storm.committed()
+        if calm:
             self.set_serial(serial=False)
+
+    def executed_text(self) -> str:
+        """What is executed, as a GTID set; of MariaDB's only as far as there is no gap, which a position cannot tell."""
+        with self._counting:
+            if not self._positions:
+                return str(self.executed)
+            self._raise_low()
+            return str(self._low)
+
+    def session_unknown(self, server: int) -> None:
+        """The log does not tell the sessions of a server, so their order can only be kept by keeping that of all."""
+        self.note(f"the log does not tell which session of server {server} ran a transaction: all of them commit in the source's order")
+
+    def _raise_low(self) -> None:
+        mark = self.order.low_water_mark
+        for number, gtids in self._early:
+            if number <= mark:
+                self._low = self._low | gtids
+        self._early = [early for early in self._early if early[0] > mark]
 
     def apply_took(self, seconds: float) -> None:
         """Moves the median; the length of an outlier, such as a wait for a lock, does not count."""

@@ -28,6 +28,7 @@ class ApplyPlan:
         mariadb: Whether a MariaDB server wrote the log.
         allow_nontransactional: Take tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done`` where the user answered the question of R25b, else None.
+        gaps: Whether blocks may commit while older ones have not, so that the progress must hold gaps (R25).
     """
 
     channel: str
@@ -38,6 +39,7 @@ class ApplyPlan:
     mariadb: bool = False
     allow_nontransactional: bool = False
     ddl_decision: Literal["done", "not-done"] | None = None
+    gaps: bool = False
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_statement import decide_pending
-from paraply.target.progress import ProgressLedger
+from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
 
 if TYPE_CHECKING:
@@ -196,6 +196,11 @@ class MySqlTarget:
             )
         check_server(control, self.server)
         self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
+        if plan.gaps and not self.mode.holds_gaps:
+            raise UsageError(
+                f"--gtid {self.mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
+                " use --consistency any-time, or another GTID mode"
+            )
         self._configure(control, plan)
         self.store = ProgressStore(plan.channel)
         self.store.create_schema(control)
@@ -203,9 +208,9 @@ class MySqlTarget:
         self.epoch = stored.epoch
         stored, notes = self._settle_pending(control, stored, plan)
         executed = self._executed(control, stored, plan)
-        self.store.consolidate(control, stored, str(executed) if plan.has_gtids else "")
-        self.ledger = ProgressLedger(executed, has_gtids=plan.has_gtids)
-        return Progress(executed, stored.file, stored.position, stored.ordinal, stored.resumed, notes)
+        self.store.consolidate(control, stored, executed.text() if plan.has_gtids else "")
+        self.ledger = make_ledger(executed, has_gtids=plan.has_gtids, mariadb=self.server.mariadb, gaps=plan.gaps)
+        return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, notes)
 
     def _configure(self, control: Connection, plan: ApplyPlan) -> None:
         # In preserve mode our own tables must not reach the replicas either.
@@ -234,29 +239,21 @@ class MySqlTarget:
             stored = replace(
                 stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal)
             )
-            self.store.consolidate(control, stored, str(self._union(executed)))
+            self.store.consolidate(control, stored, read_executed(executed, _native.GtidSet).text())
         control.query(self.store.end_ddl())
         note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
         return replace(stored, pending_ddl=None), [f"GTID mode {self.mode.name}", note]
 
-    def _executed(self, connection: Connection, stored: StoredProgress, plan: ApplyPlan) -> GtidSet:
-        if not plan.has_gtids:
-            return _native.GtidSet("")
-        return self._union([*stored.executed, self.mode.own_executed(connection)])
-
-    @staticmethod
-    def _union(texts: Sequence[str]) -> GtidSet:
-        executed = _native.GtidSet("")
-        for text in texts:
-            executed = executed | _native.GtidSet(text)
-        return executed
+    def _executed(self, connection: Connection, stored: StoredProgress, plan: ApplyPlan) -> Executed:
+        texts = [*stored.executed, self.mode.own_executed(connection)] if plan.has_gtids else []
+        return read_executed(texts, _native.GtidSet)
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         stored = self.store.read(connection)
         if block.first_gtid is None:
             return stored.ordinal >= block.ordinal
         own = self.mode.own_executed(connection)
-        return block.gtids <= self._union([*stored.executed, own])
+        return block.gtids <= read_executed([*stored.executed, own], _native.GtidSet).gtids
 
     def _await_end(self, connection: Connection, connection_id: int, started: float) -> None:
         """Ends a server session and waits until it is gone, so that it can neither commit nor roll back any more."""

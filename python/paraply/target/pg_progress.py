@@ -22,6 +22,7 @@ from paraply.target.base import ApplyPlan, Progress
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_errors import failure
 from paraply.target.pg_types import quote_literal
+from paraply.target.progress import Executed, read_executed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +124,7 @@ class Channel:
 
 def open_channel(
     connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, wait_seconds: float = 30.0
-) -> tuple[Channel, Progress]:
+) -> tuple[Channel, Progress, Executed]:
     """Makes the progress tables, raises the channel's epoch, and reads what is committed.
 
     Args:
@@ -168,7 +169,7 @@ def _make_tables(connection: PgConnection) -> None:
         raise failure(failed.error) from failed
 
 
-def _take_over(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> tuple[Channel, Progress]:
+def _take_over(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> tuple[Channel, Progress, Executed]:
     name, fingerprint = quote_literal(plan.channel), quote_literal(plan.fingerprint)
     stored = _rows(connection.run([f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode()])[0])
     if stored and stored[0][0].decode() != plan.fingerprint:
@@ -183,27 +184,27 @@ def _take_over(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable
             f'SELECT ordinal, executed, file, "offset" FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
         ]
     )
-    read = _union(_rows(progress), new_gtid_set, resumed=bool(stored))
-    _fold(connection, plan.channel, read)
-    return Channel(plan.channel, int(_rows(raised)[0][0])), read
+    read, executed = _union(_rows(progress), new_gtid_set, resumed=bool(stored))
+    _fold(connection, plan.channel, read, executed.text())
+    return Channel(plan.channel, int(_rows(raised)[0][0])), read, executed
 
 
-def _union(rows: list[tuple[Any, ...]], new_gtid_set: Callable[[str], GtidSet], *, resumed: bool) -> Progress:
+def _union(rows: list[tuple[Any, ...]], new_gtid_set: Callable[[str], GtidSet], *, resumed: bool) -> tuple[Progress, Executed]:
     """All slots' sets together, and the furthest position."""
-    progress = Progress(executed=new_gtid_set(""), resumed=resumed)
-    for ordinal, executed, file, offset in rows:
-        progress.executed = progress.executed | new_gtid_set(executed.decode())
+    union = read_executed([executed.decode() for _, executed, _, _ in rows], new_gtid_set)
+    progress = Progress(executed=union.gtids, resumed=resumed)
+    for ordinal, _, file, offset in rows:
         if file is not None:
             progress.ordinal, progress.file, progress.offset = int(ordinal), file.decode(), int(offset)
-    return progress
+    return progress, union
 
 
-def _fold(connection: PgConnection, channel: str, progress: Progress) -> None:
+def _fold(connection: PgConnection, channel: str, progress: Progress, text: str) -> None:
     """One row, slot 0, in the place of the earlier run's; its sessions then find theirs gone."""
     name = quote_literal(channel)
     file = quote_literal(progress.file) if progress.file is not None else "NULL"
     offset = progress.offset if progress.offset is not None else "NULL"
-    executed = quote_literal(str(progress.executed))
+    executed = quote_literal(text)
     connection.run(
         [
             f"DELETE FROM paraply.progress WHERE channel = {name}".encode(),
