@@ -235,7 +235,7 @@ class Applier:
             jobs,
             consistency=consistency,
             optimistic=policy.optimistic,
-            positions=start.mariadb,
+            low=start.progress.low if start.mariadb else None,
         )
         run.notes.extend(start.progress.notes)
         self._merge = MergeSize(options.merge, options.workers, allowed=policy.merges and self._target.merges)

@@ -69,7 +69,7 @@ class RunState:
         storm: Sees storms of retries; a default one if not given.
         consistency: When a commit may be sent.
         optimistic: Whether blocks start although they may conflict with older ones.
-        positions: Whether the log's GTIDs are MariaDB's, whose text is a position.
+        low: What is executed without a gap, if the log's GTIDs are MariaDB's, whose text is a position; else None.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class RunState:
         *,
         consistency: Consistency = Consistency.ANY_TIME,
         optimistic: bool = False,
-        positions: bool = False,
+        low: GtidSet | None = None,
     ) -> None:
         self.target = SharedTarget(target)
         self.order = CommitOrder(consistency)
@@ -92,9 +92,8 @@ class RunState:
         self.retry = retry
         self.storm = storm or StormGuard()
         self.executed = executed
-        self._positions = positions
         self._early: list[tuple[int, GtidSet]] = []
-        self._low = executed
+        self._low = low
         self.notes: list[str] = []
         self.transactions = 0
         self.commits = 0
@@ -118,9 +117,9 @@ class RunState:
             if count > 1:
                 self.merged += count
             self.executed = self.executed | block.gtids
-            if self._positions:
+            if self._low is not None:
                 self._early.append((block.id, block.gtids))
-                self._raise_low()
+                self._low = self._raised(self._low)
             if self.last_block is None or self.last_block.id <= block.id:
                 self.last_block = block
             calm = self.storm.committed()
@@ -130,21 +129,22 @@ class RunState:
     def executed_text(self) -> str:
         """What is executed, as a GTID set; of MariaDB's only as far as there is no gap, which a position cannot tell."""
         with self._counting:
-            if not self._positions:
+            if self._low is None:
                 return str(self.executed)
-            self._raise_low()
+            self._low = self._raised(self._low)
             return str(self._low)
 
-    def session_unknown(self, server: int) -> None:
-        """The log does not tell the sessions of a server, so their order can only be kept by keeping that of all."""
-        self.note(f"the log does not tell which session of server {server} ran a transaction: all of them commit in the source's order")
+    def session_unknown(self) -> None:
+        """The log does not tell the sessions, so that the order of each can only be kept by keeping that of their server."""
+        self.note("the log does not tell the sessions of the source: transactions of one server commit in its order")
 
-    def _raise_low(self) -> None:
+    def _raised(self, low: GtidSet) -> GtidSet:
         mark = self.order.low_water_mark
         for number, gtids in self._early:
             if number <= mark:
-                self._low = self._low | gtids
+                low = low | gtids
         self._early = [early for early in self._early if early[0] > mark]
+        return low
 
     def apply_took(self, seconds: float) -> None:
         """Moves the median; the length of an outlier, such as a wait for a lock, does not count."""

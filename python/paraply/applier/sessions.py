@@ -21,13 +21,12 @@ class SessionOrder:
     session, so that their order is kept.
 
     Args:
-        on_unknown: Told once the id of a server of which the log does not tell a session.
+        on_unknown: Called once where the log does not tell a session.
     """
 
-    def __init__(self, on_unknown: Callable[[int], None] | None = None) -> None:
+    def __init__(self, on_unknown: Callable[[], None] | None = None) -> None:
         self._last: dict[tuple[int, int | None], int] = {}
         self._on_unknown = on_unknown
-        self._unknown: set[int] = set()
 
     def before(self, block: Block, committed: int) -> tuple[int, ...]:
         """The blocks that must be committed before this one is.
@@ -45,8 +44,6 @@ class SessionOrder:
         return tuple(n for n in older if committed < n < block.id)
 
     def _tell_unknown(self, sessions: set[tuple[int, int | None]]) -> None:
-        for server, session in sessions:
-            if session is None and server not in self._unknown:
-                self._unknown.add(server)
-                if self._on_unknown is not None:
-                    self._on_unknown(server)
+        if self._on_unknown is not None and any(session is None for _, session in sessions):
+            self._on_unknown()
+            self._on_unknown = None

@@ -52,6 +52,8 @@ class Progress:
         offset: Offset after that transaction.
         ordinal: Transactions of the source that are through.
         resumed: Whether an earlier run left this.
+        notes: What is worth saying about it.
+        low: What is applied without a gap, where the text of ``executed`` cannot hold gaps; else None.
     """
 
     executed: GtidSet
@@ -60,6 +62,7 @@ class Progress:
     ordinal: int = 0
     resumed: bool = False
     notes: list[str] = field(default_factory=list)
+    low: GtidSet | None = None
 
 
 class Session(Protocol):

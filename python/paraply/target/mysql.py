@@ -210,7 +210,7 @@ class MySqlTarget:
         executed = self._executed(control, stored, plan)
         self.store.consolidate(control, stored, executed.text() if plan.has_gtids else "")
         self.ledger = make_ledger(executed, has_gtids=plan.has_gtids, mariadb=self.server.mariadb, gaps=plan.gaps)
-        return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, notes)
+        return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, notes, executed.low)
 
     def _configure(self, control: Connection, plan: ApplyPlan) -> None:
         # In preserve mode our own tables must not reach the replicas either.

@@ -192,7 +192,7 @@ def _take_over(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable
 def _union(rows: list[tuple[Any, ...]], new_gtid_set: Callable[[str], GtidSet], *, resumed: bool) -> tuple[Progress, Executed]:
     """All slots' sets together, and the furthest position."""
     union = read_executed([executed.decode() for _, executed, _, _ in rows], new_gtid_set)
-    progress = Progress(executed=union.gtids, resumed=resumed)
+    progress = Progress(executed=union.gtids, resumed=resumed, low=union.low)
     for ordinal, _, file, offset in rows:
         if file is not None:
             progress.ordinal, progress.file, progress.offset = int(ordinal), file.decode(), int(offset)

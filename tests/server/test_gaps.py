@@ -1,0 +1,56 @@
+"""Killed while commits had left gaps, and started again with the same command: the gaps are closed, and nothing is applied twice (R20, R25).
+
+``PARAPLY_KILLS`` says how often each test kills, ``PARAPLY_SEED`` repeats history and moments of an earlier run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from server.history_source import HistoryPlace, PostgresHistoryPlace, Source
+from server.replay import applied, kill_at_random
+
+from paraply import GtidSet
+from paraply.target.progress import read_executed
+
+KILLS = int(os.environ.get("PARAPLY_KILLS", "3"))
+SEED = int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000))
+TRANSACTIONS = max(800, 150 * KILLS)
+
+pytestmark = [pytest.mark.mariadb]
+
+
+def has_gap(texts: list[str]) -> bool:
+    """Whether something is committed and an older transaction is not; MySQL's sets show it as a second interval."""
+    executed = read_executed(texts, GtidSet)
+    return bool(executed.beyond) or any(origin.count(":") > 1 for origin in str(executed.gtids).split(","))
+
+
+def killed_and_resumed(place: HistoryPlace | PostgresHistoryPlace, log: Path, expected: object, *options: str) -> None:
+    gaps: list[bool] = []
+
+    def check() -> None:
+        assert place.state() == expected
+
+    resumed = kill_at_random(place, log, ("--workers", "8", *options), KILLS, 2.0, check, lambda: gaps.append(has_gap(place.progress())))
+    print(f"{KILLS} kills, {resumed} resumed, {sum(gaps)} left gaps")
+
+
+@pytest.mark.parametrize("consistency", ["most-of-the-time", "eventual"])
+def test_r25_gaps_are_closed(history_source: Source, tmp_path: Path, consistency: str) -> None:
+    place = history_source.place
+    log = history_source.log(SEED, TRANSACTIONS, tmp_path, cascades=True, spread=True)
+    killed_and_resumed(place, log, place.state(), "--consistency", consistency, "--merge", "off")
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("options", [("--policy", "table"), ("--merge", "2")])
+def test_r25_gaps_are_closed_in_postgresql(history_source: Source, postgres_server: str, tmp_path: Path, options: tuple[str, ...]) -> None:
+    place = PostgresHistoryPlace(postgres_server)
+    log = history_source.log(SEED, TRANSACTIONS, tmp_path, spread=True)
+    place.empty()
+    applied(log, place.url, "--workers", "0", "--merge", "64")
+    killed_and_resumed(place, log, place.state(), "--consistency", "eventual", *options)
