@@ -32,6 +32,13 @@ class HistoryPlace(SqlPlace):
         names = [row[0] for row in self.sql(f"SELECT table_name FROM information_schema.tables WHERE table_schema='{DATABASE}'")]
         return {name: sorted(self.sql(f"SELECT * FROM {DATABASE}.{name}"), key=repr) for name in names}
 
+    def rows_of(self, table: str) -> int:
+        """How many rows a table has so far."""
+        try:
+            return int(self.sql(f"SELECT COUNT(*) FROM {DATABASE}.{table}")[0][0])
+        except pymysql.MySQLError:
+            return 0
+
     def progress(self) -> list[str]:
         """What an apply has written into its progress."""
         try:
@@ -51,6 +58,15 @@ class PostgresHistoryPlace(PostgresPlace):
                 name: sorted(row[0] for row in connection.execute(f'SELECT t::text FROM "{DATABASE}"."{name}" t'.encode()))
                 for name in names
             }
+
+    def rows_of(self, table: str) -> int:
+        """How many rows a table has so far."""
+        try:
+            with psycopg.connect(self.url) as connection:
+                row = connection.execute(f'SELECT count(*) FROM "{DATABASE}"."{table}"'.encode()).fetchone()
+        except psycopg.Error:
+            return 0
+        return int(row[0]) if row else 0
 
     def progress(self) -> list[str]:
         """What an apply has written into its progress."""

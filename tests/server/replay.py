@@ -173,15 +173,7 @@ def wait_for_rows(place: Place, process: subprocess.Popen[str], table: str, rows
         time.sleep(0.02)
 
 
-def kill_at_random(
-    place: Place,
-    log: Path,
-    options: tuple[str, ...],
-    kills: int,
-    longest: float,
-    check: Callable[[], None],
-    killed: Callable[[], None] = lambda: None,
-) -> int:
+def kill_at_random(place: Place, log: Path, options: tuple[str, ...], kills: int, longest: float, check: Callable[[], None]) -> int:
     """Starts the same command again and again, killed with SIGKILL at random moments; whenever one got to the end, checks and begins anew.
 
     Args:
@@ -191,7 +183,6 @@ def kill_at_random(
         kills: How many.
         longest: Seconds from the start of a command to the latest kill.
         check: Called when everything has been applied.
-        killed: Called after each kill.
 
     Returns:
         How many commands found something applied by a killed one before them.
@@ -211,7 +202,6 @@ def kill_at_random(
                 done += 1
         outcome = end(process)
         if outcome.code == -signal.SIGKILL:
-            killed()
             continue
         assert outcome.code == 0, f"after {done} kills: {outcome.report.get('error')}\n{outcome.stderr}"
         resumed += bool(outcome.report["skipped"])

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Executed", "GapLedger", "Mark", "ProgressLedger", "make_ledger", "read_executed"]
 
-Ranges = dict[int, list[tuple[int, int]]]
-"""First and last numbers of GTIDs, for each domain."""
+Ranges = dict[int, list[tuple[int, int, int]]]
+"""First and last numbers of GTIDs, and the server of the last, for each domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,22 @@ def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) 
             stored = json.loads(text)
             low = low | new_gtid_set(stored["low"])
             for domain, ranges in stored["beyond"].items():
-                beyond.setdefault(int(domain), []).extend((first, last) for first, last in ranges)
+                beyond.setdefault(int(domain), []).extend((first, last, server) for first, last, server in ranges)
         else:
             low = low | new_gtid_set(text)
     beyond = _behind(_joined(beyond), str(low))
+    reached = _reached(str(low)) if beyond else {}
+    for domain, ranges in list(beyond.items()):
+        first, last, server = ranges[0]
+        if first == reached.get(domain, 0) + 1:  # nothing can be between the position and its next number
+            low = low | new_gtid_set(f"{domain}-{server}-{last}")
+            beyond[domain] = ranges[1:]
+    beyond = {domain: ranges for domain, ranges in beyond.items() if ranges}
     gtids = low | new_gtid_set("")
     for domain, ranges in beyond.items():
-        for first, last in ranges:
+        for first, last, server in ranges:
             for number in range(first, last + 1):
-                gtids.add(f"{domain}-0-{number}")
+                gtids.add(f"{domain}-{server}-{number}")
     return Executed(gtids, low, beyond)
 
 
@@ -182,8 +189,8 @@ def _ranges(block: Block) -> Ranges:
     ranges: Ranges = {}
     for transaction in block.transactions:
         if transaction.gtid is not None:
-            domain, _, number = transaction.gtid.split("-")
-            ranges.setdefault(int(domain), []).append((int(number), int(number)))
+            domain, server, number = (int(part) for part in transaction.gtid.split("-"))
+            ranges.setdefault(domain, []).append((number, number, server))
     return _joined(ranges)
 
 
@@ -191,12 +198,12 @@ def _joined(ranges: Ranges) -> Ranges:
     """The same numbers in as few ranges as possible."""
     joined: Ranges = {}
     for domain, numbers in ranges.items():
-        kept: list[tuple[int, int]] = []
-        for first, last in sorted(numbers):
-            if kept and first <= kept[-1][1] + 1:
-                kept[-1] = (kept[-1][0], max(last, kept[-1][1]))
-            else:
-                kept.append((first, last))
+        kept: list[tuple[int, int, int]] = []
+        for first, last, server in sorted(numbers):
+            if not kept or first > kept[-1][1] + 1:
+                kept.append((first, last, server))
+            elif last > kept[-1][1]:
+                kept[-1] = (kept[-1][0], last, server)
         joined[domain] = kept
     return joined
 
@@ -205,9 +212,14 @@ def _behind(ranges: Ranges, low: str) -> Ranges:
     """Those that a position does not cover."""
     if not ranges:
         return {}
-    reached = {int(domain): int(number) for domain, _, number in (gtid.split("-") for gtid in low.split(",") if gtid)}
+    reached = _reached(low)
     left = {
-        domain: [(max(first, reached.get(domain, 0) + 1), last) for first, last in numbers if last > reached.get(domain, 0)]
+        domain: [(max(first, reached.get(domain, 0) + 1), last, server) for first, last, server in numbers if last > reached.get(domain, 0)]
         for domain, numbers in ranges.items()
     }
     return {domain: numbers for domain, numbers in left.items() if numbers}
+
+
+def _reached(low: str) -> dict[int, int]:
+    """The number of each domain in a position."""
+    return {int(domain): int(number) for domain, _, number in (gtid.split("-") for gtid in low.split(",") if gtid)}
