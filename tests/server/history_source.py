@@ -84,6 +84,17 @@ class Source:
     place: HistoryPlace
     binlogs: Path
 
+    def log_without_gtids(self, seed: int, transactions: int, into: Path) -> Path:
+        """Runs a spread history on a MySQL that gives no GTIDs."""
+        modes = ["ON_PERMISSIVE", "OFF_PERMISSIVE", "OFF"]
+        for mode in modes:
+            self.place.sql(f"SET GLOBAL gtid_mode={mode}")
+        try:
+            return self.log(seed, transactions, into, spread=True)
+        finally:
+            for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"):
+                self.place.sql(f"SET GLOBAL gtid_mode={mode}")
+
     def log(self, seed: int, transactions: int, into: Path, *, cascades: bool = False, spread: bool = False) -> Path:
         """Runs a history and copies its log."""
         self.place.empty()

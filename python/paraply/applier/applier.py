@@ -260,7 +260,9 @@ class Applier:
             crew = ThreadCrew(run.jobs)
         planner = Planner(executed=start.skip, after=start.place)
         sessions = None if Consistency(self._options.consistency).keeps_order else SessionOrder(run.session_unknown)
-        coordinator = Coordinator(run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions)
+        coordinator = Coordinator(
+            run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions, done=start.progress.done
+        )
         try:
             complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
             self._raise_failure(run)

@@ -9,6 +9,7 @@ from paraply.applier.job_list import Job
 from paraply.applier.merge import MAX_BLOCK_BYTES, MergeSize
 from paraply.applier.policy import Policy, runs_statement
 from paraply.errors import ParaplyError, PrecedingFailed
+from paraply.target.places import end_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +104,7 @@ class Coordinator:
         merge: Says how many transactions become one commit.
         crew: Who applies them.
         sessions: Keeps the sessions' own order where commits are not in order; else None.
+        done: File and offset behind each transaction that an earlier run committed ahead of a gap, in a log without GTIDs.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class Coordinator:
         merge: MergeSize,
         crew: Crew,
         sessions: SessionOrder | None = None,
+        done: frozenset[tuple[str, int]] = frozenset(),
     ) -> None:
         self._run = run
         self._feed = feed
@@ -122,6 +125,7 @@ class Coordinator:
         self._merge = merge
         self._crew = crew
         self._sessions = sessions
+        self._done = set(done)
         self._last = 0
         self._pending = 0
 
@@ -149,7 +153,7 @@ class Coordinator:
             raise
 
     def _hand_out_item(self, item: FeedItem) -> bool:
-        size = self._merge.next(self._feed.backlog + item.transactions)
+        size = 1 if self._done else self._merge.next(self._feed.backlog + item.transactions)
         committed = self._run.order.low_water_mark
         blocks = self._planner.plan(item.batch, item.write_sets, merge=size, max_bytes=MAX_BLOCK_BYTES, committed=committed)
         held = sum(block.transaction_count + block.skipped for block in blocks)
@@ -164,6 +168,8 @@ class Coordinator:
         return not item.reread or self._reread()
 
     def _hand_out(self, block: Block) -> bool:
+        if self._done and end_of(block) in self._done:
+            return self._pass_over(block)
         order = self._run.order
         committed = order.low_water_mark
         needs = self._policy.needs(block, committed)
@@ -175,6 +181,20 @@ class Coordinator:
             return True
         order.withdraw(ticket)
         return False
+
+    def _pass_over(self, block: Block) -> bool:
+        """A block that is committed already takes its turn like any other (R19)."""
+        order = self._run.order
+        ticket = order.register()
+        order.wait_turn(ticket)
+        with self._run.target.exclusive() as target:
+            target.pass_over(block)
+        self._done.discard(end_of(block))
+        self._run.skipped += block.transaction_count + block.skipped
+        order.finish(ticket)
+        self._last = ticket.sequence
+        self._crew.passed(ticket.sequence)
+        return True
 
     def _tell_target(self, item: FeedItem, schema: SchemaCatalog) -> bool:
         """Everything before the statement is committed when the target hears of it, the statement itself is not."""

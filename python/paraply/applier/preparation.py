@@ -140,11 +140,6 @@ def _refuse_without_gtids(options: Options) -> None:
         raise UsageError("--start-after names GTIDs, but the log's transactions carry none")
     if options.gtid in ("preserve", "record"):
         raise UsageError(f"--gtid {options.gtid} needs GTIDs, but the log's transactions carry none; use --gtid none")
-    if options.consistency != Consistency.ANY_TIME.value:
-        raise UsageError(
-            f"consistency {options.consistency!r} needs GTIDs: in a log without them a position says what is applied, and it knows no gaps;"
-            " use --consistency any-time"
-        )
 
 
 def start_place(paths: Sequence[str], progress: Progress) -> tuple[int, int] | None:

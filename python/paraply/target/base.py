@@ -53,6 +53,7 @@ class Progress:
         ordinal: Transactions of the source that are through.
         resumed: Whether an earlier run left this.
         notes: What is worth saying about it.
+        done: File and offset behind each transaction that is applied ahead of ``offset``, in a log without GTIDs.
         low: What is applied without a gap, where the text of ``executed`` cannot hold gaps; else None.
     """
 
@@ -63,6 +64,7 @@ class Progress:
     resumed: bool = False
     notes: list[str] = field(default_factory=list)
     low: GtidSet | None = None
+    done: frozenset[tuple[str, int]] = frozenset()
 
 
 class Session(Protocol):
@@ -120,6 +122,9 @@ class Target(Protocol):
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
+
+    def pass_over(self, block: Block) -> None:
+        """Told that an earlier run committed the block, one of ``Progress.done``."""
 
     def committed(self, block: Block) -> bool:
         """Whether the block (or DDL) is in: asked after a connection broke during its commit."""

@@ -24,7 +24,7 @@ from paraply.target.pg_progress import Channel, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
 from paraply.target.pg_types import TableMapping, map_table
-from paraply.target.progress import ProgressLedger, make_ledger
+from paraply.target.progress import ProgressLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -126,8 +126,7 @@ class PostgresTarget:
             self._uri = self._embedded.start()
         with self._control_lock:
             control = self._connect_control()
-            self._channel, progress, executed = open_channel(control, plan, self._new_gtid_set)
-            self._ledger = make_ledger(executed, has_gtids=True, mariadb=plan.mariadb and plan.has_gtids, gaps=plan.gaps)
+            self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
             for table in load_tables(control, plan.channel):
                 self._put(table)
         return progress
@@ -172,6 +171,10 @@ class PostgresTarget:
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
+
+    def pass_over(self, block: Block) -> None:
+        """An earlier run committed the block."""
+        self._ledger.acknowledge(block)
 
     def committed(self, block: Block) -> bool:
         """Whether the block is in: reads the slot that its session wrote, once that session's transaction has ended."""

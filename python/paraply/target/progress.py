@@ -165,18 +165,17 @@ class GapLedger(ProgressLedger):
                 self._low = self._low | gtids
 
 
-def make_ledger(executed: Executed, *, has_gtids: bool, mariadb: bool, gaps: bool) -> ProgressLedger:
-    """The ledger that can hold what may happen.
+def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLedger:
+    """The ledger that can hold what may happen to a log with GTIDs.
 
     Args:
         executed: What is committed at the start.
-        has_gtids: Whether the log's transactions carry GTIDs.
-        mariadb: Whether they are MariaDB's.
+        mariadb: Whether the GTIDs are MariaDB's.
         gaps: Whether blocks may commit while older ones have not.
     """
-    if mariadb and has_gtids and (gaps or executed.beyond):
+    if mariadb and (gaps or executed.beyond):
         return GapLedger(executed)
-    return ProgressLedger(executed.gtids, has_gtids=has_gtids, copy=lambda gtids: gtids | gtids)
+    return ProgressLedger(executed.gtids, has_gtids=True, copy=lambda gtids: gtids | gtids)
 
 
 def _write(low: str, beyond: Ranges) -> str:

@@ -265,11 +265,6 @@ class TestCombinations:
         for policy, level, merges in allowed_combinations():
             check_combination(policy, level, 8 if merges else "off", "auto")
 
-    @pytest.mark.parametrize("level", ["most-of-the-time", "eventual"])
-    def test_r25_a_log_without_gtids_cannot_have_gaps(self, level):
-        with pytest.raises(UsageError, match="needs GTIDs"):
-            apply([make(1, "a", gtid=False)], Target(), consistency=level)
-
     def test_r21a_preserve_merges_nothing_by_itself(self):
         target = Target(merges=False)
         log = [make(n, f"k{n}") for n in range(1, 101)]
