@@ -249,7 +249,7 @@ class MySqlTarget:
         """Decides about a statement whose end was not recorded (R25b)."""
         pending = stored.pending_ddl
         if pending is None:
-            return stored, [f"GTID mode {self.mode.name}"]
+            return stored, [self.mode.note]
         done = decide_pending(control, pending, plan.ddl_decision)
         if done:
             executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
@@ -261,7 +261,7 @@ class MySqlTarget:
             stored = replace(stored, kept=PlaceRow("", pending.file, pending.position, 0), rows=())
         control.query(self.store.end_ddl())
         note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
-        return replace(stored, pending_ddl=None), [f"GTID mode {self.mode.name}", note]
+        return replace(stored, pending_ddl=None), [self.mode.note, note]
 
     def _executed(self, connection: Connection, stored: StoredProgress) -> Executed:
         return read_executed([*stored.executed, self.mode.own_executed(connection)], _native.GtidSet)

@@ -1,6 +1,7 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 
 pub mod block;
+pub mod changes;
 pub mod checksum;
 pub mod cursor;
 pub mod decode;
@@ -30,3 +31,4 @@ pub mod text;
 pub mod transaction;
 pub mod verify;
 pub mod write_sets;
+pub mod xa_scan;

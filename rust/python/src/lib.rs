@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::hashing::write_set_hash;
     #[pymodule_export]
-    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets};
+    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, first_xa_transaction};
     #[pymodule_export]
     use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]
