@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
+from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
 from paraply.target.mysql_sql import Connection, Result, bytes_literal, rows_of, text_literal, to_int, to_text
 from paraply.target.places import PlaceRow, Places, read_places
@@ -207,6 +207,8 @@ class ProgressStore:
         Raises:
             AlreadyRunning: Another apply took the channel over.
         """
+        if len(results) <= at:  # a KILL QUERY that comes between two statements ends the text without an error
+            raise TemporaryFailure("the statement was interrupted before the channel's epoch was read")
         rows = results[at][1]
         if not rows or to_int(rows[0][0]) != epoch:
             connection.query("ROLLBACK")
