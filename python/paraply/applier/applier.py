@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Literal
 
+from paraply.applier.consistency import Consistency
 from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
 from paraply.applier.counters import ApplyReport, Counters
 from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_error
@@ -17,6 +18,7 @@ from paraply.applier.policy import check_combination, make_policy
 from paraply.applier.preparation import Options, Start, check_channel, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
+from paraply.applier.sessions import SessionOrder
 from paraply.applier.snapshot import RateMeter, make_report, take_counters
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
@@ -58,8 +60,8 @@ class Applier:
         paths: Log files, in the order in which they were written.
         target: Where to; opened by ``run``.
         workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
-        policy: ``dependency`` or ``logical-clock`` (R21).
-        consistency: ``any-time`` (R20).
+        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic`` or ``table`` (R21).
+        consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
             with policies and in GTID modes that cannot merge.
         gtid: ``auto``, ``record``, ``preserve`` or ``none`` (R26).
@@ -224,10 +226,19 @@ class Applier:
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         if self._schema is not None:
             self._hand_schema_over(list(schema))
-        jobs = JobList(options.workers) if options.workers else None
-        run = RunState(self._target, start.progress.executed, self._retry, jobs)
+        consistency, policy = Consistency(options.consistency), make_policy(options.policy)
+        jobs = JobList(options.workers, ordered=consistency.keeps_order) if options.workers else None
+        run = RunState(
+            self._target,
+            start.progress.executed,
+            self._retry,
+            jobs,
+            consistency=consistency,
+            optimistic=policy.optimistic,
+            low=start.progress.low if start.mariadb else None,
+        )
         run.notes.extend(start.progress.notes)
-        self._merge = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and self._target.merges)
+        self._merge = MergeSize(options.merge, options.workers, allowed=policy.merges and self._target.merges)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
         return run, feed
@@ -248,7 +259,10 @@ class Applier:
         else:
             crew = ThreadCrew(run.jobs)
         planner = Planner(executed=start.skip, after=start.place)
-        coordinator = Coordinator(run, feed, planner, make_policy(self._options.policy), self._merge, crew)
+        sessions = None if Consistency(self._options.consistency).keeps_order else SessionOrder(run.session_unknown)
+        coordinator = Coordinator(
+            run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions, done=start.progress.done
+        )
         try:
             complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
             self._raise_failure(run)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
+from paraply.applier.consistency import Consistency
 from paraply.applier.fingerprint import plan_fingerprint
 from paraply.errors import ConfigurationMismatch, LogNotUnderstood, UsageError
 from paraply.target.base import ApplyPlan, Progress
@@ -104,6 +105,7 @@ def start_run(options: Options, target: Target, first: Transaction) -> Start:
     start_after = parse_gtids(options.start_after)
     if not has_gtids:
         _refuse_without_gtids(options)
+    gaps = not Consistency(options.consistency).keeps_order and options.workers > 0
     if start_after and (":" not in str(start_after)) != first.format.mariadb:
         ours = "MariaDB" if first.format.mariadb else "MySQL"
         raise UsageError(f"--start-after {options.start_after} is not in the form of {ours}, whose server wrote the log")
@@ -124,6 +126,7 @@ def start_run(options: Options, target: Target, first: Transaction) -> Start:
             mariadb=first.format.mariadb,
             allow_nontransactional=options.allow_nontransactional,
             ddl_decision=options.ddl_decision,
+            gaps=gaps,
         )
     )
     if isinstance(options.merge, int) and options.merge > 1 and not target.merges:

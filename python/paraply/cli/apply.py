@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from paraply.applier.policy import CONSISTENCIES, POLICIES
 from paraply.cli import output
 from paraply.cli.progress import progress_line
 from paraply.errors import UsageError
@@ -48,9 +49,9 @@ def apply(
         int | None,
         typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),
     ] = None,
-    policy: Annotated[str, typer.Option(help="Who may start when: [bold]dependency[/bold] or [bold]logical-clock[/bold].")] = "dependency",
+    policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
     consistency: Annotated[
-        str, typer.Option(help="[bold]any-time[/bold]: every state that a reader sees was a state of the source.")
+        str, typer.Option(metavar="LEVEL", help=f"What a reader may see meanwhile: {', '.join(CONSISTENCIES)}.")
     ] = "any-time",
     merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
     gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",

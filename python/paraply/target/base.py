@@ -28,6 +28,7 @@ class ApplyPlan:
         mariadb: Whether a MariaDB server wrote the log.
         allow_nontransactional: Take tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done`` where the user answered the question of R25b, else None.
+        gaps: Whether blocks may commit while older ones have not, so that the progress must hold gaps (R25).
     """
 
     channel: str
@@ -38,6 +39,7 @@ class ApplyPlan:
     mariadb: bool = False
     allow_nontransactional: bool = False
     ddl_decision: Literal["done", "not-done"] | None = None
+    gaps: bool = False
 
 
 @dataclass(slots=True)
@@ -50,6 +52,9 @@ class Progress:
         offset: Offset after that transaction.
         ordinal: Transactions of the source that are through.
         resumed: Whether an earlier run left this.
+        notes: What is worth saying about it.
+        done: File and offset behind each transaction that is applied ahead of ``offset``, in a log without GTIDs.
+        low: What is applied without a gap, where the text of ``executed`` cannot hold gaps; else None.
     """
 
     executed: GtidSet
@@ -58,6 +63,8 @@ class Progress:
     ordinal: int = 0
     resumed: bool = False
     notes: list[str] = field(default_factory=list)
+    low: GtidSet | None = None
+    done: frozenset[tuple[str, int]] = frozenset()
 
 
 class Session(Protocol):
@@ -115,6 +122,9 @@ class Target(Protocol):
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
+
+    def pass_over(self, block: Block) -> None:
+        """Told that an earlier run committed the block, one of ``Progress.done``."""
 
     def committed(self, block: Block) -> bool:
         """Whether the block (or DDL) is in: asked after a connection broke during its commit."""

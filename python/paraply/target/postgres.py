@@ -24,6 +24,7 @@ from paraply.target.pg_progress import Channel, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
 from paraply.target.pg_types import TableMapping, map_table
+from paraply.target.progress import ProgressLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -85,7 +86,7 @@ class PostgresTarget:
         self._control_lock = threading.Lock()
         self._control: PgConnection | None = None
         self._channel: Channel | None = None
-        self._executed: GtidSet = new_gtid_set("")
+        self._ledger: ProgressLedger = ProgressLedger(new_gtid_set(""), has_gtids=True, copy=lambda gtids: gtids)
         self._tables: dict[TableKey, Table] = {}
         self._checked: set[str] = set()
         self._changes: list[SchemaChange] | None = None
@@ -125,8 +126,7 @@ class PostgresTarget:
             self._uri = self._embedded.start()
         with self._control_lock:
             control = self._connect_control()
-            self._channel, progress = open_channel(control, plan, self._new_gtid_set)
-            self._executed = progress.executed
+            self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
             for table in load_tables(control, plan.channel):
                 self._put(table)
         return progress
@@ -171,6 +171,10 @@ class PostgresTarget:
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
+
+    def pass_over(self, block: Block) -> None:
+        """An earlier run committed the block."""
+        self._ledger.acknowledge(block)
 
     def committed(self, block: Block) -> bool:
         """Whether the block is in: reads the slot that its session wrote, once that session's transaction has ended."""
@@ -219,8 +223,7 @@ class PostgresTarget:
 
     def executed_with(self, block: Block) -> str:
         """The GTID set for the progress of a block: all that is acknowledged, and the block's own."""
-        with self._lock:
-            return str(self._executed | block.gtids)
+        return self._ledger.mark(block).executed
 
     def remember_slot(self, block: Block, slot: int) -> None:
         """Which slot tells whether the block is committed."""
@@ -229,8 +232,8 @@ class PostgresTarget:
 
     def acknowledge(self, block: Block) -> None:
         """The block is committed."""
+        self._ledger.acknowledge(block)
         with self._lock:
-            self._executed = self._executed | block.gtids
             self._slots.pop(block.ordinal, None)
             self._changes = None
 

@@ -76,6 +76,9 @@ class Transaction:
     rows: int = 1
     committed_at: int | None = None
     format: Format = field(default_factory=Format)
+    server_id: int = 7
+    session: int | None = None
+    tables: list[str] = field(default_factory=list)
 
     @property
     def offset(self) -> int:
@@ -87,6 +90,8 @@ class Transaction:
 
 
 def make(ordinal: int, *keys: str, gtid: bool = True, **more: Any) -> Transaction:
+    """A transaction of a session of its own, unless told otherwise."""
+    more.setdefault("session", ordinal)
     return Transaction(ordinal, tuple(keys), gtid=f"u:{ordinal:05}" if gtid else None, **more)
 
 
