@@ -65,6 +65,11 @@ impl PyBlock {
     }
 
     #[getter]
+    fn filtered(&self) -> usize {
+        self.block.filtered()
+    }
+
+    #[getter]
     fn skipped(&self) -> u64 {
         self.block.skipped
     }
@@ -185,11 +190,11 @@ pub struct PyPlanner {
 #[pymethods]
 impl PyPlanner {
     #[new]
-    #[pyo3(signature = (*, executed=None, after=None))]
-    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Self {
+    #[pyo3(signature = (*, executed=None, after=None, gathers_filtered=false))]
+    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>, gathers_filtered: bool) -> Self {
         let executed = executed.map(PyGtidSet::snapshot).unwrap_or_default();
         let after = after.map(|(file, offset)| Place { file, offset });
-        Self { planner: Mutex::new(Planner::new(executed, after)) }
+        Self { planner: Mutex::new(Planner::new(executed, after).gathering_filtered(gathers_filtered)) }
     }
 
     /// Transactions skipped since the last block.

@@ -8,6 +8,7 @@ mod errors;
 mod gtid;
 mod hashing;
 mod log;
+mod log_head;
 mod mysql;
 mod postgres;
 mod table_map;
@@ -31,6 +32,8 @@ mod _native {
     use crate::hashing::write_set_hash;
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets};
+    #[pymodule_export]
+    use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]
     use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::error::LogError;
+use paraply_binlog::filter::TableFilter;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::row_walk::{RowsError, count_rows};
-use paraply_binlog::transaction::Transaction;
+use paraply_binlog::stop::StopPoint;
+use paraply_binlog::transaction::{Identity, Transaction};
 use paraply_binlog::write_sets::{Scratch, transaction_write_set};
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
@@ -14,8 +16,10 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 use crate::catalog::PyCatalog;
-use crate::errors::log_error;
+use crate::errors::{log_error, usage};
+use crate::gtid::parse_gtid;
 use crate::hashing::hash_options;
+use crate::log_head::PyTableFilter;
 use crate::table_map::{PyTableMap, table_maps};
 use crate::transaction::{PyTransaction, file_name};
 
@@ -56,18 +60,43 @@ impl State {
 impl PyLogReader {
     #[new]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    #[pyo3(signature = (paths, *, verify_checksums=true))]
-    fn new(py: Python<'_>, paths: Vec<PathBuf>, verify_checksums: bool) -> PyResult<Self> {
+    #[pyo3(signature = (paths, *, verify_checksums=true, filter=None, stop_time=None, stop_before=None, stop_after=None))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        verify_checksums: bool,
+        filter: Option<&PyTableFilter>,
+        stop_time: Option<i64>,
+        stop_before: Option<&str>,
+        stop_after: Option<&str>,
+    ) -> PyResult<Self> {
+        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
+        let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
+        let filter = filter.map_or_else(TableFilter::default, |filter| filter.0.clone());
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let reader = py
             .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
-            .map_err(|error| log_error(py, &error))?;
+            .map_err(|error| log_error(py, &error))?
+            .filtered(filter)
+            .until(stop);
         Ok(Self { state: Mutex::new(State { reader, damaged: None }), files })
     }
 
     #[getter]
     fn files(&self) -> Vec<String> {
         self.files.to_vec()
+    }
+
+    /// File, offset, GTID, commit time, whether it is applied: of the transaction at which the log was left.
+    #[getter]
+    fn stopped(&self) -> Option<(String, u64, Option<String>, Option<i64>, bool)> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = state.reader.stopped()?;
+        let gtid = match &place.identity {
+            Identity::Gtid(gtid) => Some(gtid.to_string()),
+            Identity::Anonymous => None,
+        };
+        Some((file_name(&self.files, place.file).to_owned(), place.offset, gtid, place.committed_at, place.included))
     }
 
     #[pyo3(signature = (max_transactions=1024, max_bytes=16_777_216))]
@@ -119,6 +148,16 @@ impl PyTransactionBatch {
     #[getter]
     fn bytes(&self) -> u64 {
         self.transactions.iter().map(|t| t.bytes).sum()
+    }
+
+    /// A batch of one transaction, emptied of all but its identity.
+    fn emptied(&self, py: Python<'_>) -> PyResult<Self> {
+        let [transaction] = &self.transactions[..] else {
+            return Err(usage(py, "only a batch of one transaction can be emptied"));
+        };
+        let mut emptied = transaction.clone();
+        emptied.empty_out();
+        Ok(Self { transactions: Arc::new(vec![emptied]), files: Arc::clone(&self.files) })
     }
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
