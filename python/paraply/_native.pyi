@@ -310,6 +310,14 @@ class LogReader:
         An error of the log is raised only after the transactions before it were handed out.
         """
 
+def first_xa_transaction(
+    paths: Sequence[str], executed: GtidSet, after: tuple[int, int] | None = None
+) -> tuple[str, int, str | None, str | None] | None:
+    """The first XA transaction in two phases that is neither executed nor at or before a place (index of the file, offset) (R35).
+
+    Gives file, offset, GTID and XID. A damaged place ends the scan without an error: the reader tells it.
+    """
+
 @final
 class TransactionBatch:
     """Some transactions."""

@@ -152,3 +152,15 @@ def test_logs_of_many_servers_are_read_or_refused(database: Database, log: Path)
         assert outcome.error["position"] is not None
     compared = run_json("verify", log)
     assert compared.code in (0, 1, 3), compared.line
+
+
+def test_r35_an_xa_transaction_is_refused_before_the_first_write(database: Database) -> None:
+    log = Path(__file__).parents[2] / "rust/binlog/tests/data/mysql-9.7.000001"
+    prepared = next(transaction for transaction in open_log(log) if transaction.kind == "xa_prepare")
+    outcome = apply(log, database.url)
+    assert outcome.code == 3, outcome.line
+    error = outcome.error
+    assert (error["class"], error["position"], error["gtid"]) == ("LogNotUnderstood", prepared.offset, prepared.gtid)
+    assert prepared.offset > 1000, "transactions that could be applied stand before it"
+    assert outcome.report.get("transactions", 0) == 0
+    assert database.sql("SELECT nspname FROM pg_namespace WHERE nspname = 'd'") == []

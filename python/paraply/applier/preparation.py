@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from paraply.applier.fingerprint import plan_fingerprint
-from paraply.errors import ConfigurationMismatch, UsageError
+from paraply.errors import ConfigurationMismatch, LogNotUnderstood, UsageError
 from paraply.target.base import ApplyPlan, Progress
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet, Transaction
     from paraply.target.base import Target
 
-__all__ = ["Options", "Start", "check_channel", "parse_gtids", "start_place", "start_run"]
+__all__ = ["Options", "Start", "check_channel", "parse_gtids", "refuse_xa", "start_place", "start_run"]
 
 _LONGEST_CHANNEL = 64
 """Characters of a channel's name that the progress tables hold."""
@@ -129,7 +129,31 @@ def start_run(options: Options, target: Target, first: Transaction) -> Start:
     if isinstance(options.merge, int) and options.merge > 1 and not target.merges:
         raise UsageError("the target commits each transaction under its own GTID in this mode and cannot merge; use --merge off or auto")
     place = None if has_gtids else start_place(options.paths, progress)
-    return Start(progress, progress.executed | start_after, place, first.format.mariadb)
+    skip = progress.executed | start_after
+    refuse_xa(options.paths, skip, place)
+    return Start(progress, skip, place, first.format.mariadb)
+
+
+def refuse_xa(paths: Sequence[str], skip: GtidSet, place: tuple[int, int] | None) -> None:
+    """Looks for XA transactions before the first write: no target can commit one together with its progress (R35).
+
+    Raises:
+        LogNotUnderstood: There is one that is still to be applied.
+    """
+    from paraply._native import first_xa_transaction
+
+    found = first_xa_transaction(paths, skip, place)
+    if found is None:
+        return
+    file, position, gtid, xid = found
+    behind = "go on behind it with --start-after" if gtid else "begin with a log behind it"
+    raise LogNotUnderstood(
+        f"the log has the XA transaction {xid or 'here'}, prepared and ended apart, which no target can record together with its"
+        f" progress; nothing was applied: apply a log cut before this place, end the XA transaction by hand, and {behind}",
+        file=file,
+        position=position,
+        gtid=gtid,
+    )
 
 
 def _refuse_without_gtids(options: Options) -> None:

@@ -33,3 +33,4 @@ pub mod text;
 pub mod transaction;
 pub mod verify;
 pub mod write_sets;
+pub mod xa_scan;

@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::hashing::write_set_hash;
     #[pymodule_export]
-    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets};
+    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, first_xa_transaction};
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::filter::TableFilter;
+use paraply_binlog::plan::Place;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::row_walk::{RowsError, count_rows};
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
 use paraply_binlog::write_sets::{Scratch, transaction_write_set};
+use paraply_binlog::xa_scan::first_xa;
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
@@ -17,7 +19,7 @@ use pyo3::prelude::*;
 
 use crate::catalog::PyCatalog;
 use crate::errors::{log_error, usage};
-use crate::gtid::parse_gtid;
+use crate::gtid::{PyGtidSet, parse_gtid};
 use crate::hashing::hash_options;
 use crate::log_head::PyTableFilter;
 use crate::table_map::{PyTableMap, table_maps};
@@ -211,4 +213,20 @@ impl PyWriteSets {
             .map(|(reason, table, count)| (reason.text(), table.to_string(), count))
             .collect()
     }
+}
+
+/// Where the first XA transaction is that was not applied: file, offset, GTID, XID.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // taken over from Python
+#[pyo3(signature = (paths, executed, after=None))]
+pub fn first_xa_transaction(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    executed: &PyGtidSet,
+    after: Option<(u32, u64)>,
+) -> Option<(String, u64, Option<String>, Option<String>)> {
+    let executed = executed.snapshot();
+    let after = after.map(|(file, offset)| Place { file, offset });
+    let found = py.detach(|| first_xa(&paths, &executed, after))?;
+    Some((found.file, found.offset, found.gtid.map(|gtid| gtid.to_string()), found.xid))
 }
