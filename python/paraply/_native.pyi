@@ -284,7 +284,7 @@ class LogReader:
         paths: Sequence[str],
         *,
         verify_checksums: bool = True,
-        filter: TableFilter | None = None,
+        tables: TableFilter | None = None,
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
@@ -294,7 +294,7 @@ class LogReader:
         Args:
             paths: Its files, in order.
             verify_checksums: Check every event's CRC32, where the log has them.
-            filter: Takes the row changes of other tables out; a statement then stands in a batch of its own.
+            tables: Takes the row changes of other tables out; a statement then stands in a batch of its own.
             stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
             stop_before: End before this GTID.
             stop_after: End behind this GTID.
@@ -411,9 +411,7 @@ class WriteSets:
 class Planner:
     """Cuts batches into blocks and finds what each depends on."""
 
-    def __new__(
-        cls, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, gathers_filtered: bool = False
-    ) -> Self: ...
+    def __new__(cls, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, gathers_filtered: bool = False) -> Self: ...
     @property
     def ordinal(self) -> int:
         """Transactions seen."""

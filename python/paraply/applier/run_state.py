@@ -81,6 +81,7 @@ class RunState:
         self.transactions = 0
         self.commits = 0
         self.skipped = 0
+        self.filtered = 0
         self.merged = 0
         self.rows = 0
         self.last_block: Block | None = None
@@ -91,7 +92,9 @@ class RunState:
 
     def through(self, block: Block) -> None:
         """Counts a committed block; called by whoever has the turn, so by one thread at a time."""
-        count = block.transaction_count
+        filtered = block.filtered
+        count = block.transaction_count - filtered
+        self.filtered += filtered
         self.transactions += count
         self.commits += 1
         self.skipped += block.skipped

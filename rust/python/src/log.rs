@@ -62,19 +62,19 @@ impl State {
 impl PyLogReader {
     #[new]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    #[pyo3(signature = (paths, *, verify_checksums=true, filter=None, stop_time=None, stop_before=None, stop_after=None))]
+    #[pyo3(signature = (paths, *, verify_checksums=true, tables=None, stop_time=None, stop_before=None, stop_after=None))]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
         verify_checksums: bool,
-        filter: Option<&PyTableFilter>,
+        tables: Option<&PyTableFilter>,
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
     ) -> PyResult<Self> {
         let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
         let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
-        let filter = filter.map_or_else(TableFilter::default, |filter| filter.0.clone());
+        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let reader = py
             .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))

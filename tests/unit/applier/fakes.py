@@ -75,6 +75,7 @@ class Transaction:
     bytes: int = 100
     rows: int = 1
     committed_at: int | None = None
+    filtered: bool = False
     format: Format = field(default_factory=Format)
 
     @property
@@ -123,6 +124,7 @@ class LogReader:
 
     logs: ClassVar[dict[str, list[Transaction | Exception]]] = {}
     delay = 0.0
+    stopped = None
 
     def __init__(self, paths: Sequence[str], **_: Any) -> None:
         self._items = [item for path in paths for item in self.logs.get(path, [])]
@@ -152,6 +154,7 @@ class Block:
     depends_on: list[int] = field(default_factory=list)
     depends_on_all: bool = False
     skipped: int = 0
+    filtered: int = 0
     executed: GtidSet = field(default_factory=GtidSet)
 
     @property
@@ -245,8 +248,32 @@ class Planner:
             self._writer[key] = block.id
 
 
+@dataclass
+class LogHead:
+    previous_gtids: GtidSet | None = None
+    next_file: str | None = None
+    has_transactions: bool = False
+    first_gtid: str | None = None
+    first_committed_at: int | None = None
+    server_id: int = 7
+    server_version: str = "9.7.0"
+    begun: int = 0
+    relay_log: bool = False
+    size: int = 0
+
+
+def log_head(path: str) -> LogHead:
+    return LogHead()
+
+
+def first_xa_transaction(*_: Any) -> None:
+    return None
+
+
 def native_module() -> types.ModuleType:
     module = types.ModuleType("paraply._native")
+    module.log_head = log_head  # type: ignore[attr-defined]
+    module.first_xa_transaction = first_xa_transaction  # type: ignore[attr-defined]
     for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction):
         setattr(module, part.__name__, part)
     return module
