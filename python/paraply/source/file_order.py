@@ -139,16 +139,20 @@ def _between(older: LogFile, newer: LogFile) -> str | None:
     """What is wrong with a file that follows another one; None if nothing is."""
     if older.head is None or newer.head is None:
         return None
+    same_server = older.head.server_id == newer.head.server_id
+    announced = older.head.next_file
+    named = _by_announcement(older, newer, announced) if announced is not None else None
+    if announced is not None and named is None and same_server:
+        return None
     before, after = older.previous, newer.previous
     if before is not None and after is not None and not before <= after:
         return (
             f"{newer.name} was begun before {older.name} or on another server: what was executed before {older.name} is unknown to it"
             f" ({shown(before - after)}); give the logs of one server, in order"
         )
-    announced = older.head.next_file
     if announced is not None:
-        return _by_announcement(older, newer, announced)
-    if older.number is not None and newer.number is not None and older.stem == newer.stem and older.head.server_id == newer.head.server_id:
+        return named
+    if older.number is not None and newer.number is not None and older.stem == newer.stem and same_server:
         if newer.number == older.number + 1:
             return None
         return f"{newer.name} does not follow {older.name}: {_missing_names(older.stem, older.number + 1, newer.number)}"
