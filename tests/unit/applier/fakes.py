@@ -124,9 +124,10 @@ class LogReader:
 
     logs: ClassVar[dict[str, list[Transaction | Exception]]] = {}
     delay = 0.0
-    stopped = None
 
-    def __init__(self, paths: Sequence[str], **_: Any) -> None:
+    def __init__(self, paths: Sequence[str], *, stop_time: int | None = None, **_: Any) -> None:
+        self._stop_time = stop_time
+        self.stopped: tuple[str, int, str | None, int | None, bool] | None = None
         self._items = [item for path in paths for item in self.logs.get(path, [])]
         self._next = 0
 
@@ -140,6 +141,10 @@ class LogReader:
                 if batch:
                     break
                 raise item
+            if self._stop_time is not None and (item.committed_at or 0) >= self._stop_time:
+                self.stopped = (item.file, item.offset, item.gtid, item.committed_at, False)
+                self._next = len(self._items)
+                break
             self._next += 1
             batch.append(item)
             if item.statements:
@@ -188,6 +193,10 @@ class Block:
     @property
     def offset(self) -> int:
         return self.transactions[0].offset
+
+    @property
+    def committed_at(self) -> int | None:
+        return self.transactions[-1].committed_at
 
     @property
     def last_committed(self) -> int | None:
