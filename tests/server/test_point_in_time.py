@@ -125,6 +125,8 @@ def test_gaps_and_order_are_refused_before_the_first_write(replayed: tuple[Histo
 @pytest.mark.parametrize("mode", ["record", "preserve", "none"])
 def test_r19_filtered_transactions_are_recorded_as_done(replayed: tuple[History, SqlPlace], mode: str) -> None:
     history, place = replayed
+    if mode == "none" and not place.mariadb:
+        pytest.skip("the target wrote the history itself: its own GTIDs would be those of the log")
     filters = ("--database", "pitr_shop", "--gtid", mode, "--workers", "2")
     outcome = apply(history.files, place.url, *filters)
     assert outcome.code == 0, outcome.stderr
