@@ -222,8 +222,8 @@ def write_set_hash(key_name: str, database: str, table: str, *values: Any, colla
         UsageError: A value of another type, or a collation without an exact form.
     """
 
-def binlog_statements(block: Block, max_events: int | None = None, max_bytes: int | None = None) -> list[bytes]:
-    """``BINLOG '...'`` statements with the block's raw events, cut only where a statement's rows end (STMT_END_F)."""
+def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
+    """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
 
 def format_statement(block: Block) -> bytes:
     """``BINLOG '...'`` with the block's format description event."""

@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MySqlSession", "session_settings"]
 
-#: Events in one BINLOG statement. MariaDB's cost grows with the square of it; measured on 10.11: 8 events 5,500 transactions a
-#: second, 16 events 8,000, 32 and 64 events 12,000. MySQL's does not.
-_MARIADB_EVENTS = 40
 #: A statement's text; the rest of max_allowed_packet is left to what stands before it.
 _HEADROOM = 64 * 1024
-_MYSQL_EVENTS = 1 << 30
 
 
 def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
@@ -135,15 +131,11 @@ class MySqlSession:
             head.append(target.store.write(self._slot, target.ledger.mark(block)))
         self._open = block
         target.note_session(block, self._connection.connection_id)
-        statements = self._row_statements(block) if rows else []
+        statements = _native.binlog_statements(block, target.max_packet) if rows else []
         first = self._combined(head, statements)
         target.store.checked(self._connection.query(first), target.epoch, self._connection, at=len(before) + 1)
         for statement in statements:
             self._connection.query(statement)
-
-    def _row_statements(self, block: Block) -> list[bytes]:
-        events = _MARIADB_EVENTS if self._target.server.mariadb else _MYSQL_EVENTS
-        return _native.binlog_statements(block, events, self._target.max_packet)
 
     def _combined(self, head: list[str], statements: list[bytes]) -> bytes:
         """The first round trip; on MySQL it takes the rows along, where one packet holds them.

@@ -81,7 +81,7 @@ class StatementRunner:
                     connection.query("SET SESSION sql_log_bin=1")
                 connection.query(f"SET gtid_next='{block.first_gtid}'")
                 connection.query(sql)
-            for rows in _native.binlog_statements(block, None, target.max_packet):
+            for rows in _native.binlog_statements(block, target.max_packet):
                 connection.query(rows)
             connection.query("COMMIT")
         finally:
@@ -106,7 +106,7 @@ class StatementRunner:
             for statement in statements[1:]:
                 connection.query(self._prepare(block, statement))
             self._restore()
-            for rows in _native.binlog_statements(block, None, target.max_packet):
+            for rows in _native.binlog_statements(block, target.max_packet):
                 connection.query(rows)
         except ServerError:
             # The server refused it, so it is known not to have happened.

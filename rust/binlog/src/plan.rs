@@ -124,6 +124,7 @@ impl Planner {
             Arc::make_mut(&mut self.executed).add(gtid);
         }
         block.executed = Arc::clone(&self.executed);
+        block.keyed &= !set.missing_keys && !set.barrier;
         if changes_nothing(transaction.kind) {
             return;
         }
