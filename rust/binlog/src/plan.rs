@@ -124,10 +124,10 @@ impl Planner {
             Arc::make_mut(&mut self.executed).add(gtid);
         }
         block.executed = Arc::clone(&self.executed);
-        block.keyed &= !set.missing_keys && !set.barrier;
         if changes_nothing(transaction.kind) {
             return;
         }
+        block.keyed &= !set.missing_keys && !set.barrier;
         let found = self.tracker.add(block.id, &set.exclusive, &set.shared, is_barrier(transaction, set));
         let Needs { blocks, all } = &mut block.needs;
         *all |= found.all;

@@ -46,7 +46,11 @@ fn r25_a_stop_is_before_or_behind_its_transaction() {
     assert_eq!(until(&log, after(1)), (1, Some(true)));
     assert_eq!(until(&log, after(3)), (3, Some(true)));
     assert_eq!(until(&log, after(4)), (3, None));
-    assert_eq!(until(&log, StopPoint { before: Some(gtid(3)), ..after(1) }), (1, Some(true)), "what comes first counts");
+    assert_eq!(
+        until(&log, StopPoint { before: Some(gtid(3)), ..after(1) }),
+        (1, Some(true)),
+        "what comes first counts"
+    );
     let time = |time| StopPoint { time: Some(time), ..StopPoint::default() };
     assert_eq!(until(&log, time(COMMITTED)), (0, Some(false)), "not earlier");
     assert_eq!(until(&log, time(COMMITTED + 1)), (3, None));
@@ -86,7 +90,10 @@ fn shape(transaction: &Transaction) -> Vec<(u8, u64, bool)> {
 fn r19_a_filtered_transaction_keeps_its_identity_and_its_turn() {
     let log = Log::new(true).transaction(1).gtid(2).query("BEGIN").table_map(6, b'u').insert(6, 1).xid();
     let transactions = kept(&log, only("u"));
-    assert_eq!(transactions.iter().map(|t| (t.kind, t.filtered)).collect::<Vec<_>>(), [(Kind::Empty, true), (Kind::Dml, false)]);
+    assert_eq!(
+        transactions.iter().map(|t| (t.kind, t.filtered)).collect::<Vec<_>>(),
+        [(Kind::Empty, true), (Kind::Dml, false)]
+    );
     assert_eq!(shape(&transactions[1]), [(19, 6, false), (30, 6, true)]);
     assert_eq!(transactions[0].identity, kept(&log, TableFilter::default())[0].identity);
 }
