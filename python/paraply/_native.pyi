@@ -205,6 +205,14 @@ class Block:
     def no_foreign_key_checks(self) -> bool: ...
     def table_maps(self) -> list[TableMap]:
         """Each table map once."""
+    def changes(
+        self, database: str, table: str, columns: Sequence[int], most: int
+    ) -> list[tuple[dict[int, Any] | None, dict[int, Any] | None]]:
+        """The first changed rows of a table: the wanted columns before and after the change, by their index.
+
+        A column that an image lacks is left out. Numbers are int or float, ENUM, SET and BIT too; DECIMAL and times are text, a TIMESTAMP
+        in seconds since 1970; all else is bytes.
+        """
     def split(self) -> list[Block]:
         """One block for each transaction, same ``id``, to be applied and committed one after the other."""
 
@@ -277,28 +285,30 @@ class Catalog:
 
 @final
 class LogReader:
-    """Streams the transactions of log files in order."""
+    """Streams the transactions of log files in order.
 
+    Args:
+        paths: The files.
+        verify_checksums: Compare the checksums of all events.
+        executed: Transactions whose rows are not looked at, because they were applied before: ``rows`` is 0, write sets are empty.
+        after: The same for transactions without GTID: index of the file, and offset in it.
+        tables: Takes the row changes of other tables out; a statement then stands in a batch of its own.
+        stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
+        stop_before: End before this GTID.
+        stop_after: End behind this GTID.
+    """
     def __new__(
         cls,
         paths: Sequence[str],
         *,
         verify_checksums: bool = True,
+        executed: GtidSet | None = None,
+        after: tuple[int, int] | None = None,
         tables: TableFilter | None = None,
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
-    ) -> Self:
-        """Opens a log.
-
-        Args:
-            paths: Its files, in order.
-            verify_checksums: Check every event's CRC32, where the log has them.
-            tables: Takes the row changes of other tables out; a statement then stands in a batch of its own.
-            stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
-            stop_before: End before this GTID.
-            stop_after: End behind this GTID.
-        """
+    ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
     @property
@@ -312,7 +322,7 @@ class LogReader:
 
 def first_xa_transaction(
     paths: Sequence[str], executed: GtidSet, after: tuple[int, int] | None = None
-) -> tuple[str, int, str | None, str | None] | None:
+) -> tuple[str, int, str | None, str] | None:
     """The first XA transaction in two phases that is neither executed nor at or before a place (index of the file, offset) (R35).
 
     Gives file, offset, GTID and XID. A damaged place ends the scan without an error: the reader tells it.

@@ -259,7 +259,7 @@ class Applier:
         seeds_from_target = self._schema is None and same_family
         schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
         filters = options.filters
-        self._reader = LogReader(options.paths, **options.reader_options())
+        self._reader = LogReader(options.paths, executed=start.skip, after=start.place, **options.reader_options())
         feed = Feed(
             self._reader,
             schema,

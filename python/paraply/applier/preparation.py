@@ -209,7 +209,7 @@ def refuse_xa(options: Options, skip: GtidSet, place: tuple[int, int] | None) ->
     file, position, gtid, xid = found
     behind = "go on behind it with --start-after" if gtid else "begin with a log behind it"
     raise LogNotUnderstood(
-        f"the log has the XA transaction {xid or 'here'}, prepared and ended apart, which no target can record together with its"
+        f"the log has the XA transaction {xid}, prepared and ended apart, which no target can record together with its"
         f" progress; nothing was applied: stop before it with --stop-before or --stop-at, end the XA transaction by hand, and {behind}",
         file=file,
         position=position,

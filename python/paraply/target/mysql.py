@@ -235,7 +235,7 @@ class MySqlTarget:
         """Decides about a statement whose end was not recorded (R25b)."""
         pending = stored.pending_ddl
         if pending is None:
-            return stored, [f"GTID mode {self.mode.name}"]
+            return stored, [self.mode.note]
         done = decide_pending(control, pending, plan.ddl_decision)
         if done:
             executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
@@ -245,7 +245,7 @@ class MySqlTarget:
             self.store.consolidate(control, stored, str(self._union(executed)))
         control.query(self.store.end_ddl())
         note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
-        return replace(stored, pending_ddl=None), [f"GTID mode {self.mode.name}", note]
+        return replace(stored, pending_ddl=None), [self.mode.note, note]
 
     def _executed(self, connection: Connection, stored: StoredProgress, plan: ApplyPlan) -> GtidSet:
         if not plan.has_gtids:

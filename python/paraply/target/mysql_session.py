@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError
-from paraply.target.mysql_errors import explain, table_of
+from paraply.target.mysql_errors import explain, names_a_row, table_of
+from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_statement import StatementRunner
 
 if TYPE_CHECKING:
@@ -151,13 +152,22 @@ class MySqlSession:
         statements.clear()
         return combined
 
-    @staticmethod
-    def _explained(error: ParaplyError, block: Block | None) -> ParaplyError:
+    def _explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         if block is None:
             return explain(error)
-        table = error.table
+        table, key = error.table, error.key
         if table is None and isinstance(error, ServerError) and block.kind == "dml":
             tables = {(table_map.database, table_map.table) for table_map in block.table_maps()}
             only = next(iter(tables)) if len(tables) == 1 else None
             table = f"{only[0]}.{only[1]}" if only is not None else table_of(error.message, tables)
-        return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table)
+            # A merged block is applied again one by one, and then it is known which transaction fails.
+            if names_a_row(error.code) and block.transaction_count == 1:
+                table, key = self._find_row(error, block, table)
+        return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
+
+    def _find_row(self, error: ServerError, block: Block, table: str | None) -> tuple[str | None, str | None]:
+        """Finds out which row it was; an error that has no key is better than none."""
+        self.rollback()
+        with contextlib.suppress(ParaplyError):
+            return RowFinder(self._connection, block).find(error.code, error.message, table)
+        return table, None

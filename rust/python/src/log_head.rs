@@ -82,14 +82,14 @@ impl PyLogHead {
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn log_head(py: Python<'_>, path: PathBuf) -> PyResult<PyLogHead> {
-    py.detach(|| read_head(&path)).map(PyLogHead).map_err(|error| log_error(py, &error))
+    py.detach(|| read_head(&path)).map(PyLogHead).map_err(|error| log_error(py, &error, None))
 }
 
 /// The GTIDs of a log file's transactions.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn log_gtids(py: Python<'_>, path: PathBuf) -> PyResult<PyGtidSet> {
-    py.detach(|| gtids_of(&path)).map(PyGtidSet::from).map_err(|error| log_error(py, &error))
+    py.detach(|| gtids_of(&path)).map(PyGtidSet::from).map_err(|error| log_error(py, &error, None))
 }
 
 #[pyclass(name = "TableFilter", module = "paraply._native", frozen)]

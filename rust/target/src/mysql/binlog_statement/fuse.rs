@@ -20,7 +20,7 @@ struct Table<'a> {
 }
 
 /// A row event of the statement that is being made, which others may join.
-struct Rows {
+struct RowsInMaking {
     bytes: Vec<u8>,
     table: usize,
     type_code: u8,
@@ -42,7 +42,7 @@ pub(super) struct Fuse<'a> {
     by_id: HashMap<&'a [u8], usize>,
     maps: Vec<u8>,
     numbers: u32,
-    rows: Vec<Rows>,
+    rows: Vec<RowsInMaking>,
     row_bytes: usize,
     flags: [u8; 2],
     statements: Vec<Vec<u8>>,
@@ -117,7 +117,7 @@ impl<'a> Fuse<'a> {
         set_number(&mut bytes, event.flags_at, number);
         bytes[event.flags_at] &= !STATEMENT_END;
         self.row_bytes += bytes.len();
-        self.rows.push(Rows { bytes, table, type_code: event.type_code, flags_at: event.flags_at, rows_at });
+        self.rows.push(RowsInMaking { bytes, table, type_code: event.type_code, flags_at: event.flags_at, rows_at });
         Ok(())
     }
 
