@@ -181,7 +181,7 @@ impl PyTransactionBatch {
         };
         let mut emptied = transaction.clone();
         emptied.empty_out();
-        Ok(Self { transactions: Arc::new(vec![emptied]), files: Arc::clone(&self.files) })
+        Ok(Self { transactions: Arc::new(vec![emptied]), files: Arc::clone(&self.files), passed: self.passed.clone() })
     }
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
