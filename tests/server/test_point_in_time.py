@@ -135,7 +135,7 @@ def test_r19_filtered_transactions_are_recorded_as_done(replayed: tuple[History,
     assert place.sql("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='pitr_other'")[0][0] == 0
     report = outcome.report
     assert report["filtered"] == MARKS + 2
-    everything = GtidSet(",".join(sorted(gtid for gtid in all_gtids(history))))
+    everything = all_gtids(history)
     assert everything <= GtidSet(report["executed"])
     if mode == "record" or (mode == "preserve" and not place.mariadb):
         own = "SELECT @@GLOBAL.gtid_slave_pos" if place.mariadb else "SELECT @@GLOBAL.gtid_executed"
@@ -147,8 +147,12 @@ def test_r19_filtered_transactions_are_recorded_as_done(replayed: tuple[History,
     assert apply(history.files, place.url, "--database", "pitr_other").report["error"]["class"] == "ConfigurationMismatch"
 
 
-def all_gtids(history: History) -> list[str]:
-    return [transaction.gtid for transaction in open_log(history.files) if transaction.gtid]
+def all_gtids(history: History) -> GtidSet:
+    gtids = GtidSet()
+    for transaction in open_log(history.files):
+        if transaction.gtid:
+            gtids.add(transaction.gtid)
+    return gtids
 
 
 def test_one_table_of_a_transaction_is_applied(replayed: tuple[History, SqlPlace]) -> None:
@@ -157,8 +161,8 @@ def test_one_table_of_a_transaction_is_applied(replayed: tuple[History, SqlPlace
     assert outcome.code == 0, outcome.stderr
     assert marks(place) == list(range(1, MARKS + 1))
     assert list(place.sql("SHOW TABLES FROM pitr_shop")) == [("item",)]
-    # Nothing of a filtered transaction costs a commit.
-    assert outcome.report["commits"] <= outcome.report["transactions"] + 2
+    # A filtered transaction costs no commit of its own; the three statements that are left out stand in batches of their own.
+    assert outcome.report["commits"] <= outcome.report["transactions"] + 3
 
 
 def test_a_dry_run_says_what_a_run_does_and_writes_nothing(replayed: tuple[History, SqlPlace]) -> None:

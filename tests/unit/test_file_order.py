@@ -12,7 +12,6 @@ from paraply.source.file_order import check_order, missing_before, read_heads
 
 DATA = Path(__file__).parent.parent.parent / "rust" / "binlog" / "tests" / "data"
 FIRST, SECOND, THIRD = (str(DATA / f"mysql-9.7.00000{number}") for number in (1, 2, 3))
-ANONYMOUS = DATA / "mysql-9.7-anonymous.binlog"
 
 
 def check(*paths: str | Path) -> None:
@@ -64,11 +63,6 @@ def test_without_a_name_of_the_next_file_the_gtids_tell(tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes(whole[:1500])
     with pytest.raises(UsageError, match="logs are missing that hold"):
         check(tmp_path / "short", second)
-
-
-def test_a_log_without_gtids_has_no_gap_that_could_be_told() -> None:
-    check(ANONYMOUS)
-    assert missing_before(read_heads([str(ANONYMOUS)]), GtidSet()) is None
 
 
 def test_what_is_missing_before_the_first_file_is_told() -> None:
