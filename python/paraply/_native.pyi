@@ -90,6 +90,9 @@ class Transaction:
     @property
     def rows(self) -> int: ...
     @property
+    def filtered(self) -> bool:
+        """Whether a filter took everything out of it."""
+    @property
     def bytes(self) -> int: ...
     @property
     def file(self) -> str: ...
@@ -155,7 +158,10 @@ class Block:
     def transaction_count(self) -> int: ...
     @property
     def skipped(self) -> int:
-        """Transactions passed over right before this block (already applied or filtered); they commit with it."""
+        """Transactions passed over right before this block, because they are applied already; they commit with it."""
+    @property
+    def filtered(self) -> int:
+        """How many of the transactions a filter emptied: they are only recorded."""
     @property
     def rows(self) -> int: ...
     @property
@@ -329,8 +335,11 @@ class LogReader:
         verify_checksums: Compare the checksums of all events.
         executed: Transactions whose rows are not looked at, because they were applied before: ``rows`` is 0, write sets are empty.
         after: The same for transactions without GTID: index of the file, and offset in it.
+        tables: Takes the row changes of other tables out; a statement then stands in a batch of its own.
+        stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
+        stop_before: End before this GTID.
+        stop_after: End behind this GTID.
     """
-
     def __new__(
         cls,
         paths: Sequence[str],
@@ -338,9 +347,16 @@ class LogReader:
         verify_checksums: bool = True,
         executed: GtidSet | None = None,
         after: tuple[int, int] | None = None,
+        tables: TableFilter | None = None,
+        stop_time: int | None = None,
+        stop_before: str | None = None,
+        stop_after: str | None = None,
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
+    @property
+    def stopped(self) -> tuple[str, int, str | None, int | None, bool] | None:
+        """The transaction at which the log was left: file, offset, GTID, commit time, and whether it is still applied."""
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16777216) -> TransactionBatch | None:
         """The next transactions; a batch ends after a transaction with a statement, so that the schema can be advanced.
 
@@ -364,6 +380,8 @@ class TransactionBatch:
     def __iter__(self) -> Iterator[Transaction]: ...
     @property
     def bytes(self) -> int: ...
+    def emptied(self) -> TransactionBatch:
+        """A batch of one transaction with nothing left but its identity: a filter left it out."""
     def table_maps(self) -> list[TableMap]:
         """Each table map once."""
     def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False) -> WriteSets:
@@ -374,6 +392,59 @@ class TransactionBatch:
             scheme: ``fine``, the applier's, ``group``, the server's certifier's, or ``writeset``, its tracker's (R16).
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         """
+
+@final
+class TableFilter:
+    """Which databases and tables are applied; what is excluded never is, and where something is named only that is."""
+
+    def __new__(
+        cls,
+        databases: Sequence[str] = (),
+        tables: Sequence[tuple[str, str]] = (),
+        exclude_databases: Sequence[str] = (),
+        exclude_tables: Sequence[tuple[str, str]] = (),
+    ) -> Self: ...
+    def chooses(self, database: str, table: str) -> bool: ...
+
+@final
+class LogHead:
+    """What a log file tells of itself by its first events and by its last."""
+
+    @property
+    def mariadb(self) -> bool: ...
+    @property
+    def server_version(self) -> str: ...
+    @property
+    def server_id(self) -> int: ...
+    @property
+    def begun(self) -> int:
+        """When the file was begun, seconds since 1970."""
+    @property
+    def relay_log(self) -> bool: ...
+    @property
+    def previous_gtids(self) -> GtidSet | None:
+        """What was executed before the file; None where it does not say."""
+    @property
+    def has_transactions(self) -> bool: ...
+    @property
+    def first_gtid(self) -> str | None: ...
+    @property
+    def first_committed_at(self) -> int | None:
+        """Microseconds since 1970, UTC."""
+    @property
+    def next_file(self) -> str | None:
+        """The name of the file behind it, if it ends with that."""
+    @property
+    def closed(self) -> bool:
+        """Whether it ends as a file does that nothing is written to any more."""
+    @property
+    def size(self) -> int: ...
+
+def log_head(path: str) -> LogHead:
+    """Reads the head and the tail of a log file, whatever its size."""
+
+def log_gtids(path: str) -> GtidSet:
+    """The GTIDs of a log file's transactions; walks over its events without decoding them."""
 
 @final
 class WriteSets:
@@ -393,7 +464,7 @@ class WriteSets:
 class Planner:
     """Cuts batches into blocks and finds what each depends on."""
 
-    def __new__(cls, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None) -> Self: ...
+    def __new__(cls, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, gathers_filtered: bool = False) -> Self: ...
     @property
     def ordinal(self) -> int:
         """Transactions seen."""

@@ -98,6 +98,7 @@ class RunState:
         self.transactions = 0
         self.commits = 0
         self.skipped = 0
+        self.filtered = 0
         self.merged = 0
         self.rows = 0
         self.last_block: Block | None = None
@@ -108,8 +109,10 @@ class RunState:
 
     def through(self, block: Block) -> None:
         """Counts a committed block; called by those who have the turn."""
-        count = block.transaction_count
+        filtered = block.filtered
+        count = block.transaction_count - filtered
         with self._counting:
+            self.filtered += filtered
             self.transactions += count
             self.commits += 1
             self.skipped += block.skipped

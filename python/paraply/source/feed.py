@@ -81,6 +81,7 @@ class Feed:
         rereads: Whether somebody answers ``FeedItem.reread``; else tables touched by what is not understood stay unknown (R13).
         threaded: Whether to read ahead in a thread.
         limits: How far.
+        wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
     """
 
     def __init__(
@@ -95,7 +96,9 @@ class Feed:
         rereads: bool = False,
         threaded: bool = True,
         limits: FeedLimits | None = None,
+        wants: Callable[[Transaction], bool] | None = None,
     ) -> None:
+        self._wants = wants
         self._reader = reader
         self._schema = schema
         self._catalog = catalog
@@ -191,6 +194,8 @@ class Feed:
             batch = self._reader.next_batch(limits.batch_transactions, limits.batch_bytes)
             if batch is None:
                 return
+            if self._wants is not None and len(batch) == 1 and batch[0].statements and not self._wants(batch[0]):
+                batch = batch.emptied()
             item = self._prepare(batch)
             yield item
             if item.reread:

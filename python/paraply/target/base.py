@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
 
-__all__ = ["ApplyPlan", "Progress", "Session", "Target"]
+__all__ = ["ApplyPlan", "Peek", "Progress", "Session", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,23 @@ class Progress:
     done: frozenset[tuple[str, int]] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """What an apply would find in the target, read without writing anything.
+
+    Attributes:
+        progress: What the target holds already.
+        gtid_mode: The GTID mode that ``auto`` would become; ``none`` where the target has no GTIDs.
+        merges: Whether several transactions may become one commit in that mode.
+        tables: The tables that stand in the target, where they were asked for.
+    """
+
+    progress: Progress
+    gtid_mode: str = "none"
+    merges: bool = True
+    tables: tuple[Table, ...] = ()
+
+
 class Session(Protocol):
     """One connection of one worker. Not shared between threads, but ``interrupt`` may be called from another one."""
 
@@ -110,6 +127,14 @@ class Target(Protocol):
     @property
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
+
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+        """Reads what ``open`` would find, and writes nothing; closes what it opened.
+
+        Args:
+            plan: As for ``open``.
+            tables: Whether to read the tables' definitions too.
+        """
 
     def open(self, plan: ApplyPlan) -> Progress:
         """Connects, checks privileges and modes, raises the channel's epoch, makes the progress tables, and reads progress."""

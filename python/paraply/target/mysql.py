@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from paraply import _native
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
-from paraply.target.base import ApplyPlan, Progress
+from paraply.target.base import ApplyPlan, Peek, Progress
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
+from paraply.target.mysql_peek import check_family, peek
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
@@ -91,6 +92,17 @@ class MySqlTarget:
     def connect(self) -> Connection:
         """A new plain connection."""
         return self._connector(self._url)
+
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+        """Reads what ``open`` would find, on a connection of its own, and writes nothing."""
+        try:
+            connection = self.connect()
+            try:
+                return peek(connection, plan, tables=tables)
+            finally:
+                connection.close()
+        except ParaplyError as error:
+            raise explain(error) from None
 
     def open(self, plan: ApplyPlan) -> Progress:
         """Connects, checks the server, takes the channel over and reads what is applied already."""
@@ -206,11 +218,7 @@ class MySqlTarget:
 
     def _open(self, plan: ApplyPlan, control: Connection) -> Progress:
         self.server = ServerKind.parse(control.server_version)
-        if plan.mariadb != self.server.mariadb:
-            raise UsageError(
-                f"the log is {'MariaDB' if plan.mariadb else 'MySQL'}'s and the target is {self.family}: raw row events fit only"
-                " a server of the same family; use a PostgreSQL target"
-            )
+        check_family(self.server, plan)
         check_server(control, self.server)
         self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
         if plan.gaps and not self.mode.holds_gaps:

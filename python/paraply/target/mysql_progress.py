@@ -137,6 +137,20 @@ class ProgressStore:
         finally:
             self.unlock_statements(connection)
 
+    def look(self, connection: Connection, fingerprint: str) -> StoredProgress | None:
+        """Reads the progress without writing anything; None where the channel has none.
+
+        Raises:
+            ConfigurationMismatch: The channel belongs to other sources, filters or start.
+        """
+        exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
+        if to_int(rows_of(connection.query(exists))[0][0]) < 2:
+            return None
+        self._check_fingerprint(connection, fingerprint)
+        if not rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}")):
+            return None
+        return self.read(connection)
+
     def read(self, connection: Connection) -> StoredProgress:
         """Reads the progress as it is committed now."""
         results = connection.query(

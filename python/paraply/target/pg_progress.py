@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block, GtidSet
 
-__all__ = ["Channel", "advisory_key", "open_channel"]
+__all__ = ["Channel", "advisory_key", "look", "open_channel"]
 
 _TABLES = (
     b"CREATE SCHEMA IF NOT EXISTS paraply",
@@ -161,6 +161,37 @@ def open_channel(
         raise
 
 
+def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> Progress:
+    """What is committed, read without writing anything.
+
+    Raises:
+        ConfigurationMismatch: The stored progress belongs to another fingerprint (R25).
+    """
+    there = _rows(connection.run([b"SELECT to_regclass('paraply.channel') IS NOT NULL AND to_regclass('paraply.progress') IS NOT NULL"])[0])
+    name = quote_literal(plan.channel)
+    if there[0][0] != b"t":
+        return Progress(executed=new_gtid_set(""))
+    stored, slots = connection.run(
+        [
+            f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode(),
+            f'SELECT slot, executed, file, "offset", ordinal FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+        ]
+    )
+    fingerprints = _rows(stored)
+    if fingerprints:
+        _check_fingerprint(fingerprints[0][0].decode(), plan)
+    rows = [(int(slot), _place_row(*row)) for slot, *row in _rows(slots)]
+    return _union(rows, plan, new_gtid_set, resumed=bool(fingerprints))[0]
+
+
+def _check_fingerprint(stored: str, plan: ApplyPlan) -> None:
+    if stored != plan.fingerprint:
+        raise ConfigurationMismatch(
+            f"the target holds progress of channel {plan.channel} for other logs, filters or another start;"
+            " give the same arguments as before, or another --channel"
+        )
+
+
 def _make_tables(connection: PgConnection) -> None:
     lock = f"SELECT pg_advisory_xact_lock({advisory_key('tables')})".encode()
     try:
@@ -175,11 +206,8 @@ def _take_over(
 ) -> tuple[Channel, Progress, ProgressLedger]:
     name, fingerprint = quote_literal(plan.channel), quote_literal(plan.fingerprint)
     stored = _rows(connection.run([f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode()])[0])
-    if stored and stored[0][0].decode() != plan.fingerprint:
-        raise ConfigurationMismatch(
-            f"the target holds progress of channel {plan.channel} for other logs, filters or another start;"
-            " give the same arguments as before, or another --channel"
-        )
+    if stored:
+        _check_fingerprint(stored[0][0].decode(), plan)
     raised, progress = connection.run(
         [
             f"INSERT INTO paraply.channel AS c VALUES ({name}, 1, {fingerprint}, 'running')"

@@ -15,12 +15,13 @@ import weakref
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from paraply.errors import AlreadyRunning, LogNotUnderstood, ParaplyError, UsageError
+from paraply.target.base import Peek, Progress
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_checks import check_table, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
-from paraply.target.pg_progress import Channel, open_channel
+from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
 from paraply.target.pg_types import TableMapping, map_table
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
-    from paraply.target.base import ApplyPlan, Progress
+    from paraply.target.base import ApplyPlan
 
 __all__ = ["PostgresTarget", "Renderer"]
 
@@ -112,6 +113,23 @@ class PostgresTarget:
             raise UsageError("the target is not open")
         return self._channel
 
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+        """Reads what ``open`` would find, on a connection of its own; an embedded server that is not there yet is not made."""
+        _refuse_preserve(plan)
+        if self._is_embedded:
+            if not self._embedded.exists:
+                return Peek(Progress(self._new_gtid_set("")))
+            self._uri = self._embedded.start()
+        connection = PgConnection(self._uri or "", name="paraply look")
+        try:
+            progress = look(connection, plan, self._new_gtid_set)
+            known = load_tables(connection, plan.channel) if tables and progress.resumed else []
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
+        finally:
+            connection.close()
+        return Peek(progress, tables=tuple(known))
+
     def open(self, plan: ApplyPlan) -> Progress:
         """Connects, raises the channel's epoch, reads progress and the source's definitions.
 
@@ -120,8 +138,7 @@ class PostgresTarget:
             ConfigurationMismatch: Progress of another fingerprint.
             AlreadyRunning: Another apply's transaction stays open.
         """
-        if plan.gtid_mode == "preserve":
-            raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
+        _refuse_preserve(plan)
         if self._is_embedded:
             self._uri = self._embedded.start()
         with self._control_lock:
@@ -326,6 +343,11 @@ class PostgresTarget:
         if self._control is None or self._control.broken:
             self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
         return self._control
+
+
+def _refuse_preserve(plan: ApplyPlan) -> None:
+    if plan.gtid_mode == "preserve":
+        raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
 
 
 def _parents(table: Table) -> set[TableKey]:

@@ -110,6 +110,7 @@ fn empty_transaction(event: &Event<'_>, file: u32) -> Transaction {
         events: Vec::new(),
         data: Vec::new(),
         rows: 0,
+        filtered: false,
         bytes: 0,
         file,
         offset: event.offset,

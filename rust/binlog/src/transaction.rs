@@ -167,6 +167,8 @@ pub struct Transaction {
     pub data: Vec<u8>,
     /// Changed rows, as counted from the row events (an update's two images are one row). Filled by the row decoder.
     pub rows: u64,
+    /// A filter took everything out of it: only its identity is left.
+    pub filtered: bool,
     /// Bytes that the transaction takes in the file.
     pub bytes: u64,
     /// Which of the log's files it stands in, as an index into the reader's list.
@@ -177,4 +179,16 @@ pub struct Transaction {
     pub end_offset: u64,
     /// The format that held.
     pub format: Arc<Format>,
+}
+
+impl Transaction {
+    /// Takes everything out but the identity, so that the transaction still takes its turn and is recorded (rule R19).
+    pub fn empty_out(&mut self) {
+        self.kind = Kind::Empty;
+        self.filtered = true;
+        self.statements = Vec::new();
+        self.events = Vec::new();
+        self.data = Vec::new();
+        self.rows = 0;
+    }
 }

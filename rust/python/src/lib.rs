@@ -10,6 +10,7 @@ mod gtid;
 mod hash_columns;
 mod hashing;
 mod log;
+mod log_head;
 mod mysql;
 mod postgres;
 mod resolver;
@@ -40,6 +41,8 @@ mod _native {
     use crate::hashing::write_set_hash;
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, first_xa_transaction};
+    #[pymodule_export]
+    use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]
     use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]

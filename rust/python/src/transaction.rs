@@ -212,6 +212,11 @@ impl PyTransaction {
     }
 
     #[getter]
+    fn filtered(&self) -> bool {
+        self.get().filtered
+    }
+
+    #[getter]
     fn bytes(&self) -> u64 {
         self.get().bytes
     }

@@ -68,6 +68,7 @@ fn transaction(events: &[(u8, Vec<u8>)]) -> Transaction {
         events: raw,
         data,
         rows: 0,
+        filtered: false,
         bytes: 0,
         file: 0,
         offset: 4,
