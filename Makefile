@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint format bench docs wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python lint format bench collations docs wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ format: setup ## Format all code
 bench: build ## Measure the kernels, and apply beside the server's own client pipeline
 	cargo bench --workspace --exclude paraply-python
 	$(BIN)/python benches/run.py
+
+collations: build ## Compare all collations with real servers (PARAPLY_TEST_MYSQL, MariaDB) and write the table of the docs
+	@$(BIN)/python tools/collations.py
 
 docs: setup ## Build the documentation into site/
 	$(BIN)/python tools/dependencies.py docs | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin

@@ -34,9 +34,9 @@ IGNORED = [0x00, 0x01, 0x09, 0x20, 0xA0, 0xAD, 0x300, 0x301, 0x302, 0x307, 0x34F
 TOGETHER = ["aA", "cChHsSzZ", "dDzZsS\u017d\u017e", "gGyY", "lLjJ\xb7lLyY", "nNjJgGyY", "sSzZ", "tTyY", "uU", "oOeE", "iI\u0130\u0131"]
 # Blocks whose characters combine, expand, reorder or are ignored somewhere.
 BLOCKS = [
-    (0x00, 0x1F), (0x20, 0x7F), (0xC0, 0x24F), (0x300, 0x345), (0x370, 0x3FF), (0x400, 0x4FF), (0x620, 0x6D3), (0x900, 0xDFF), (0xD80, 0xDFF),
-    (0xE00, 0xEDF), (0xF40, 0xFBC), (0x1000, 0x104F), (0x1100, 0x11FF), (0x1B00, 0x1B4B), (0x1E00, 0x1FFF), (0x2000, 0x206F),
-    (0x2100, 0x214F), (0x2460, 0x24FF), (0x3041, 0x30FF), (0x4E00, 0x4EFF), (0xAA80, 0xAADF), (0xAC00, 0xAC80), (0xF900, 0xFA6D),
+    (0x00, 0x1F), (0x20, 0x7F), (0xC0, 0x24F), (0x300, 0x345), (0x370, 0x3FF), (0x400, 0x4FF), (0x620, 0x6D3), (0x900, 0xDFF),
+    (0xD80, 0xDFF),    (0xE00, 0xEDF), (0xF40, 0xFBC), (0x1000, 0x104F), (0x1100, 0x11FF), (0x1B00, 0x1B4B), (0x1E00, 0x1FFF),
+    (0x2000, 0x206F),    (0x2100, 0x214F), (0x2460, 0x24FF), (0x3041, 0x30FF), (0x4E00, 0x4EFF), (0xAA80, 0xAADF), (0xAC00, 0xAC80), (0xF900, 0xFA6D),
     (0xFB00, 0xFB4F), (0xFE70, 0xFEFC), (0xFF01, 0xFFDC), (0x11080, 0x110C0), (0x1D400, 0x1D4FF), (0x1F1E6, 0x1F1FF), (0xE0100, 0xE01EF),
 ]  # fmt: skip
 
@@ -87,7 +87,8 @@ class Asker:
         out: list[bool] = []
         for start in range(0, len(pairs), BATCH):
             asked = ",".join(
-                f"_{character_set} x'{a.hex()}' = _{character_set} x'{b.hex()}' COLLATE {collation}" for a, b in pairs[start : start + BATCH]
+                f"_{character_set} x'{a.hex()}' = _{character_set} x'{b.hex()}'{collate(collation)}"
+                for a, b in pairs[start : start + BATCH]
             )
             out += [bool(answer) for answer in self.rows(f"SELECT {asked}")[0]]
         return out
@@ -96,9 +97,16 @@ class Asker:
         """The weight string of each text."""
         out: list[bytes] = []
         for start in range(0, len(texts), BATCH):
-            asked = ",".join(f"WEIGHT_STRING(_{character_set} x'{text.hex()}' COLLATE {collation})" for text in texts[start : start + BATCH])
+            asked = ",".join(
+                f"WEIGHT_STRING(_{character_set} x'{text.hex()}'{collate(collation)})" for text in texts[start : start + BATCH]
+            )
             out += [bytes(answer or b"") for answer in self.rows(f"SELECT {asked}")[0]]
         return out
+
+
+def collate(collation: str) -> str:
+    """The clause that gives a value a collation; MySQL does not take it for binary strings."""
+    return "" if collation == "binary" else f" COLLATE {collation}"
 
 
 def form(collation: str, value: bytes, mariadb: bool) -> bytes | None:
@@ -235,3 +243,52 @@ def changed_text(text: str, twins: dict[str, list[str]], rng: random.Random) -> 
     if rng.random() < 0.2:
         text += rng.choice([" ", " ", "\u00a0", "\t", "\0", "\u3000"]) * rng.randint(1, 3)
     return "".join(c for c in text if not 0xD800 <= ord(c) < 0xE000)
+
+
+def prove_characters(asker: Asker, result: Result, points: Sequence[int] | None = None) -> None:
+    """Compares the groups of equal code points by the server's weights with those by form, for a utf8mb4 collation.
+
+    A character whose form merges groups, or is apart from its group, counts as one pair with the first of the group.
+
+    Args:
+        asker: The server.
+        result: Gets what was found.
+        points: The code points; None for all.
+    """
+    chosen = [c for c in (range(0x110000) if points is None else points) if not 0xD800 <= c < 0xE000]
+    by_weight: dict[object, bytes] = {}
+    by_form: dict[bytes, bytes] = {}
+    for start in range(0, len(chosen), 10_000):
+        texts = [chr(c).encode() for c in chosen[start : start + 10_000]]
+        for text, weight in zip(texts, character_weights(asker, result.collation, texts), strict=True):
+            own = form(result.collation, text, asker.mariadb)
+            if own is None:
+                continue
+            result.asked += 1
+            twin, double = by_weight.setdefault(weight, text), by_form.setdefault(own, text)
+            if form(result.collation, twin, asker.mariadb) != own:
+                result.missed.append((twin, text))
+            elif twin != double:
+                result.coarsened.append((double, text))
+
+
+def character_weights(asker: Asker, collation: str, texts: Sequence[bytes]) -> list[object]:
+    """The weights of some characters, all levels; those that a pad character has count as none."""
+    pads = ("_0900_" not in collation) and "_nopad_" not in collation
+    levels = 3 if asker.mariadb and "uca1400" in collation else 2 if collation.endswith("_w2") else 1
+    asked = [f"WEIGHT_STRING(_utf8mb4 x'{text.hex()}' COLLATE {collation}" for text in [b" ", *texts]]
+    wanted = [n for n in range(1, levels + 1) if levels < 3 or n == 1 or wants(collation, n)]
+    out: list[list[bytes]] = [[] for _ in asked]
+    for level in wanted:
+        for start in range(0, len(asked), 2000):
+            batch = asked[start : start + 2000]
+            row = asker.rows("SELECT " + ",".join(f"{one}{f' LEVEL {level}' if levels > 1 else ''})" for one in batch))[0]
+            for n, answer in enumerate(row):
+                out[start + n].append(bytes(answer))
+    space = out[0]
+    return [tuple(b"" if pads and w == s else w for w, s in zip(one, space, strict=True)) for one in out[1:]]
+
+
+def wants(collation: str, level: int) -> bool:
+    """Whether a MariaDB collation with up to three levels compares this one."""
+    return ("_as_" in collation) if level == 2 else collation.endswith("_cs")

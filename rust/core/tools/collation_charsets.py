@@ -85,7 +85,16 @@ def fold(server: Server, character_set: str) -> dict[bytes, bytes]:
         groups[weight].append(text)
     if None in groups or b"" in groups:
         raise SystemExit(f"{collation}: some character has no weight")
-    return {text: group[0] for group in groups.values() for text in group[1:]}
+    equal: dict[bytes, bytes] = {}
+    for group in groups.values():
+        # Characters with one weight need not be equal: some of these collations compare long characters by their bytes.
+        rest = group
+        while len(rest) > 1:
+            first, rest = rest[0], rest[1:]
+            same = list(server.equal(character_set, collation, [(first, text) for text in rest]))
+            equal |= {text: first for text, is_equal in zip(rest, same, strict=True) if is_equal}
+            rest = [text for text, is_equal in zip(rest, same, strict=True) if not is_equal]
+    return equal
 
 
 def encode_folds(folds: dict[str, dict[bytes, bytes]]) -> bytes:

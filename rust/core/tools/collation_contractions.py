@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,10 +42,12 @@ def every_group() -> list[list[int]]:
     return [*GROUPS, *pages.values(), [*LETTERS, *range(0x300, 0x370), *range(0x1E00, 0x1F00)]]
 
 
-def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[int]] = GROUPS) -> list[str]:
-    """The contractions of a collation, shortest first."""
+def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[int]], likely: Iterable[str] = ()) -> list[str]:
+    """The contractions of a collation, shortest first; ``likely`` ones are tried besides what is found in the groups."""
     pairs = [chr(a) + chr(b) for a, b in pairs_apart(server, collation, levels, groups)]
     found = set(pairs)
+    for _, texts in groupby(sorted(likely, key=len), key=len):
+        found |= set(apart(server, collation, levels, list(texts), found))
     tails = sorted({c for pair in pairs for c in pair} | {chr(c) for c in MARKS})
     tried: set[str] = {pair + tail for pair in pairs for tail in tails}
     heads = [chr(c) for c in LETTERS if c < 0x180]

@@ -80,7 +80,9 @@ class Listed:
 
     def line_for(self, family: str, rule: str) -> str:
         """Its line under another family and rule."""
-        return f"{family}\t{self.number}\t{self.name}\t{self.character_set}\t{'pad' if self.pads else 'nopad'}\t{rule}"
+        # MariaDB's newest collations without padding still pad the levels after the first.
+        pad = "pad" if self.pads else "later" if "uca1400" in self.name else "nopad"
+        return f"{family}\t{self.number}\t{self.name}\t{self.character_set}\t{pad}\t{rule}"
 
 
 def split_levels(language: str) -> tuple[str, str, str]:

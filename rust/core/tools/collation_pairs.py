@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 PAIRS = 70
 # What most columns have is asked more about.
-COMMON = {"utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_uca1400_ai_ci", "latin1_swedish_ci", "utf8mb3_general_ci"}
+COMMON = {
+    "utf8mb4_0900_ai_ci",
+    "utf8mb4_general_ci",
+    "utf8mb4_unicode_ci",
+    "utf8mb4_uca1400_ai_ci",
+    "latin1_swedish_ci",
+    "utf8mb3_general_ci",
+}
 
 
 def one_of_each(collations: list[Listed]) -> list[Listed]:
@@ -30,8 +37,9 @@ def one_of_each(collations: list[Listed]) -> list[Listed]:
 def write_pairs(mysql: Server, mariadb: Server, collations: list[Listed]) -> None:
     """Asks the servers about pairs that are often equal and writes lines of server family, collation, both values, 1 for equal."""
     sys.path.insert(0, str(CORE.parents[1] / "tests"))
-    from collation_proof import Asker, make_pairs
     from random import Random
+
+    from collation_proof import Asker, make_pairs
 
     lines = []
     for server in (mysql, mariadb):

@@ -43,7 +43,7 @@ def unicode_tables(server: Server, collations: list[Listed]) -> dict[str, Table]
     signatures: dict[str, dict[int, int]] = {}
     tables = {}
     for asked in asked_of(server, [collation.name for collation in collations]):
-        tables[asked.name] = ask(server, asked, signatures)
+        tables[asked.name] = ask(server, asked, signatures, tables.get(str(asked.root)))
         print(f"{asked.name}: {len(tables[asked.name].pages)} pages, {len(tables[asked.name].contractions)} contractions", flush=True)
     return tables
 

@@ -75,8 +75,11 @@ def asked_of(server: Server, names: Sequence[str]) -> list[Asked]:
     return out
 
 
-def ask(server: Server, asked: Asked, signatures: dict[str, dict[int, int]]) -> Table:
-    """Asks for one table; ``signatures`` keeps those of the roots."""
+def ask(server: Server, asked: Asked, signatures: dict[str, dict[int, int]], root: Table | None) -> Table:
+    """Asks for one table; ``signatures`` keeps those of the roots.
+
+    What the root weighs together is asked again, because a language may change the weights.
+    """
     table = Table(asked)
     differing = None
     if asked.root is not None:
@@ -93,7 +96,7 @@ def ask(server: Server, asked: Asked, signatures: dict[str, dict[int, int]]) -> 
             table.pages[page] = [[entries.get(n, empty)[level] for n in range(PAGE)] for level in range(asked.levels)]
     if asked.name != "general" and asked.root != "general":
         groups = every_group() if asked.root is None else GROUPS
-        sequences = find(server, asked.collation, asked.levels, groups)
+        sequences = find(server, asked.collation, asked.levels, groups, root.contractions if root else ())
         answers = weights(server, asked.collation, asked.levels, sequences)
         table.contractions = {text: server.split(answer, asked.levels) for text, answer in zip(sequences, answers, strict=True)}
     return table

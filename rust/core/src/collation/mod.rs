@@ -19,7 +19,7 @@ use self::archive::Entry;
 use self::bytes::ByteTable;
 use self::charset::Charset;
 use self::fold::Fold;
-use self::weights::{Levels, Tables};
+use self::weights::{Comparison, Tables};
 
 /// Why a value has no equality form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,8 +70,8 @@ enum Rule {
     Thai,
     /// Characters of a multi-byte set, some of which are equal.
     Fold(&'static Fold),
-    /// Weights of Unicode characters, in the levels given.
-    Unicode { table: &'static Entry, levels: Levels },
+    /// Weights of Unicode characters.
+    Unicode { table: &'static Entry, by: Comparison },
     /// Not known.
     Unknown,
 }
@@ -130,9 +130,9 @@ impl Collation {
         match &self.rule {
             Rule::Identity => out.extend_from_slice(value),
             Rule::Byte(table) => table.append(value, out),
-            Rule::Thai => thai::append(value, out),
+            Rule::Thai => thai::append(value, self.pad_space, out),
             Rule::Fold(fold) => fold.append(self.charset, value, out).map_err(|offset| self.invalid(offset))?,
-            Rule::Unicode { table, levels } => return self.unicode_form(table.tables(), *levels, value, out),
+            Rule::Unicode { table, by } => return self.unicode_form(table.tables(), *by, value, out),
             Rule::Unknown => return Err(CollationError::Unknown(self.name)),
         }
         if self.pad_space {
@@ -152,12 +152,12 @@ impl Collation {
     fn unicode_form(
         &self,
         tables: &Tables,
-        levels: Levels,
+        by: Comparison,
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), CollationError> {
         if self.charset.has_ascii() && value.is_ascii() && tables.is_simple(value) {
-            tables.append_ascii(value, levels, self.pad_space, out);
+            tables.append_ascii(value, by, out);
             return Ok(());
         }
         if matches!(self.charset, Charset::Utf8mb4 | Charset::Utf8mb3) && !tables.has_contractions() {
@@ -168,7 +168,7 @@ impl Collation {
                 return Err(self.invalid(offset));
             }
             out.reserve(value.len() * 2);
-            tables.append_characters(text.chars().map(u32::from), levels, self.pad_space, out);
+            tables.append_characters(text.chars().map(u32::from), by, out);
             return Ok(());
         }
         let mut text = self.charset.decode(value).map_err(|offset| self.invalid(offset))?;
@@ -178,7 +178,7 @@ impl Collation {
                 *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
             }
         }
-        tables.append_text(&text, levels, self.pad_space, out);
+        tables.append_text(&text, by, out);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use super::archive::{Entry, unpack};
 use super::bytes::{self, ByteTable};
 use super::charset::Charset;
 use super::fold::Fold;
+use super::weights::Comparison;
 use super::{Class, Collation, Rule};
 
 /// The collations of both server families.
@@ -52,7 +53,7 @@ pub(super) fn registry() -> &'static Registry {
     })
 }
 
-/// Reads lines of server family (or `both`), number, name, character set, `pad` or `nopad`, and rule.
+/// Reads lines of server family (or `both`), number, name, character set, which levels pad (`pad` all, `later` all but the first, `nopad` none), and rule.
 ///
 /// A name under `both` is one that the two families give to different collations: the line has what holds for either.
 fn read(list: &'static str, tables: &HashMap<String, ByteTable>) -> Registry {
@@ -62,7 +63,7 @@ fn read(list: &'static str, tables: &HashMap<String, ByteTable>) -> Registry {
         let fields: Vec<&'static str> = line.split('\t').collect();
         let [family, id, name, charset, pad, rule] = fields[..] else { continue };
         let Ok(id) = id.parse() else { continue };
-        let collation = || describe(name, charset, pad == "pad", rule, tables);
+        let collation = || describe(name, charset, pad, rule, tables);
         match family {
             "both" => {
                 registry.by_name.insert(name, Collation { class: Class::Safe, ..collation() });
@@ -85,10 +86,11 @@ fn read(list: &'static str, tables: &HashMap<String, ByteTable>) -> Registry {
 fn describe(
     name: &'static str,
     charset: &str,
-    pad_space: bool,
+    pad: &str,
     rule: &str,
     tables: &HashMap<String, ByteTable>,
 ) -> Collation {
+    let pad_space = pad == "pad";
     let (word, rest) = rule.split_once(' ').unwrap_or((rule, ""));
     let found = match word {
         "identity" => Some(Rule::Identity),
@@ -97,7 +99,8 @@ fn describe(
         "fold" => Fold::by_name(rest).map(Rule::Fold),
         "unicode" | "gb18030" => rest.split_once(' ').and_then(|(table, levels)| {
             let levels = levels.bytes().fold(0, |all, digit| all | 1 << (digit - b'1'));
-            Entry::by_name(table).map(|table| Rule::Unicode { table, levels })
+            let by = Comparison { levels, pads_first: pad_space, pads_later: pad != "nopad" };
+            Entry::by_name(table).map(|table| Rule::Unicode { table, by })
         }),
         _ => None,
     };

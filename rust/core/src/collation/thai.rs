@@ -7,11 +7,23 @@ const THAI: std::ops::RangeInclusive<u8> = 0x80..=0xFF;
 /// Tone marks and the like, in the order of their weights from 1.
 const MARKS: [u8; 6] = [0xEC, 0xE7, 0xE8, 0xE9, 0xEA, 0xEB];
 
-/// Appends what a server compares for a value.
+/// Appends what a server compares for a value, but for spaces at the end.
+///
+/// MariaDB's collation without padding compares up to the first zero byte.
+pub(super) fn append(value: &[u8], pads: bool, out: &mut Vec<u8>) {
+    let start = out.len();
+    append_in_order(value, out);
+    let zero = out.get(start..).and_then(|form| form.iter().position(|byte| *byte == 0));
+    if let Some(zero) = zero.filter(|_| !pads) {
+        out.truncate(start + zero);
+    }
+}
+
+/// Appends a value's bytes in the order in which they are compared.
 ///
 /// A mark goes to the end as a weight that tells after how many characters it stood; the characters after it move up, but only
 /// the unread ones, so that a later mark takes the place of an earlier one.
-pub(super) fn append(value: &[u8], out: &mut Vec<u8>) {
+fn append_in_order(value: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(value);
     let Some(text) = out.get_mut(start..) else { return };

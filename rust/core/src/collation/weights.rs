@@ -6,7 +6,7 @@
 //! in the bytes. Later levels, which rarely change, are written as runs.
 //!
 //! A collation that pads compares as if the shorter text ended in spaces, level by level; so each level loses the weights of spaces
-//! at its end.
+//! at its end. MariaDB's newest collations without padding still pad the levels after the first.
 
 use super::archive::Raw;
 use super::codes::Codes;
@@ -18,6 +18,17 @@ const LEVEL: u8 = 0xFF;
 
 /// The levels that a collation compares: bit n for level n + 1; the first is always compared.
 pub(super) type Levels = u8;
+
+/// What a collation compares of a table's weights.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Comparison {
+    /// The levels.
+    pub(super) levels: Levels,
+    /// Whether spaces at the end count for nothing in the first level.
+    pub(super) pads_first: bool,
+    /// Whether they count for nothing in the later levels.
+    pub(super) pads_later: bool,
+}
 
 /// The weights of one table.
 #[derive(Debug)]
@@ -67,44 +78,38 @@ impl Tables {
     }
 
     /// Appends the form of a text of ASCII characters only.
-    pub(super) fn append_ascii(&self, value: &[u8], levels: Levels, pad_space: bool, out: &mut Vec<u8>) {
+    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, out: &mut Vec<u8>) {
         let start = out.len();
         self.first.append_ascii(value, out);
         let weighed = out.len() - start;
-        if pad_space {
+        if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        for later in self.later(levels) {
-            later.append_ascii(value, weighed, pad_space, out);
+        for later in self.later(by.levels) {
+            later.append_ascii(value, weighed, by.pads_later, out);
         }
     }
 
     /// Appends the form of any text without contractions.
-    pub(super) fn append_characters(
-        &self,
-        text: impl Iterator<Item = u32> + Clone,
-        levels: Levels,
-        pad_space: bool,
-        out: &mut Vec<u8>,
-    ) {
+    pub(super) fn append_characters(&self, text: impl Iterator<Item = u32> + Clone, by: Comparison, out: &mut Vec<u8>) {
         let start = out.len();
         for code_point in text.clone() {
             self.first.append_one(code_point, out);
         }
-        if pad_space {
+        if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        for later in self.later(levels) {
+        for later in self.later(by.levels) {
             let mut runs = Runs::begin(out);
             for code_point in text.clone() {
                 later.add(code_point, &mut runs);
             }
-            runs.end(later.pad(pad_space));
+            runs.end(later.pad(by.pads_later));
         }
     }
 
     /// Appends the form of any text.
-    pub(super) fn append_text(&self, text: &[u32], levels: Levels, pad_space: bool, out: &mut Vec<u8>) {
+    pub(super) fn append_text(&self, text: &[u32], by: Comparison, out: &mut Vec<u8>) {
         let start = out.len();
         for piece in pieces(self.contractions.as_ref(), text) {
             match piece {
@@ -112,10 +117,10 @@ impl Tables {
                 Piece::Together(unit) => out.extend_from_slice(&unit.codes),
             }
         }
-        if pad_space {
+        if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        for later in self.later(levels) {
+        for later in self.later(by.levels) {
             let mut runs = Runs::begin(out);
             for piece in pieces(self.contractions.as_ref(), text) {
                 match piece {
@@ -127,7 +132,7 @@ impl Tables {
                     }
                 }
             }
-            runs.end(later.pad(pad_space));
+            runs.end(later.pad(by.pads_later));
         }
     }
 }
@@ -152,8 +157,8 @@ impl Later {
     }
 
     /// The weight that is left out at the end.
-    fn pad(&self, pad_space: bool) -> Option<u16> {
-        pad_space.then_some(self.ascii[usize::from(b' ')])
+    fn pad(&self, pads: bool) -> Option<u16> {
+        pads.then_some(self.ascii[usize::from(b' ')])
     }
 
     /// Adds this level's weights of one character.
@@ -170,7 +175,7 @@ impl Later {
     }
 
     /// Appends this level's runs for a text of ASCII characters, `weighed` of which have weights.
-    fn append_ascii(&self, value: &[u8], weighed: usize, pad_space: bool, out: &mut Vec<u8>) {
+    fn append_ascii(&self, value: &[u8], weighed: usize, pads: bool, out: &mut Vec<u8>) {
         let mut runs = Runs::begin(out);
         if let Some(weight) = self.common {
             runs.add(weight, weighed as u32);
@@ -179,7 +184,7 @@ impl Later {
                 runs.add(weight, 1);
             }
         }
-        runs.end(self.pad(pad_space));
+        runs.end(self.pad(pads));
     }
 }
 
