@@ -88,13 +88,23 @@ def fold(server: Server, character_set: str) -> dict[bytes, bytes]:
     equal: dict[bytes, bytes] = {}
     for group in groups.values():
         # Characters with one weight need not be equal: some of these collations compare long characters by their bytes.
-        rest = group
-        while len(rest) > 1:
-            first, rest = rest[0], rest[1:]
-            same = list(server.equal(character_set, collation, [(first, text) for text in rest]))
-            equal |= {text: first for text, is_equal in zip(rest, same, strict=True) if is_equal}
-            rest = [text for text, is_equal in zip(rest, same, strict=True) if not is_equal]
+        for first, text in equal_pairs(server, character_set, collation, group) if len(group) > 1 else []:
+            equal.setdefault(text, equal.get(first, first))
     return equal
+
+
+def equal_pairs(server: Server, character_set: str, collation: str, texts: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+    """The pairs among some texts that the server calls equal, in order."""
+    if len(texts) < 10:
+        pairs = [(a, b) for n, a in enumerate(texts) for b in texts[n + 1 :]]
+        return [pair for pair, is_equal in zip(pairs, server.equal(character_set, collation, pairs), strict=True) if is_equal]
+    for table in ("one", "other"):
+        server.cursor.execute(f"DROP TEMPORARY TABLE IF EXISTS {table}")
+        server.cursor.execute(f"CREATE TEMPORARY TABLE {table} (n INT, c CHAR(1) CHARACTER SET {character_set} COLLATE {collation})")
+        server.cursor.execute(f"INSERT INTO {table} VALUES " + ",".join(f"({n},x'{c.hex()}')" for n, c in enumerate(texts)))
+    # Not with =, which joins by hashes of weights.
+    rows = server.rows("SELECT one.n, other.n FROM one JOIN other ON one.n < other.n WHERE STRCMP(one.c, other.c) = 0 ORDER BY 1, 2")
+    return [(texts[a], texts[b]) for a, b in rows]
 
 
 def encode_folds(folds: dict[str, dict[bytes, bytes]]) -> bytes:
