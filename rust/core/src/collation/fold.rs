@@ -1,6 +1,6 @@
 //! Collations of multi-byte character sets in which each character equals itself and perhaps some others, one by one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use super::archive::unpack;
@@ -11,6 +11,9 @@ use super::charset::Charset;
 pub(super) struct Fold {
     ascii: Vec<u8>,
     others: HashMap<u32, u32>,
+    /// The least of each group of equal characters with different numbers of bytes. MySQL compares wrongly behind them: it takes as many bytes of both values
+    /// as the shorter one has, so that what follows may be cut off.
+    uneven: HashSet<u32>,
 }
 
 impl Fold {
@@ -18,6 +21,11 @@ impl Fold {
     pub(super) fn by_name(name: &str) -> Option<&'static Self> {
         static FOLDS: OnceLock<HashMap<String, Fold>> = OnceLock::new();
         FOLDS.get_or_init(|| read(&unpack(include_bytes!("../../data/folds.zst")))).get(name)
+    }
+
+    /// Whether all values are told apart that differ; else the form ends at a character that equals a longer or shorter one.
+    pub(super) fn is_exact(&self) -> bool {
+        self.uneven.is_empty()
     }
 
     /// Appends the form of a value.
@@ -28,14 +36,19 @@ impl Fold {
     pub(super) fn append(&self, charset: Charset, value: &[u8], out: &mut Vec<u8>) -> Result<(), usize> {
         let start = out.len();
         let mut characters = charset.characters(value);
+        let mut ended = false;
         for (character, _) in characters.by_ref() {
+            if ended {
+                continue;
+            }
             if let Some(byte) = self.ascii.get(character as usize) {
                 out.push(*byte);
                 continue;
             }
-            let equal = self.others.get(&character).copied().unwrap_or(character).to_be_bytes();
-            let zeros = equal.iter().take_while(|byte| **byte == 0).count();
-            out.extend_from_slice(equal.get(zeros..).unwrap_or_default());
+            let equal = self.others.get(&character).copied().unwrap_or(character);
+            let zeros = equal.leading_zeros() as usize / 8;
+            out.extend_from_slice(equal.to_be_bytes().get(zeros..).unwrap_or_default());
+            ended = self.uneven.contains(&equal);
         }
         if characters.at() == value.len() {
             return Ok(());
@@ -51,10 +64,12 @@ fn read(data: &[u8]) -> HashMap<String, Fold> {
     for line in String::from_utf8_lossy(data).lines() {
         let mut fields = line.split(' ');
         let Some(name) = fields.next() else { continue };
-        let fold =
-            folds.entry(name.into()).or_insert_with(|| Fold { ascii: (0..128).collect(), others: HashMap::new() });
+        let fold = folds.entry(name.into()).or_insert_with(|| Fold { ascii: (0..128).collect(), ..Fold::default() });
         let mut number = || fields.next().and_then(|field| u32::from_str_radix(field, 16).ok());
         if let (Some(character), Some(equal)) = (number(), number()) {
+            if character.leading_zeros() / 8 != equal.leading_zeros() / 8 {
+                fold.uneven.insert(equal);
+            }
             match (fold.ascii.get_mut(character as usize), u8::try_from(equal)) {
                 (Some(byte), Ok(equal)) => *byte = equal,
                 _ => {

@@ -104,7 +104,11 @@ fn describe(
         }),
         _ => None,
     };
-    let class = if found.is_some() { Class::Exact } else { Class::WholeKey };
+    let class = match &found {
+        None => Class::WholeKey,
+        Some(Rule::Fold(fold)) if !fold.is_exact() => Class::Safe,
+        Some(_) => Class::Exact,
+    };
     let rule = found.unwrap_or(Rule::Unknown);
     Collation { name, charset: Charset::by_name(charset), pad_space, class, rule }
 }

@@ -33,7 +33,9 @@ fn r12_forms_agree_with_the_servers_equality() {
         };
         let (Ok(one), Ok(other)) = (form(a), form(b)) else { continue };
         pairs += 1;
-        if (one == other) != (equal == "1") {
+        let exact = collation.class() == Class::Exact;
+        let wrongly = if equal == "1" { one != other } else { exact && one == other };
+        if wrongly {
             wrong.entry(name).or_default().push(line);
         }
         let either = Collation::by_name(name).expect(name);
@@ -75,7 +77,7 @@ fn r13_every_collation_of_both_families_has_a_form() {
         let known: Vec<_> = (0..=u16::MAX).filter_map(|id| Collation::by_id(id, mariadb)).collect();
         assert!(known.len() > least, "{}", known.len());
         let unknown: Vec<_> = known.iter().filter(|c| c.class() != Class::Exact).map(|c| c.name()).collect();
-        assert!(unknown.is_empty(), "{unknown:?}");
+        assert_eq!(unknown, if mariadb { vec![] } else { vec!["gb18030_chinese_ci"] });
     }
     assert!(Collation::by_name("klingon_ci").is_none());
 }
@@ -111,7 +113,12 @@ fn r12_character_sets_are_read_in_their_own_bytes() {
     assert_eq!(form("utf32_bin", b"\0\0\0a\0\0\0 "), b"\0\0\0a");
     assert_eq!(form("gbk_chinese_ci", b"\xb0\xa1A"), form("gbk_chinese_ci", b"\xb0\xa1a "));
     assert_ne!(form("sjis_japanese_ci", b"\x83A"), form("sjis_japanese_ci", b"\x83a"));
-    // A mark that stands after the same number of letters comes to the same place.
+    // The server takes these two as equal, because the letter before has four bytes in one case and two in the other.
+    assert_eq!(
+        form("gb18030_chinese_ci", b"\x81\x30\x8d\x35s\xde\xae"),
+        form("gb18030_chinese_ci", b"\xa8\xa5s\xde\xae\t")
+    );
+    // A vowel that is written before its consonant is compared behind it.
     assert_eq!(form("tis620_thai_ci", b"\xe0\xa1"), form("tis620_thai_ci", b"\xa1\xe0"));
 }
 
