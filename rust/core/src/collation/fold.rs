@@ -11,8 +11,8 @@ use super::charset::Charset;
 pub(super) struct Fold {
     ascii: Vec<u8>,
     others: HashMap<u32, u32>,
-    /// The least of each group of equal characters with different numbers of bytes. MySQL compares wrongly behind them: it takes as many bytes of both values
-    /// as the shorter one has, so that what follows may be cut off.
+    /// The least of each group of equal characters with different numbers of bytes. MySQL compares wrongly behind them: it takes
+    /// as many bytes of both values as the shorter one has, so that what follows may be cut off.
     uneven: HashSet<u32>,
 }
 
