@@ -74,14 +74,12 @@ def ask_all(asker: Asker, pairs: int, match: str, characters: bool) -> list[Resu
     """Results of all collations of a server."""
     results = []
     begun = time.monotonic()
-    asked: set[str] = set()
     for collation, character_set in asker.collations():
         if not re.search(match, collation):
             continue
         result = prove(asker, collation, character_set, pairs)
         if characters and character_set == "utf8mb4" and "_nopad_" not in collation:
             prove_characters(asker, result)
-            asked.add(collation)
         results.append(result)
         print(f"\r{len(results)} collations, {time.monotonic() - begun:.0f} s ", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
