@@ -53,7 +53,8 @@ pub(super) fn registry() -> &'static Registry {
     })
 }
 
-/// Reads lines of server family (or `both`), number, name, character set, which levels pad (`pad` all, `later` all but the first, `nopad` none), and rule.
+/// Reads lines of server family (or `both`), number, name, character set, which levels pad (`pad` all, `later` all but the first,
+/// `nopad` none), and rule.
 ///
 /// A name under `both` is one that the two families give to different collations: the line has what holds for either.
 fn read(list: &'static str, tables: &HashMap<String, ByteTable>) -> Registry {
