@@ -4,10 +4,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
+NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint format bench collations docs wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python lint format bench collations docs fuzz wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,13 @@ bench: build ## Measure the kernels, and apply beside the server's own client pi
 
 collations: build ## Compare all collations with real servers (PARAPLY_TEST_MYSQL, MariaDB) and write the table of the docs
 	@$(BIN)/python tools/collations.py
+
+FUZZ_SECONDS ?= 300
+FUZZ_SEED    ?= $(shell date +%s)
+
+fuzz: build ## Read damaged logs and odd DDL for FUZZ_SECONDS, and under libFuzzer too where cargo-fuzz and a nightly Rust are
+	PARAPLY_FUZZ_SECONDS=$(FUZZ_SECONDS) PARAPLY_FUZZ_SEED=$(FUZZ_SEED) PARAPLY_HYPOTHESIS=thorough $(BIN)/python -m pytest --quiet -s tests/fuzz
+	@if command -v cargo-fuzz >/dev/null; then tools/fuzz.sh read_log $(FUZZ_SECONDS); else echo "no cargo-fuzz: cargo install cargo-fuzz"; fi
 
 docs: setup ## Build the documentation into site/
 	$(BIN)/python tools/dependencies.py docs | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin

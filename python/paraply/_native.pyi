@@ -199,6 +199,14 @@ class Block:
     def no_foreign_key_checks(self) -> bool: ...
     def table_maps(self) -> list[TableMap]:
         """Each table map once."""
+    def changes(
+        self, database: str, table: str, columns: Sequence[int], most: int
+    ) -> list[tuple[dict[int, Any] | None, dict[int, Any] | None]]:
+        """The first changed rows of a table: the wanted columns before and after the change, by their index.
+
+        A column that an image lacks is left out. Numbers are int or float, ENUM, SET and BIT too; DECIMAL and times are text, a TIMESTAMP
+        in seconds since 1970; all else is bytes.
+        """
     def split(self) -> list[Block]:
         """One block for each transaction, same ``id``, to be applied and committed one after the other."""
 
@@ -239,8 +247,8 @@ def equality_form(collation: str, value: bytes, mariadb: bool | None = None) -> 
         UsageError: There is no such collation, it is of class ``whole-key``, or the value is no text in its character set.
     """
 
-def binlog_statements(block: Block, max_events: int | None = None, max_bytes: int | None = None) -> list[bytes]:
-    """``BINLOG '...'`` statements with the block's raw events, cut only where a statement's rows end (STMT_END_F)."""
+def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
+    """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
 
 def format_statement(block: Block) -> bytes:
     """``BINLOG '...'`` with the block's format description event."""
@@ -294,9 +302,23 @@ class Catalog:
 
 @final
 class LogReader:
-    """Streams the transactions of log files in order."""
+    """Streams the transactions of log files in order.
 
-    def __new__(cls, paths: Sequence[str], *, verify_checksums: bool = True) -> Self: ...
+    Args:
+        paths: The files.
+        verify_checksums: Compare the checksums of all events.
+        executed: Transactions whose rows are not looked at, because they were applied before: ``rows`` is 0, write sets are empty.
+        after: The same for transactions without GTID: index of the file, and offset in it.
+    """
+
+    def __new__(
+        cls,
+        paths: Sequence[str],
+        *,
+        verify_checksums: bool = True,
+        executed: GtidSet | None = None,
+        after: tuple[int, int] | None = None,
+    ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16777216) -> TransactionBatch | None:
@@ -307,7 +329,7 @@ class LogReader:
 
 def first_xa_transaction(
     paths: Sequence[str], executed: GtidSet, after: tuple[int, int] | None = None
-) -> tuple[str, int, str | None, str | None] | None:
+) -> tuple[str, int, str | None, str] | None:
     """The first XA transaction in two phases that is neither executed nor at or before a place (index of the file, offset) (R35).
 
     Gives file, offset, GTID and XID. A damaged place ends the scan without an error: the reader tells it.

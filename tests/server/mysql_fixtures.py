@@ -1,4 +1,4 @@
-"""Real MySQL and MariaDB servers for tests of the targets, and the native module's stand-in.
+"""Real MySQL and MariaDB servers for tests of the targets.
 
 MySQL: ``PARAPLY_TEST_MYSQL=mysql://user:password@host:port`` names a server whose databases ``shop`` and ``paraply`` and whose
 binlogs may be thrown away. MariaDB: the same with ``PARAPLY_TEST_MARIADB``, or a server of our own where it is installed.
@@ -10,33 +10,21 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import time
-import types
+from typing import TYPE_CHECKING
 
 import pytest
-from server import native_standin
-
-try:
-    import paraply._native  # noqa: F401
-except ImportError:
-    sys.modules["paraply._native"] = types.ModuleType("paraply._native")
-
-from typing import TYPE_CHECKING
 
 from paraply.errors import ParaplyError
 from paraply.target.base import ApplyPlan
-from paraply.target.mysql import MySqlTarget
+from paraply.target.mysql import MySqlTarget, connect
 from paraply.target.url import parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-
-def _use_standin(patch: pytest.MonkeyPatch) -> None:
-    for module in ("mysql", "mysql_session", "mysql_statement"):
-        patch.setattr(f"paraply.target.{module}._native", native_standin)
+    from paraply.target.mysql_sql import Connection
 
 
 class Server:
@@ -46,9 +34,8 @@ class Server:
         self.url = parse_url(url)
         self.mariadb = self.url.family == "mariadb"
 
-    def connection(self) -> native_standin.MySqlConnection:
-        url = self.url
-        return native_standin.MySqlConnection(url.host, url.port, url.user, url.password, socket=url.socket)
+    def connection(self) -> Connection:
+        return connect(self.url)
 
     def sql(self, text: str) -> list[tuple[object, ...]]:
         """Runs SQL and gives the last result's rows, bytes as text."""
@@ -81,12 +68,7 @@ class Server:
 
 
 @pytest.fixture
-def standin(monkeypatch: pytest.MonkeyPatch) -> None:
-    _use_standin(monkeypatch)
-
-
-@pytest.fixture
-def mysql(standin: None) -> Server:
+def mysql() -> Server:
     url = os.environ.get("PARAPLY_TEST_MYSQL")
     if not url:
         pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
@@ -134,7 +116,7 @@ def _start_mariadb(folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture
-def mariadb(standin: None, mariadb_url: str) -> Server:
+def mariadb(mariadb_url: str) -> Server:
     server = Server(mariadb_url)
     server.empty()
     return server

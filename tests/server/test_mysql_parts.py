@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from server.mysql_fixtures import standin  # noqa: F401
-from server.native_standin import ColumnInfo, Format, GtidSet, Statement
+from server.native_blocks import ColumnInfo, Format, Statement
 
+from paraply._native import GtidSet
 from paraply.errors import (
     ApplyFailed,
     ConnectionFailed,
@@ -29,7 +29,7 @@ from paraply.target.url import parse_url
 
 MYSQL = ServerKind(False, (9, 7, 4))
 MARIADB = ServerKind(True, (10, 11, 6))
-FORMAT = Format(b"", "9.7.4", (9, 7, 4), False, 1, 0)
+FORMAT = Format("9.7.4", (9, 7, 4), False)
 
 
 def statement(sql: bytes = b"CREATE TABLE t(a INT)", **context: Any) -> Statement:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from server.mysql_fixtures import mariadb, mariadb_url, mysql, server, standin  # noqa: F401
-from server.native_standin import Block, GtidSet, Statement, Transaction, read_blocks, read_log
+from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
+from server.native_blocks import Statement, StatementBlock, read_blocks, read_log
 
+from paraply._native import Block, GtidSet
 from paraply.errors import (
     AlreadyRunning,
     ConfigurationMismatch,
@@ -27,6 +28,8 @@ from paraply.errors import (
 )
 from paraply.target.mysql import MySqlTarget
 from paraply.target.mysql_progress import PendingDdl
+from paraply.target.mysql_session import MySqlSession
+from paraply.target.mysql_statement import StatementRunner
 from paraply.target.url import parse_url
 
 if TYPE_CHECKING:
@@ -129,9 +132,6 @@ def test_r25_what_was_not_committed_is_not_in_the_progress(server: Server, truth
 
 def test_r25_a_log_without_gtids_resumes_behind_the_last_transaction(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, count=60)
-    for block in blocks:
-        for transaction in block.transactions:
-            transaction.gtid = None
     target = server.target()
     target.open(server.plan(has_gtids=False))
     apply(target, blocks)
@@ -256,10 +256,13 @@ def test_r25b_a_crash_between_start_and_end_is_decided_by_the_catalog_or_the_use
     assert "0-1-7" in mariadb.target().open(mariadb.plan(ddl_decision="done")).executed
 
 
-def statement_block(number: int, blocks: list[Block], sql: str, database: str = "t", **context: object) -> Block:
+def execute(
+    target: MySqlTarget, session: MySqlSession, number: int, block: Block, sql: str, database: str = "t", **context: object
+) -> None:
+    """Runs a statement that stands in a log like the block's, under variables of its own."""
     statement = Statement(sql.encode(), database, 1_700_000_000, 99, {"unknown": [], **context})
-    transaction = Transaction(None, blocks[0].format, 99, 100, "ddl", [statement])
-    return Block(number, [transaction], number)
+    session.send_format(block)
+    StatementRunner(target, session.connection, 0).run(StatementBlock(number, statement, block.format))  # type: ignore[arg-type]
 
 
 def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_own_back(server: Server, truth: Log) -> None:
@@ -271,9 +274,9 @@ def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_o
     before = session.connection.query("SELECT @@sql_mode, @@foreign_key_checks, @@time_zone, @@character_set_client")[0][1]
     ansi_quotes = 4
     sql = "CREATE TABLE \"a b\" (at DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6), text VARCHAR(9)) COMMENT 'x'"
-    session.execute_statement(statement_block(1, blocks, sql, sql_mode=ansi_quotes, flags2=1 << 26, time_zone="+03:00", charset=(8, 8, 8)))
+    execute(target, session, 1, blocks[0], sql, sql_mode=ansi_quotes, flags2=1 << 26, time_zone="+03:00", charset=(8, 8, 8))
     made = "CREATE TABLE stamped AS SELECT NOW(6) AS at"
-    session.execute_statement(statement_block(2, blocks, made, time_zone="+00:00", microseconds=123456))
+    execute(target, session, 2, blocks[0], made, time_zone="+00:00", microseconds=123456)
     assert server.sql("SELECT CAST(at AS CHAR) FROM t.stamped") == [("2023-11-14 22:13:20.123456",)]
     assert server.sql("SHOW TABLES FROM t LIKE 'a b'") == [("a b",)]
     assert session.connection.query("SELECT @@sql_mode, @@foreign_key_checks, @@time_zone, @@character_set_client")[0][1] == before
@@ -286,7 +289,7 @@ def test_r33_a_variable_that_is_not_understood_stops_before_the_statement(server
     session = target.session()
     for context in ({"unknown": [77]}, {"sql_mode": 1 << 60}, {"time_zone": "x' OR '1"}, {"error_code": 1317}, {"flags2": 1 << 3}):
         with pytest.raises(LogNotUnderstood):
-            session.execute_statement(statement_block(1, blocks, "CREATE DATABASE t", "", **context))
+            execute(target, session, 1, blocks[0], "CREATE DATABASE t", "", **context)
     assert server.sql("SHOW DATABASES LIKE 't'") == []
 
 

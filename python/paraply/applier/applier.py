@@ -213,7 +213,7 @@ class Applier:
         seeds_from_target = self._schema is None and same_family
         schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
         feed = Feed(
-            LogReader(options.paths),
+            LogReader(options.paths, executed=start.skip, after=start.place),
             schema,
             Catalog(),
             passed=(lambda transaction: start.passed(transaction, options.paths)) if seeds_from_target else None,

@@ -148,7 +148,7 @@ def refuse_xa(paths: Sequence[str], skip: GtidSet, place: tuple[int, int] | None
     file, position, gtid, xid = found
     behind = "go on behind it with --start-after" if gtid else "begin with a log behind it"
     raise LogNotUnderstood(
-        f"the log has the XA transaction {xid or 'here'}, prepared and ended apart, which no target can record together with its"
+        f"the log has the XA transaction {xid}, prepared and ended apart, which no target can record together with its"
         f" progress; nothing was applied: apply a log cut before this place, end the XA transaction by hand, and {behind}",
         file=file,
         position=position,

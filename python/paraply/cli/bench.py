@@ -17,6 +17,7 @@ from paraply.cli.demo import demo_log
 if TYPE_CHECKING:
     from paraply.bench.kernels import KernelResult
     from paraply.bench.peers import Measurement
+    from paraply.bench.texts import TextResult
 
 __all__ = ["bench"]
 
@@ -50,7 +51,7 @@ def bench(
         str | None, typer.Option(metavar="COMMAND", help="The peer's decoder, instead of mysqlbinlog or mariadb-binlog on PATH.")
     ] = None,
     client: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's client, instead of mysql or mariadb on PATH.")] = None,
-    kernels: Annotated[bool, typer.Option("--kernels", help="Measure certification, hashing and decoding beside plain Python.")] = False,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Measure certification, hashing and decoding.")] = False,
     results: Annotated[Path | None, typer.Option("-o", "--output", help="Write the results as JSON to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
@@ -61,6 +62,7 @@ def bench(
         fields: dict[str, Any] = {}
         if kernels or not log:
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
+            fields["texts"] = [result.as_json() for result in text_results(as_json)]
         if log:
             options = ReplayOptions(to, reset, numbers(workers), merge.split(","), peer, decode, client)
             fields |= replay_results(log, options, as_json)
@@ -106,6 +108,22 @@ def kernel_results(log: Sequence[Path] | None, quiet: bool) -> list[KernelResult
             table.add_column(name, justify="left" if name in {"kernel", "unit"} else "right")
         for result in found:
             table.add_row(result.name, result.unit, f"{result.native:,.1f}", f"{result.python:,.3f}", f"{result.ratio:,.0f}")
+        output.console.print(table)
+    return found
+
+
+def text_results(quiet: bool) -> list[TextResult]:
+    """Measures how fast keys of text are hashed, under the format of the log that comes with paraply."""
+    from paraply.bench.texts import measure_texts
+
+    with demo_log(None) as path:
+        found = list(measure_texts(path))
+    if not quiet:
+        table = Table(title="Rows whose key is text, one thread, beside a bytewise hash of the same rows")
+        for name in ("script", "collation", "MB/s", "million keys/s", "times slower"):
+            table.add_column(name, justify="left" if name in {"script", "collation"} else "right")
+        for result in found:
+            table.add_row(result.script, result.collation, f"{result.megabytes:,.0f}", f"{result.keys:,.1f}", f"{result.ratio:,.2f}")
         output.console.print(table)
     return found
 

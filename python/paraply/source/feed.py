@@ -203,7 +203,7 @@ class Feed:
         write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise)
         for reason, table, count in write_sets.fallbacks:
             self._fallbacks[reason, table] += count
-        size = sum(transaction.bytes for transaction in batch)
+        size = batch.bytes
         count = len(batch)
         item = FeedItem(batch, write_sets, count, size)
         if count:

@@ -108,6 +108,7 @@ class MySqlTarget:
         try:
             for setting in session_settings(hidden=self.mode.hidden):
                 connection.query(setting)
+            self._allow_references_to_any_key(connection)
             if self.mode.writes_progress:
                 self.store.take_slot(connection, slot)
         except ParaplyError as error:
@@ -187,6 +188,13 @@ class MySqlTarget:
             with contextlib.suppress(ParaplyError):
                 control.close()
 
+    def _allow_references_to_any_key(self, connection: Connection) -> None:
+        """MySQL 8.4 and later refuse a foreign key to a key that is not unique, unless told otherwise; the log does not say that it was."""
+        if not self.server.mariadb and self.server.version >= (8, 4, 0):
+            # Where the privilege is lacking, only a log with such a foreign key fails.
+            with contextlib.suppress(ServerError):
+                connection.query("SET SESSION restrict_fk_on_non_standard_key=OFF")
+
     def _open(self, plan: ApplyPlan, control: Connection) -> Progress:
         self.server = ServerKind.parse(control.server_version)
         if plan.mariadb != self.server.mariadb:
@@ -227,7 +235,7 @@ class MySqlTarget:
         """Decides about a statement whose end was not recorded (R25b)."""
         pending = stored.pending_ddl
         if pending is None:
-            return stored, [f"GTID mode {self.mode.name}"]
+            return stored, [self.mode.note]
         done = decide_pending(control, pending, plan.ddl_decision)
         if done:
             executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
@@ -237,7 +245,7 @@ class MySqlTarget:
             self.store.consolidate(control, stored, str(self._union(executed)))
         control.query(self.store.end_ddl())
         note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
-        return replace(stored, pending_ddl=None), [f"GTID mode {self.mode.name}", note]
+        return replace(stored, pending_ddl=None), [self.mode.note, note]
 
     def _executed(self, connection: Connection, stored: StoredProgress, plan: ApplyPlan) -> GtidSet:
         if not plan.has_gtids:

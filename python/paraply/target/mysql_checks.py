@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
+from paraply.target.mysql_gtid import ACCESS_DENIED
 from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int, to_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["TableChecker", "TargetColumn", "check_server"]
 
 _TRANSACTIONAL = frozenset({"innodb", "ndbcluster", "ndb", "rocksdb", "tokudb"})
-_ACCESS_DENIED = (1227, 1044, 1045, 1142, 1370)
 
 # Type codes of table-map events.
 _FLOAT, _DOUBLE, _VARCHAR, _BIT, _TIMESTAMP2, _DATETIME2, _TIME2 = 4, 5, 15, 16, 17, 18, 19
@@ -222,5 +222,5 @@ def check_privileges(connection: Connection, server: ServerKind) -> None:
     try:
         connection.query("BINLOG ''")
     except ServerError as error:
-        if error.code in _ACCESS_DENIED:
+        if error.code in ACCESS_DENIED:
             raise UsageError(f"the target's user may not hand over row events: grant it {needed}") from None

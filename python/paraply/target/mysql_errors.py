@@ -18,7 +18,7 @@ from paraply.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain", "table_of"]
+__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain", "names_a_row", "table_of"]
 
 LOCK_WAIT_TIMEOUT = 1205
 
@@ -51,6 +51,9 @@ _FAILED = {
     3819: "the row violates a CHECK of the target's table",
     4025: "the row violates a CHECK of the target's table",
 }
+#: Errors that are about one row: it is missing, there already, refers to nothing, is referred to, or does not fit the table.
+_OF_A_ROW = frozenset({1022, 1032, 1048, 1062, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1526, 1586, 1690, 1859, 3819,
+                       4025})  # fmt: skip
 _CONNECT = {
     1040: "the server has no connection left: use fewer workers or raise max_connections",
     1044: "the user may not use this database",
@@ -68,7 +71,13 @@ _DECOY = "Unknown authentication protocol"
 
 
 def explain(
-    error: ParaplyError, *, file: str | None = None, position: int | None = None, gtid: str | None = None, table: str | None = None
+    error: ParaplyError,
+    *,
+    file: str | None = None,
+    position: int | None = None,
+    gtid: str | None = None,
+    table: str | None = None,
+    key: str | None = None,
 ) -> ParaplyError:
     """The exception of a cause's own class for a server's error, with the place in the log.
 
@@ -78,6 +87,7 @@ def explain(
         position: Its offset.
         gtid: Its GTID.
         table: The table, where it is known.
+        key: The row's key, where it is known.
 
     >>> explain(ServerError("Deadlock found when trying to get lock", 1213, "40001"))
     TemporaryFailure('Deadlock found when trying to get lock (error 1213)')
@@ -90,7 +100,12 @@ def explain(
         return error
     kind, hint = _kind(error.code)
     message = f"{error.message} (error {error.code})" + (f"; {hint}" if hint else "")
-    return kind(message, file=file, position=position, gtid=gtid, table=table)
+    return kind(message, file=file, position=position, gtid=gtid, table=table, key=key)
+
+
+def names_a_row(code: int) -> bool:
+    """Whether an error is about one row, so that its key is worth looking for."""
+    return code in _OF_A_ROW
 
 
 def _kind(code: int) -> tuple[type[ParaplyError], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from paraply.errors import UsageError
+from paraply.errors import ServerError, UsageError
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 
 if TYPE_CHECKING:
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from paraply.target.base import ApplyPlan
     from paraply.target.statement_context import ServerKind
 
-__all__ = ["Facts", "GtidMode", "MariaDbPreserve", "NoGtids", "Preserve", "Record", "choose_mode", "read_facts"]
+__all__ = ["ACCESS_DENIED", "Facts", "GtidMode", "MariaDbPreserve", "NoGtids", "Preserve", "Record", "choose_mode", "read_facts"]
+
+ACCESS_DENIED = (1227, 1044, 1045, 1142, 1143, 1370)
+"""The server's error numbers for a privilege that is missing."""
+#: The first MySQL that shows in performance_schema what connections do.
+_DUMPS_IN_THREADS = (8, 0, 22)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +30,14 @@ class Facts:
         log_bin: Whether the target writes a binlog.
         replicas: How many replicas read from the target.
         group_member: Whether it is a member of a running group.
+        blind: The privilege without which it cannot be seen whether anybody reads from the target; None where it is seen.
     """
 
     gtids: bool
     log_bin: bool
     replicas: int
     group_member: bool
+    blind: str | None = None
 
     @property
     def followed(self) -> bool:
@@ -39,17 +46,50 @@ class Facts:
 
 
 def read_facts(connection: Connection, server: ServerKind) -> Facts:
-    """Asks the target."""
+    """Asks the target. What the user may not see is no error: it only narrows the choice."""
     log_bin = bool(to_int(rows_of(connection.query("SELECT @@GLOBAL.log_bin"))[0][0]))
-    dumps = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"
-    if server.mariadb:
-        return Facts(True, log_bin, to_int(rows_of(connection.query(dumps))[0][0]), False)
-    gtids = to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_mode"))[0][0]).upper() == "ON"
-    if server.version >= (8, 0, 22):
-        dumps = "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"
+    gtids = server.mariadb or to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_mode"))[0][0]).upper() == "ON"
+    if not log_bin:  # nobody can read a log that is not written
+        return Facts(gtids, log_bin, 0, False)
+    replicas, member = _replicas(connection, server), _group_member(connection, server)
+    in_tables = not server.mariadb and server.version >= _DUMPS_IN_THREADS
+    needed = "SELECT ON performance_schema.*" if in_tables else "PROCESS ON *.*"
+    return Facts(gtids, log_bin, replicas or 0, bool(member), needed if replicas is None or member is None else None)
+
+
+def _replicas(connection: Connection, server: ServerKind) -> int | None:
+    """How many connections read the target's log; None where the user does not see others' connections."""
+    if not server.mariadb and server.version >= _DUMPS_IN_THREADS:
+        threads = "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"
+        # Switched off, the table is there and empty.
+        found = _allowed(connection, f"{threads} HAVING @@GLOBAL.performance_schema")
+        if found is not None:
+            return found
+    # A list without others' connections is no error, but this table is one without PROCESS.
+    if _allowed(connection, "SELECT COUNT(*) FROM information_schema.innodb_trx") is None:
+        return None
+    return _allowed(connection, "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
+
+
+def _group_member(connection: Connection, server: ServerKind) -> bool | None:
+    """Whether the target is a member of a running group; None where the user may not know."""
+    plugin = "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name='group_replication' AND plugin_status='ACTIVE'"
+    if server.mariadb or not _allowed(connection, plugin):
+        return False
     member = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state IN ('ONLINE','RECOVERING')"
-    replicas, members = (to_int(rows_of(connection.query(sql))[0][0]) for sql in (dumps, member))
-    return Facts(gtids, log_bin, replicas, members > 0)
+    found = _allowed(connection, member)
+    return found > 0 if found is not None else None
+
+
+def _allowed(connection: Connection, count: str) -> int | None:
+    """What a query counts; None where the user may not ask, or there is no answer."""
+    try:
+        rows = rows_of(connection.query(count))
+    except ServerError as error:
+        if error.code in ACCESS_DENIED:
+            return None
+        raise
+    return to_int(rows[0][0]) if rows else None
 
 
 class GtidMode:
@@ -64,6 +104,8 @@ class GtidMode:
     hidden = False
     #: Whether a DDL runs under its own GTID, which the server records with it (MySQL 8.0).
     ddl_under_gtid = False
+    #: What the plan says of it.
+    note = ""
 
     def begin(self, gtid: str | None) -> list[str]:  # noqa: ARG002
         """Statements before a transaction."""
@@ -196,6 +238,23 @@ def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
     if name == "record" and facts.followed:
         followers = "is a member of a group" if facts.group_member else f"has {facts.replicas} replicas"
         raise UsageError(f"--gtid record keeps the replay out of the target's log, but the target {followers}: use --gtid preserve")
+    if name == "record" and facts.blind:
+        raise UsageError(
+            "--gtid record keeps the replay out of the target's log, and the target's user cannot see whether replicas or a group read"
+            f" from that: GRANT {facts.blind} to it, or use --gtid preserve"
+        )
+    mode = _make(name, plan, facts, server)
+    if plan.gtid_mode == "auto" and name == "preserve" and facts.blind and not facts.followed:
+        mode.note = (
+            f"GTID mode preserve, because the target's user cannot see whether replicas are attached; with GRANT {facts.blind} it might be"
+            " record, which merges commits"
+        )
+    else:
+        mode.note = f"GTID mode {mode.name}"
+    return mode
+
+
+def _make(name: str, plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
     if server.mariadb:
         return {"record": MariaDbRecord, "preserve": MariaDbPreserve, "none": NoGtids}[name]()
     if not facts.gtids:
@@ -209,4 +268,5 @@ def _resolve(plan: ApplyPlan, facts: Facts) -> Literal["record", "preserve", "no
         return plan.gtid_mode
     if not plan.has_gtids or not facts.gtids:
         return "none"
-    return "preserve" if facts.followed else "record"
+    # Preserve reaches whoever reads from the target; record would pass by those that cannot be seen.
+    return "preserve" if facts.followed or facts.blind else "record"

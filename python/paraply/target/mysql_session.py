@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError
-from paraply.target.mysql_errors import explain, table_of
+from paraply.target.mysql_errors import explain, names_a_row, table_of
+from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_statement import StatementRunner
 
 if TYPE_CHECKING:
@@ -17,12 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MySqlSession", "session_settings"]
 
-#: Events in one BINLOG statement. MariaDB's cost grows with the square of it; measured on 10.11: 8 events 5,500 transactions a
-#: second, 16 events 8,000, 32 and 64 events 12,000. MySQL's does not.
-_MARIADB_EVENTS = 40
 #: A statement's text; the rest of max_allowed_packet is left to what stands before it.
 _HEADROOM = 64 * 1024
-_MYSQL_EVENTS = 1 << 30
 
 
 def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
@@ -135,15 +132,11 @@ class MySqlSession:
             head.append(target.store.write(self._slot, target.ledger.mark(block)))
         self._open = block
         target.note_session(block, self._connection.connection_id)
-        statements = self._row_statements(block) if rows else []
+        statements = _native.binlog_statements(block, target.max_packet) if rows else []
         first = self._combined(head, statements)
         target.store.checked(self._connection.query(first), target.epoch, self._connection, at=len(before) + 1)
         for statement in statements:
             self._connection.query(statement)
-
-    def _row_statements(self, block: Block) -> list[bytes]:
-        events = _MARIADB_EVENTS if self._target.server.mariadb else _MYSQL_EVENTS
-        return _native.binlog_statements(block, events, self._target.max_packet)
 
     def _combined(self, head: list[str], statements: list[bytes]) -> bytes:
         """The first round trip; on MySQL it takes the rows along, where one packet holds them.
@@ -159,13 +152,22 @@ class MySqlSession:
         statements.clear()
         return combined
 
-    @staticmethod
-    def _explained(error: ParaplyError, block: Block | None) -> ParaplyError:
+    def _explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         if block is None:
             return explain(error)
-        table = error.table
+        table, key = error.table, error.key
         if table is None and isinstance(error, ServerError) and block.kind == "dml":
             tables = {(table_map.database, table_map.table) for table_map in block.table_maps()}
             only = next(iter(tables)) if len(tables) == 1 else None
             table = f"{only[0]}.{only[1]}" if only is not None else table_of(error.message, tables)
-        return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table)
+            # A merged block is applied again one by one, and then it is known which transaction fails.
+            if names_a_row(error.code) and block.transaction_count == 1:
+                table, key = self._find_row(error, block, table)
+        return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
+
+    def _find_row(self, error: ServerError, block: Block, table: str | None) -> tuple[str | None, str | None]:
+        """Finds out which row it was; an error that has no key is better than none."""
+        self.rollback()
+        with contextlib.suppress(ParaplyError):
+            return RowFinder(self._connection, block).find(error.code, error.message, table)
+        return table, None

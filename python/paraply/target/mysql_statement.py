@@ -81,7 +81,7 @@ class StatementRunner:
                     connection.query("SET SESSION sql_log_bin=1")
                 connection.query(f"SET gtid_next='{block.first_gtid}'")
                 connection.query(sql)
-            for rows in _native.binlog_statements(block, None, target.max_packet):
+            for rows in self._row_statements(block):
                 connection.query(rows)
             connection.query("COMMIT")
         finally:
@@ -106,7 +106,7 @@ class StatementRunner:
             for statement in statements[1:]:
                 connection.query(self._prepare(block, statement))
             self._restore()
-            for rows in _native.binlog_statements(block, None, target.max_packet):
+            for rows in self._row_statements(block):
                 connection.query(rows)
         except ServerError:
             # The server refused it, so it is known not to have happened.
@@ -114,6 +114,10 @@ class StatementRunner:
             self._hidden(hide, lambda: connection.query(target.store.end_ddl()))
             raise
         self._hidden(hide, lambda: self._write_progress(block, end_record=True))
+
+    def _row_statements(self, block: Block) -> list[bytes]:
+        """The rows of CREATE TABLE ... SELECT."""
+        return _native.binlog_statements(block, self._target.max_packet) if block.has_rows else []
 
     def _prepare(self, block: Block, statement: Statement) -> bytes:
         """Sets the statement's variables and default database, and gives its text."""

@@ -30,6 +30,8 @@ pub struct Block {
     pub ordinal: u64,
     /// Everything that is executed once this block and all older ones are committed.
     pub executed: Arc<GtidSet>,
+    /// Every row that it changes is known to stand in a table with a unique key of NOT NULL columns (rule R14).
+    pub keyed: bool,
     batch: Arc<Vec<Transaction>>,
     members: Vec<u32>,
 }
@@ -43,6 +45,7 @@ impl Block {
             skipped: 0,
             ordinal: 0,
             executed: Arc::default(),
+            keyed: true,
             batch,
             members: Vec::new(),
         }
@@ -117,6 +120,8 @@ impl Block {
     }
 
     /// One block for each transaction, to be committed one after the other in the place of this one (rule R24).
+    ///
+    /// They are tried after the whole failed, so they count on no key any more.
     pub fn split(&self) -> Vec<Block> {
         let mut executed = (*self.executed).clone();
         executed = executed.difference(&self.gtids());
@@ -131,6 +136,7 @@ impl Block {
                 skipped: if place == 0 { self.skipped } else { 0 },
                 ordinal: before + place as u64 + 1,
                 executed: Arc::new(executed.clone()),
+                keyed: false,
                 members: vec![member],
                 ..self.clone()
             });

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use paraply_core::gtid::Gtid;
+
 use crate::cursor::Cursor;
 use crate::error::{Fault, LogError};
 use crate::event::{Event, flags, types};
@@ -38,6 +40,14 @@ impl Assembler {
     /// Whether a transaction has begun and not yet ended.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// The GTID of the transaction that has begun and not yet ended.
+    pub fn open_gtid(&self) -> Option<&Gtid> {
+        match &self.open.as_ref()?.transaction.identity {
+            Identity::Gtid(gtid) => Some(gtid),
+            Identity::Anonymous => None,
+        }
     }
 
     /// A file has ended. Only a relay log's transaction may be left open, if the next file can bring it again.

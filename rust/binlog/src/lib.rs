@@ -1,6 +1,7 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 
 pub mod block;
+pub mod changes;
 pub mod checksum;
 pub mod cursor;
 pub mod decode;

@@ -27,24 +27,42 @@ pub struct Place {
     pub offset: u64,
 }
 
+/// What was applied before: GTIDs decide, and the place counts only for transactions without one (rule R25).
+#[derive(Debug, Clone, Default)]
+pub struct Passed {
+    /// By GTID.
+    pub executed: GtidSet,
+    /// Up to a place for transactions without GTID.
+    pub after: Option<Place>,
+}
+
+impl Passed {
+    /// Whether a transaction was applied before.
+    pub fn contains(&self, transaction: &Transaction) -> bool {
+        match &transaction.identity {
+            Identity::Gtid(gtid) => self.executed.contains(gtid),
+            Identity::Anonymous => self
+                .after
+                .is_some_and(|place| Place { file: transaction.file, offset: transaction.end_offset } <= place),
+        }
+    }
+}
+
 /// Cuts batches into blocks.
-///
-/// GTIDs decide what is skipped; the place counts only for transactions without one (rule R25).
 #[derive(Debug, Default)]
 pub struct Planner {
     tracker: DependencyTracker,
     executed: Arc<GtidSet>,
-    skip: GtidSet,
-    after: Option<Place>,
+    passed: Passed,
     next_id: u64,
     ordinal: u64,
     skipped: u64,
 }
 
 impl Planner {
-    /// A planner that skips what is executed already: by GTID, or up to a place for transactions without one.
-    pub fn new(executed: GtidSet, after: Option<Place>) -> Self {
-        Self { executed: Arc::new(executed.clone()), skip: executed, after, next_id: 1, ..Self::default() }
+    /// A planner that skips what was applied before; the write sets of that are not looked at.
+    pub fn new(passed: Passed) -> Self {
+        Self { executed: Arc::new(passed.executed.clone()), passed, next_id: 1, ..Self::default() }
     }
 
     /// Transactions skipped since the last block: they are through once that block is committed.
@@ -73,7 +91,7 @@ impl Planner {
         let mut open: Option<Block> = None;
         for (index, (transaction, set)) in batch.iter().zip(sets).enumerate() {
             self.ordinal += 1;
-            if self.is_executed(transaction) {
+            if self.passed.contains(transaction) {
                 self.skipped += 1;
                 continue;
             }
@@ -110,6 +128,7 @@ impl Planner {
             Arc::make_mut(&mut self.executed).add(gtid);
         }
         block.executed = Arc::clone(&self.executed);
+        block.keyed &= !set.missing_keys && !set.barrier;
         if changes_nothing(transaction.kind) {
             return;
         }
@@ -119,15 +138,6 @@ impl Planner {
         blocks.extend(found.blocks);
         blocks.sort_unstable();
         blocks.dedup();
-    }
-
-    fn is_executed(&self, transaction: &Transaction) -> bool {
-        match &transaction.identity {
-            Identity::Gtid(gtid) => self.skip.contains(gtid),
-            Identity::Anonymous => self
-                .after
-                .is_some_and(|place| Place { file: transaction.file, offset: transaction.end_offset } <= place),
-        }
     }
 }
 

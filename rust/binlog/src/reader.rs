@@ -6,6 +6,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use paraply_core::gtid::Gtid;
+
 use crate::error::LogError;
 use crate::event::{Event, flags, types};
 use crate::file::{EventReader, Source};
@@ -93,6 +95,11 @@ impl LogReader {
     /// The files, in order.
     pub fn files(&self) -> &[LogFile] {
         &self.files
+    }
+
+    /// The GTID of the transaction that is read and not yet whole: behind an error the one that it stands in, if it is known.
+    pub fn open_gtid(&self) -> Option<&Gtid> {
+        self.assembler.open_gtid()
     }
 
     /// The next transaction; none at the end, and none behind an error.

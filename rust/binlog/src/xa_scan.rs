@@ -6,15 +6,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use paraply_core::gtid::{Gtid, GtidSet};
+use paraply_core::gtid::Gtid;
 
-use crate::error::LogError;
+use crate::error::{Fault, LogError};
 use crate::event::{Event, types};
 use crate::file::EventReader;
 use crate::gtid_event::{self, GtidEvent};
 use crate::mariadb::{FL_COMPLETED_XA, FL_PREPARED_XA, MariadbGtid};
 use crate::payload::Payload;
-use crate::plan::Place;
+use crate::plan::{Passed, Place};
 use crate::query::QueryEvent;
 use crate::text::TextKind;
 
@@ -27,24 +27,24 @@ pub struct XaFound {
     pub offset: u64,
     /// Its GTID, where it has one.
     pub gtid: Option<Gtid>,
-    /// The XID as servers write it, where it is known.
-    pub xid: Option<String>,
+    /// The XID as servers write it.
+    pub xid: String,
 }
 
-/// The first XA PREPARE, XA COMMIT or XA ROLLBACK that is neither in `executed` nor at or before `after`.
+/// The first XA PREPARE, XA COMMIT or XA ROLLBACK that was not applied before.
 ///
 /// XA transactions that commit in one phase are ordinary ones.
-pub fn first_xa(paths: &[PathBuf], executed: &GtidSet, after: Option<Place>) -> Option<XaFound> {
+pub fn first_xa(paths: &[PathBuf], passed: &Passed) -> Option<XaFound> {
     paths.iter().zip(0..).find_map(|(path, file)| {
         // What is no plain file can be read only once, and that is the reader's.
         if !path.is_file() {
             return None;
         }
-        let passed = |found: &XaFound, end: u64| match &found.gtid {
-            Some(gtid) => executed.contains(gtid),
-            None => after.is_some_and(|place| Place { file, offset: end } <= place),
+        let is_passed = |found: &XaFound, end: u64| match &found.gtid {
+            Some(gtid) => passed.executed.contains(gtid),
+            None => passed.after.is_some_and(|place| Place { file, offset: end } <= place),
         };
-        in_file(EventReader::open(path, true).ok()?, passed).ok().flatten()
+        in_file(EventReader::open(path, true).ok()?, is_passed).ok().flatten()
     })
 }
 
@@ -53,7 +53,7 @@ fn in_file(mut events: EventReader<'_>, passed: impl Fn(&XaFound, u64) -> bool) 
     let mut start = Start::default();
     let name = Arc::clone(events.name());
     while let Some(event) = events.next_event()? {
-        let fault = |fault: crate::error::Fault| fault.at(&name, event.offset);
+        let fault = |fault: Fault| fault.at(&name, event.offset);
         if start.note(&event) {
             continue;
         }
@@ -94,7 +94,7 @@ impl Start {
         !mariadb
     }
 
-    fn gtid(&self, event: &Event<'_>) -> Result<Option<Gtid>, crate::error::Fault> {
+    fn gtid(&self, event: &Event<'_>) -> Result<Option<Gtid>, Fault> {
         if self.offset.is_none() {
             return Ok(None);
         }
@@ -105,19 +105,19 @@ impl Start {
     }
 }
 
-/// `Some` if the event belongs to an XA transaction in two phases; the XID where the event tells it.
-fn xid_of(event: &Event<'_>) -> Result<Option<Option<String>>, crate::error::Fault> {
+/// The XID, if the event belongs to an XA transaction in two phases.
+fn xid_of(event: &Event<'_>) -> Result<Option<String>, Fault> {
     match event.header.type_code {
         types::MARIADB_GTID if event.format.mariadb => {
             let gtid = MariadbGtid::parse(event.body(), event.header.server_id)?;
-            Ok((gtid.flags & (FL_PREPARED_XA | FL_COMPLETED_XA) != 0).then_some(gtid.xid))
+            Ok(gtid.xid.filter(|_| gtid.flags & (FL_PREPARED_XA | FL_COMPLETED_XA) != 0))
         }
         types::XA_PREPARE => {
             let (one_phase, xid) = gtid_event::xa_prepare(event.body())?;
-            Ok((!one_phase).then_some(Some(xid)))
+            Ok((!one_phase).then_some(xid))
         }
         types::QUERY => match QueryEvent::parse(event.header.type_code, event.body(), event.format)?.kind()? {
-            TextKind::XaFinish(xid) => Ok(Some(Some(xid))),
+            TextKind::XaFinish(xid) => Ok(Some(xid)),
             _ => Ok(None),
         },
         _ => Ok(None),
@@ -125,8 +125,8 @@ fn xid_of(event: &Event<'_>) -> Result<Option<Option<String>>, crate::error::Fau
 }
 
 /// The same for the events of a payload, which are unpacked only as far as needed: an XA transaction starts as one.
-fn in_payload(name: &Arc<str>, event: &Event<'_>) -> Result<Option<Option<String>>, LogError> {
-    let fault = |fault: crate::error::Fault| fault.at(name, event.offset);
+fn in_payload(name: &Arc<str>, event: &Event<'_>) -> Result<Option<String>, LogError> {
+    let fault = |fault: Fault| fault.at(name, event.offset);
     let payload = Payload::parse(event.body()).map_err(fault)?;
     let mut inner = payload.events(name, event).map_err(fault)?;
     let mut first = true;

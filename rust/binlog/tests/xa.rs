@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use paraply_binlog::plan::Place;
+use paraply_binlog::plan::{Passed, Place};
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
 use paraply_binlog::xa_scan::first_xa;
-use paraply_core::gtid::GtidSet;
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -31,16 +30,16 @@ fn r35_the_scan_finds_each_xa_transaction_in_turn() {
         &["mariadb-10.11-types.binlog"],
     ] {
         let paths: Vec<PathBuf> = names.iter().map(|name| data(name)).collect();
-        let mut executed = GtidSet::new();
+        let mut passed = Passed::default();
         for expected in xa_of(&paths) {
-            let found = first_xa(&paths, &executed, None).expect("an XA transaction");
-            assert_eq!((found.offset, &found.xid), (expected.offset, &expected.xid), "{names:?}");
+            let found = first_xa(&paths, &passed).expect("an XA transaction");
+            assert_eq!((found.offset, Some(&found.xid)), (expected.offset, expected.xid.as_ref()), "{names:?}");
             let Identity::Gtid(gtid) = &expected.identity else { panic!("the fixtures have GTIDs") };
             assert_eq!(found.gtid.as_ref(), Some(gtid));
-            executed.add(gtid);
+            passed.executed.add(gtid);
             found_in_all += 1;
         }
-        assert_eq!(first_xa(&paths, &executed, None), None, "{names:?}: none is left, and one phase is no XA");
+        assert_eq!(first_xa(&paths, &passed), None, "{names:?}: none is left, and one phase is no XA");
     }
     assert!(found_in_all >= 8, "the fixtures hold XA transactions: {found_in_all}");
 }
@@ -52,14 +51,14 @@ fn r35_without_gtids_the_place_decides() {
     std::fs::write(&path, without_gtids(&bytes)).expect("a temporary file");
     let paths = [path.clone()];
     let expected = xa_of(&paths);
-    let mut after = None;
+    let mut passed = Passed::default();
     for transaction in &expected {
-        let found = first_xa(&paths, &GtidSet::new(), after).expect("an XA transaction");
+        let found = first_xa(&paths, &passed).expect("an XA transaction");
         assert_eq!((found.offset, found.gtid), (transaction.offset, None));
-        after = Some(Place { file: 0, offset: transaction.end_offset });
+        passed.after = Some(Place { file: 0, offset: transaction.end_offset });
     }
     assert!(!expected.is_empty());
-    assert_eq!(first_xa(&paths, &GtidSet::new(), after), None);
+    assert_eq!(first_xa(&paths, &passed), None);
     std::fs::remove_file(path).expect("removed");
 }
 

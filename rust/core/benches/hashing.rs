@@ -1,6 +1,9 @@
-//! Equality forms and hashes in bytes a second, each collation beside plain bytes.
+//! Equality forms and hashes of texts in many scripts, each collation beside plain bytes, and of whole rows.
+//!
+//! A table comes first: how many times slower than bytes each collation hashes the same keys, from interleaved rounds of both.
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use paraply_core::collation::Collation;
@@ -8,42 +11,124 @@ use paraply_core::schema::{Catalog, Column, KeyPart, Table, TableName, UniqueKey
 use paraply_core::value::Value;
 use paraply_core::write_set::{KeyHasher, Options, Row, WriteSetBuilder, key_prefix};
 
-/// Texts of key length: what people put into unique columns.
+const BYTES: &str = "utf8mb4_0900_bin";
+const COLLATIONS: [&str; 7] = [
+    BYTES,
+    "utf8mb4_bin",
+    "utf8mb4_0900_ai_ci",
+    "utf8mb4_0900_as_cs",
+    "utf8mb4_general_ci",
+    "utf8mb4_unicode_ci",
+    "latin1_swedish_ci",
+];
+const ASCII: &str = "ascii";
+const ACCENTS: &str = "latin with accents";
+/// What people put into unique columns, by script.
+const SCRIPTS: [(&str, &[&str]); 7] = [
+    (ASCII, &["anna", "Bertil", "cecilia", "David"]),
+    (ACCENTS, &["\u{e5}sa", "J\u{f6}rg", "Zo\u{eb}", "Bj\u{f6}rn", "Ren\u{e9}e"]),
+    (
+        "cyrillic",
+        &["\u{430}\u{43d}\u{43d}\u{430}", "\u{411}\u{43e}\u{440}\u{438}\u{441}", "\u{418}\u{432}\u{430}\u{43d}"],
+    ),
+    ("cjk", &["\u{5f20}\u{4f1f}", "\u{738b}\u{79c0}\u{82f1}", "\u{674e}\u{5a1c}"]),
+    ("kana", &["\u{3055}\u{304f}\u{3089}", "\u{30b5}\u{30af}\u{30e9}", "\u{304c}\u{304e}"]),
+    ("hangul", &["\u{ae40}\u{bbfc}\u{c900}", "\u{c774}\u{c11c}\u{c5f0}", "\u{bc15}\u{c9c0}"]),
+    ("emoji", &["\u{1f600}\u{1f680}", "\u{1f44d}", "\u{2764}\u{1f389}"]),
+];
+/// Rounds of the table.
+const ROUNDS: usize = 41;
+
+/// Texts of key length: two words and a number.
 fn texts(words: &[&str]) -> Vec<String> {
-    (0..1000)
-        .map(|n| format!("{}.{}{n}@{}", words[n % words.len()], words[n / 7 % words.len()], words[n / 3 % words.len()]))
-        .collect()
+    (0..1000).map(|n| format!("{} {} {n}", words[n % words.len()], words[n / 7 % words.len()])).collect()
 }
 
-fn hash_texts(c: &mut Criterion, group: &str, texts: &[String]) {
-    let mut group = c.benchmark_group(group);
-    group.throughput(Throughput::Bytes(texts.iter().map(|t| t.len() as u64).sum()));
-    let prefix = key_prefix("PRIMARY", &TableName::new("shop", "customers"));
-    let collations = [
-        "utf8mb4_0900_bin",
-        "utf8mb4_bin",
-        "utf8mb4_0900_ai_ci",
-        "utf8mb4_0900_as_cs",
-        "utf8mb4_general_ci",
-        "utf8mb4_unicode_ci",
-        "latin1_swedish_ci",
-    ];
-    for name in collations {
-        let collation = Collation::by_name(name).expect("known");
-        let (mut hasher, mut form) = (KeyHasher::default(), Vec::new());
-        group.bench_function(name, |b| {
-            b.iter(|| {
-                for text in texts {
-                    form.clear();
-                    collation.equality_form(black_box(text).as_bytes(), &mut form).expect("valid");
-                    hasher.begin(&prefix);
-                    hasher.part(&form);
-                    black_box(hasher.finish());
-                }
-            });
-        });
+/// The same keys as a collation's column holds them; none where its character set lacks a character.
+fn values(script: &str, texts: &[String], collation: &str) -> Option<Vec<Vec<u8>>> {
+    if !collation.starts_with("latin1") {
+        return Some(texts.iter().map(|text| text.clone().into_bytes()).collect());
     }
-    group.finish();
+    let latin1 = |text: &String| -> Option<Vec<u8>> { text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect() };
+    if script == ASCII || script == ACCENTS { texts.iter().map(latin1).collect() } else { None }
+}
+
+/// Hashes keys of one text part.
+struct Keys<'v> {
+    collation: &'static Collation,
+    values: &'v [Vec<u8>],
+    prefix: Vec<u8>,
+    hasher: KeyHasher,
+    form: Vec<u8>,
+}
+
+impl<'v> Keys<'v> {
+    fn new(collation: &str, values: &'v [Vec<u8>]) -> Self {
+        Self {
+            collation: Collation::by_name(collation).expect("known"),
+            values,
+            prefix: key_prefix("PRIMARY", &TableName::new("shop", "customers")),
+            hasher: KeyHasher::default(),
+            form: Vec::new(),
+        }
+    }
+
+    fn hash(&mut self) {
+        for value in self.values {
+            self.form.clear();
+            self.collation.equality_form(black_box(value), &mut self.form).expect("valid");
+            self.hasher.begin(&self.prefix);
+            self.hasher.part(&self.form);
+            black_box(self.hasher.finish());
+        }
+    }
+
+    fn time(&mut self) -> Duration {
+        let started = Instant::now();
+        self.hash();
+        started.elapsed()
+    }
+}
+
+/// Times slower than bytes, and the seconds of a round: medians of interleaved rounds.
+fn compared(collation: &str, values: &[Vec<u8>]) -> (f64, f64) {
+    let (mut exact, mut bytes) = (Keys::new(collation, values), Keys::new(BYTES, values));
+    let mut rounds: Vec<(f64, f64)> = (0..ROUNDS)
+        .map(|_| {
+            let (plain, own) = (bytes.time().as_secs_f64(), exact.time().as_secs_f64());
+            (own / plain, own)
+        })
+        .collect();
+    rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rounds[ROUNDS / 2]
+}
+
+fn table() {
+    println!("{:<20} {:<20} {:>8} {:>15} {:>14}", "script", "collation", "MB/s", "million keys/s", "times bytes'");
+    for (script, words) in SCRIPTS {
+        let texts = texts(words);
+        for name in COLLATIONS {
+            let Some(values) = values(script, &texts, name) else { continue };
+            let size: usize = values.iter().map(Vec::len).sum();
+            let (ratio, seconds) = compared(name, &values);
+            let (rate, keys) = (size as f64 / seconds / 1e6, values.len() as f64 / seconds / 1e6);
+            println!("{script:<20} {name:<20} {rate:>8.0} {keys:>15.1} {ratio:>14.2}");
+        }
+    }
+}
+
+fn scripts(c: &mut Criterion) {
+    for (script, words) in SCRIPTS {
+        let texts = texts(words);
+        let mut group = c.benchmark_group(script);
+        for name in COLLATIONS {
+            let Some(values) = values(script, &texts, name) else { continue };
+            group.throughput(Throughput::Bytes(values.iter().map(|value| value.len() as u64).sum()));
+            let mut keys = Keys::new(name, &values);
+            group.bench_function(name, |b| b.iter(|| keys.hash()));
+        }
+        group.finish();
+    }
 }
 
 fn column(name: &str, data_type: &str) -> Column {
@@ -70,7 +155,7 @@ fn whole_rows(c: &mut Criterion) {
         unique_keys: vec![key("PRIMARY", 0), key("email", 1)],
         foreign_keys: Vec::new(),
     });
-    let emails = texts(&["anna", "Bertil", "cecilia", "David"]);
+    let emails = texts(SCRIPTS[0].1);
     let note = "what a row carries beside its keys ".repeat(2);
     let rows: Vec<_> = emails
         .iter()
@@ -100,11 +185,14 @@ fn whole_rows(c: &mut Criterion) {
 }
 
 fn hashing(c: &mut Criterion) {
-    hash_texts(c, "ascii", &texts(&["anna", "Bertil", "cecilia", "David"]));
-    hash_texts(c, "mixed", &texts(&["\u{e5}sa", "J\u{f6}rg", "Zo\u{eb}", "Bj\u{f6}rn"]));
-    hash_texts(c, "cjk", &texts(&["\u{5f20}\u{4f1f}", "\u{738b}\u{79c0}\u{82f1}", "\u{674e}\u{5a1c}"]));
+    table();
+    scripts(c);
     whole_rows(c);
 }
 
-criterion_group!(benches, hashing);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
+    targets = hashing
+}
 criterion_main!(benches);

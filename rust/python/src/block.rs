@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::block::Block;
-use paraply_binlog::plan::{BlockLimits, Place, Planner};
+use paraply_binlog::changes::{PlainImage, PlainValue, changes};
+use paraply_binlog::plan::{BlockLimits, Passed, Place, Planner};
+use paraply_core::schema::TableName;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{Where, usage};
+use crate::errors::{Where, raise, usage};
 use crate::gtid::PyGtidSet;
 use crate::log::{PyTransactionBatch, PyWriteSets};
 use crate::table_map::{PyTableMap, table_maps};
@@ -17,6 +20,9 @@ pub struct PyBlock {
     pub block: Block,
     pub files: Arc<Vec<String>>,
 }
+
+/// A row's wanted columns before and after a change.
+type Change<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 
 impl PyBlock {
     /// Where the block begins, for errors.
@@ -168,6 +174,23 @@ impl PyBlock {
         table_maps(py, self.block.transactions())
     }
 
+    /// The first changed rows of a table: the wanted columns before and after the change, by their index.
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    fn changes<'py>(
+        &self,
+        py: Python<'py>,
+        database: &str,
+        table: &str,
+        columns: Vec<usize>,
+        most: usize,
+    ) -> PyResult<Vec<Change<'py>>> {
+        let name = TableName::new(database, table);
+        let found = py.detach(|| changes(self.block.transactions(), &name, &columns, most));
+        let found = found.map_err(|error| raise(py, "LogDamaged", &error.to_string(), &self.place()))?;
+        let dict = |image: Option<PlainImage>| image.map(|image| image_dict(py, image)).transpose();
+        found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
+    }
+
     fn split(&self) -> Vec<PyBlock> {
         self.block.split().into_iter().map(|block| PyBlock { block, files: Arc::clone(&self.files) }).collect()
     }
@@ -175,6 +198,29 @@ impl PyBlock {
     fn __repr__(&self) -> String {
         format!("<Block {} of {} transactions>", self.block.id, self.block.len())
     }
+}
+
+/// What was applied before, as Python says it.
+pub fn passed(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Passed {
+    Passed {
+        executed: executed.map(PyGtidSet::snapshot).unwrap_or_default(),
+        after: after.map(|(file, offset)| Place { file, offset }),
+    }
+}
+
+fn image_dict(py: Python<'_>, image: PlainImage) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (column, value) in image {
+        match value {
+            PlainValue::Null => dict.set_item(column, py.None())?,
+            PlainValue::Int(number) => dict.set_item(column, number)?,
+            PlainValue::UInt(number) => dict.set_item(column, number)?,
+            PlainValue::Double(number) => dict.set_item(column, number)?,
+            PlainValue::Text(text) => dict.set_item(column, text)?,
+            PlainValue::Bytes(bytes) => dict.set_item(column, PyBytes::new(py, &bytes))?,
+        }
+    }
+    Ok(dict)
 }
 
 #[pyclass(name = "Planner", module = "paraply._native", frozen)]
@@ -187,9 +233,7 @@ impl PyPlanner {
     #[new]
     #[pyo3(signature = (*, executed=None, after=None))]
     fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Self {
-        let executed = executed.map(PyGtidSet::snapshot).unwrap_or_default();
-        let after = after.map(|(file, offset)| Place { file, offset });
-        Self { planner: Mutex::new(Planner::new(executed, after)) }
+        Self { planner: Mutex::new(Planner::new(passed(executed, after))) }
     }
 
     /// Transactions skipped since the last block.

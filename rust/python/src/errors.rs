@@ -45,8 +45,8 @@ pub fn internal(message: &str) -> PyErr {
     PyRuntimeError::new_err(message.to_owned())
 }
 
-/// An error of the log as the exception of its cause.
-pub fn log_error(py: Python<'_>, error: &LogError) -> PyErr {
+/// An error of the log as the exception of its cause, with the transaction that it stands in where that is known.
+pub fn log_error(py: Python<'_>, error: &LogError, gtid: Option<String>) -> PyErr {
     let class = match error {
         LogError::NotALog { .. } => "NotALog",
         LogError::Damaged { .. } => "LogDamaged",
@@ -54,7 +54,8 @@ pub fn log_error(py: Python<'_>, error: &LogError) -> PyErr {
         LogError::NotUnderstood { .. } => "LogNotUnderstood",
         LogError::Io { .. } => "LogUnreadable",
     };
-    let place = Where { file: Some(error.file().to_owned()), position: Some(error.position()), ..Where::default() };
+    let place =
+        Where { file: Some(error.file().to_owned()), position: Some(error.position()), gtid, ..Where::default() };
     raise(py, class, &error.to_string(), &place)
 }
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::error::LogError;
-use paraply_binlog::plan::Place;
+use paraply_binlog::plan::{Passed, Place};
 use paraply_binlog::reader::{LogReader, ReaderOptions};
-use paraply_binlog::row_walk::{RowsError, count_rows};
+use paraply_binlog::row_walk::count_rows;
 use paraply_binlog::transaction::Transaction;
 use paraply_binlog::write_sets::{Scratch, transaction_write_set};
 use paraply_binlog::xa_scan::first_xa;
@@ -15,12 +15,13 @@ use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
+use crate::block::passed;
 use crate::catalog::PyCatalog;
 use crate::errors::log_error;
 use crate::gtid::PyGtidSet;
 use crate::hashing::hash_options;
 use crate::table_map::{PyTableMap, table_maps};
-use crate::transaction::{PyTransaction, file_name};
+use crate::transaction::{PyTransaction, file_name, gtid_text};
 
 #[pyclass(name = "LogReader", module = "paraply._native", frozen)]
 pub struct PyLogReader {
@@ -31,20 +32,29 @@ pub struct PyLogReader {
 /// The reader, and a row that was found damaged behind transactions that are handed out first (rule R27).
 struct State {
     reader: LogReader,
-    damaged: Option<LogError>,
+    damaged: Option<Failure>,
+    passed: Passed,
 }
 
+/// An error, and the GTID of the transaction that it stands in, where that is known.
+type Failure = (LogError, Option<String>);
+
 impl State {
-    fn next_batch(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, LogError> {
+    fn next_batch(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
         if let Some(error) = &self.damaged {
             return Err(error.clone());
         }
-        let Some(mut batch) = self.reader.next_batch(most, bytes)? else { return Ok(None) };
+        let batch = self.reader.next_batch(most, bytes);
+        let batch = batch.map_err(|error| (error, self.reader.open_gtid().map(ToString::to_string)))?;
+        let Some(mut batch) = batch else { return Ok(None) };
         for index in 0..batch.len() {
+            if self.passed.contains(&batch[index]) {
+                continue;
+            }
             match count_rows(&batch[index]) {
                 Ok(rows) => batch[index].rows = rows,
                 Err(error) => {
-                    let error = error.into_log_error(file_name(files, error.file));
+                    let error = (error.into_log_error(file_name(files, error.file)), gtid_text(&batch[index]));
                     self.damaged = Some(error.clone());
                     batch.truncate(index);
                     return if batch.is_empty() { Err(error) } else { Ok(Some(batch)) };
@@ -59,13 +69,20 @@ impl State {
 impl PyLogReader {
     #[new]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    #[pyo3(signature = (paths, *, verify_checksums=true))]
-    fn new(py: Python<'_>, paths: Vec<PathBuf>, verify_checksums: bool) -> PyResult<Self> {
+    #[pyo3(signature = (paths, *, verify_checksums=true, executed=None, after=None))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        verify_checksums: bool,
+        executed: Option<&PyGtidSet>,
+        after: Option<(u32, u64)>,
+    ) -> PyResult<Self> {
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let reader = py
             .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
-            .map_err(|error| log_error(py, &error))?;
-        Ok(Self { state: Mutex::new(State { reader, damaged: None }), files })
+            .map_err(|error| log_error(py, &error, None))?;
+        let state = State { reader, damaged: None, passed: passed(executed, after) };
+        Ok(Self { state: Mutex::new(state), files })
     }
 
     #[getter]
@@ -80,14 +97,17 @@ impl PyLogReader {
         max_transactions: usize,
         max_bytes: u64,
     ) -> PyResult<Option<PyTransactionBatch>> {
-        let batch = py
+        let (batch, passed) = py
             .detach(|| {
                 let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                state.next_batch(&self.files, max_transactions.max(1), max_bytes)
+                let batch = state.next_batch(&self.files, max_transactions.max(1), max_bytes)?;
+                let passed = batch.iter().flatten().map(|transaction| state.passed.contains(transaction)).collect();
+                Ok((batch, passed))
             })
-            .map_err(|error| log_error(py, &error))?;
+            .map_err(|(error, gtid): Failure| log_error(py, &error, gtid))?;
         Ok(batch.map(|transactions| PyTransactionBatch {
             transactions: Arc::new(transactions),
+            passed,
             files: Arc::clone(&self.files),
         }))
     }
@@ -96,6 +116,8 @@ impl PyLogReader {
 #[pyclass(name = "TransactionBatch", module = "paraply._native", frozen)]
 pub struct PyTransactionBatch {
     pub transactions: Arc<Vec<Transaction>>,
+    /// Which of them were applied before: their rows are not looked at.
+    passed: Vec<bool>,
     pub files: Arc<Vec<String>>,
 }
 
@@ -128,20 +150,27 @@ impl PyTransactionBatch {
     fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
         let options = hash_options(py, scheme, bytewise)?;
         let (sets, fallbacks) = py
-            .detach(|| catalog.with_scratch(options, |catalog, scratch| hash(&self.transactions, catalog, scratch)))
-            .map_err(|error| log_error(py, &error.into_log_error(file_name(&self.files, error.file))))?;
+            .detach(|| catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
+            .map_err(|(error, gtid)| log_error(py, &error, gtid))?;
         Ok(PyWriteSets { sets, fallbacks })
     }
 }
 
-fn hash(
-    transactions: &[Transaction],
-    catalog: &Catalog,
-    scratch: &mut Scratch,
-) -> Result<(Vec<WriteSet>, Fallbacks), RowsError> {
-    let sets = transactions.iter().map(|transaction| transaction_write_set(transaction, catalog, scratch));
-    let sets = sets.collect::<Result<Vec<_>, _>>()?;
-    Ok((sets, scratch.take_fallbacks()))
+impl PyTransactionBatch {
+    fn hash(&self, catalog: &Catalog, scratch: &mut Scratch) -> Result<(Vec<WriteSet>, Fallbacks), Failure> {
+        let mut sets = Vec::with_capacity(self.transactions.len());
+        for (transaction, passed) in self.transactions.iter().zip(&self.passed) {
+            let set = if *passed {
+                WriteSet::default()
+            } else {
+                transaction_write_set(transaction, catalog, scratch).map_err(|error| {
+                    (error.into_log_error(file_name(&self.files, error.file)), gtid_text(transaction))
+                })?
+            };
+            sets.push(set);
+        }
+        Ok((sets, scratch.take_fallbacks()))
+    }
 }
 
 #[pyclass(name = "WriteSets", module = "paraply._native", frozen)]
@@ -186,9 +215,9 @@ pub fn first_xa_transaction(
     paths: Vec<PathBuf>,
     executed: &PyGtidSet,
     after: Option<(u32, u64)>,
-) -> Option<(String, u64, Option<String>, Option<String>)> {
-    let executed = executed.snapshot();
+) -> Option<(String, u64, Option<String>, String)> {
     let after = after.map(|(file, offset)| Place { file, offset });
-    let found = py.detach(|| first_xa(&paths, &executed, after))?;
+    let passed = Passed { executed: executed.snapshot(), after };
+    let found = py.detach(|| first_xa(&paths, &passed))?;
     Some((found.file, found.offset, found.gtid.map(|gtid| gtid.to_string()), found.xid))
 }

@@ -126,15 +126,14 @@ fn cell<'py>(py: Python<'py>, value: &Cell) -> Bound<'py, PyAny> {
 
 /// `BINLOG` statements with the block's row events.
 #[pyfunction]
-#[pyo3(signature = (block, max_events=None, max_bytes=None))]
+#[pyo3(signature = (block, max_bytes=None))]
 pub fn binlog_statements<'py>(
     py: Python<'py>,
     block: &PyBlock,
-    max_events: Option<usize>,
     max_bytes: Option<usize>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let default = Limits::default();
-    let limits = Limits { events: max_events.unwrap_or(default.events), bytes: max_bytes.unwrap_or(default.bytes) };
+    let bytes = max_bytes.unwrap_or(Limits::default().bytes);
+    let limits = Limits { bytes, keyed: block.block.keyed };
     let statements =
         py.detach(|| binlog_statement::binlog_statements(block.block.transactions(), limits)).map_err(|error| {
             let too_large = matches!(error, binlog_statement::Error::TooLarge { .. });

@@ -232,7 +232,7 @@ impl PyTransaction {
         let options = hash_options(py, scheme, false)?;
         let set = catalog
             .with_scratch(options, |catalog, scratch| transaction_write_set(self.get(), catalog, scratch))
-            .map_err(|error| log_error(py, &error.into_log_error(self.file())))?;
+            .map_err(|error| log_error(py, &error.into_log_error(self.file()), self.gtid()))?;
         Ok((set.exclusive, set.shared, set.barrier))
     }
 

@@ -100,6 +100,10 @@ class WriteSets:
 
 
 class Batch(list):  # type: ignore[type-arg]
+    @property
+    def bytes(self) -> int:
+        return sum(t.bytes for t in self)
+
     def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False) -> WriteSets:
         return WriteSets(self, [("reason", "d.t", 1)] if any("fallback" in t.keys for t in self) else [])
 
@@ -249,6 +253,7 @@ def native_module() -> types.ModuleType:
     module = types.ModuleType("paraply._native")
     for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction):
         setattr(module, part.__name__, part)
+    module.first_xa_transaction = lambda paths, executed, after=None: None
     return module
 
 

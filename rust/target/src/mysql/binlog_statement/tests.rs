@@ -22,11 +22,24 @@ fn format() -> Format {
     }
 }
 
-/// An event of `size` bytes whose first header byte is `mark`, with the flags at the place of an eight-byte post-header.
-fn event(mark: u8, size: usize, end: bool) -> Vec<u8> {
-    let mut bytes = vec![0; HEADER + 8 + size];
-    bytes[0] = mark;
-    bytes[HEADER + 6] = u8::from(end);
+/// A row event of one column: the table's id, the flags, then what says how to read the rows, then the rows.
+fn rows(id: u8, flags: u8, values: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER];
+    bytes.extend([id, 0, 0, 0, 0, 0, flags, 0, 2, 0, 1, 0xff]);
+    bytes.extend(values);
+    sized(bytes)
+}
+
+/// A table map whose content is only a mark.
+fn map(id: u8, table: u8) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER];
+    bytes.extend([id, 0, 0, 0, 0, 0, 1, 0, table, table]);
+    sized(bytes)
+}
+
+fn sized(mut bytes: Vec<u8>) -> Vec<u8> {
+    let size = bytes.len() as u32;
+    bytes[9..13].copy_from_slice(&size.to_le_bytes());
     bytes
 }
 
@@ -67,18 +80,18 @@ fn decode(statement: &[u8]) -> Vec<u8> {
     STANDARD.decode(text.strip_prefix("BINLOG '").unwrap().strip_suffix('\'').unwrap()).unwrap()
 }
 
-/// A transaction with `statements` statements of one table map and one row event.
+const END: u8 = 1;
+const NO_FOREIGN_KEYS: u8 = 2;
+const UPDATE: u8 = 31;
+
+/// A transaction with `statements` inserts of one row each into one table.
 fn small(statements: usize) -> Transaction {
-    let one = [(MAP, event(1, 10, false)), (ROWS, event(2, 10, true))];
+    let one = [(MAP, map(77, 5)), (ROWS, rows(77, END, &[1; 40]))];
     transaction(&vec![one; statements].concat())
 }
 
-#[test]
-fn r31_events_go_over_unchanged_and_in_order() {
-    let (a, b) = (small(2), small(1));
-    let statements = binlog_statements([&a, &b], Limits::default()).unwrap();
-    assert_eq!(statements.len(), 1);
-    assert_eq!(decode(&statements[0]), [a.data, b.data].concat());
+fn decoded<'a>(transactions: impl IntoIterator<Item = &'a Transaction>, limits: Limits) -> Vec<Vec<u8>> {
+    binlog_statements(transactions, limits).unwrap().iter().map(|s| decode(s)).collect()
 }
 
 #[test]
@@ -87,58 +100,101 @@ fn r31_the_format_is_a_statement_of_its_own() {
 }
 
 #[test]
-fn r31_cuts_for_the_number_of_events_only_where_a_statement_ends() {
-    let wide = transaction(&[
-        (MAP, event(1, 1, false)),
-        (ROWS, event(2, 1, false)),
-        (ROWS, event(3, 1, false)),
-        (ROWS, event(4, 1, true)),
+fn r31_maps_go_first_and_once_and_tables_are_numbered_anew() {
+    let here = transaction(&[
+        (MAP, map(108, 5)),
+        (ROWS, rows(108, END, &[1])),
+        (MAP, map(109, 6)),
+        (MAP, map(108, 5)),
+        (ROWS, rows(109, 0, &[2])),
+        (ROWS, rows(108, END, &[3])),
     ]);
-    let statements = binlog_statements([&wide, &small(3)], Limits { events: 4, bytes: 1 << 20 }).unwrap();
-    let lengths: Vec<_> = statements.iter().map(|s| decode(s).len()).collect();
-    assert_eq!(lengths, [wide.data.len(), small(2).data.len(), small(1).data.len()]);
+    // Another source gave the same id to another table.
+    let there = transaction(&[(MAP, map(108, 7)), (ROWS, rows(108, END, &[4]))]);
+    let expected =
+        [map(1, 5), map(2, 6), map(3, 7), rows(1, 0, &[1]), rows(2, 0, &[2]), rows(1, 0, &[3]), rows(3, END, &[4])];
+    assert_eq!(decoded([&here, &there], Limits::default()), [expected.concat()]);
 }
 
 #[test]
-fn r31_no_statement_is_longer_than_the_packet() {
-    let limits = Limits { events: usize::MAX, bytes: 1000 };
-    let statements = binlog_statements([&small(50)], limits).unwrap();
+fn r31_neighbouring_rows_of_one_kind_become_one_event() {
+    let events = |type_code, head: &[u8]| {
+        let one = |value| [(MAP, map(9, 5)), (type_code, rows(9, END, &[head, &[value]].concat()))];
+        transaction(&[one(1), one(2)].concat())
+    };
+    let inserts = events(ROWS, &[]);
+    assert_eq!(decoded([&inserts], Limits::default()), [[map(1, 5), rows(1, END, &[1, 2])].concat()]);
+    // An update has a second bitmap.
+    let updates = events(UPDATE, &[0xff]);
+    let joined = [map(1, 5), rows(1, END, &[0xff, 1, 2])].concat();
+    let apart = [map(1, 5), rows(1, 0, &[0xff, 1]), rows(1, END, &[0xff, 2])].concat();
+    assert_eq!(decoded([&updates], Limits { keyed: true, ..Limits::default() }), [joined]);
+    assert_eq!(decoded([&updates], Limits::default()), [apart], "without a key all rows are searched for at once");
+}
+
+#[test]
+fn r32_rows_under_other_flags_are_a_statement_of_their_own() {
+    let mixed = transaction(&[
+        (MAP, map(9, 5)),
+        (ROWS, rows(9, END, &[1])),
+        (MAP, map(9, 5)),
+        (ROWS, rows(9, END | NO_FOREIGN_KEYS, &[2])),
+    ]);
+    let expected =
+        [[map(1, 5), rows(1, END, &[1])].concat(), [map(1, 5), rows(1, END | NO_FOREIGN_KEYS, &[2])].concat()];
+    assert_eq!(decoded([&mixed], Limits::default()), expected);
+}
+
+#[test]
+fn rows_of_no_table_only_end_a_statement() {
+    let mut dummy = rows(0, END, &[]);
+    dummy[HEADER..HEADER + 3].fill(0xff);
+    let ended = transaction(&[(MAP, map(9, 5)), (ROWS, rows(9, 0, &[1])), (ROWS, dummy)]);
+    assert_eq!(decoded([&ended], Limits::default()), [[map(1, 5), rows(1, END, &[1])].concat()]);
+}
+
+#[test]
+fn r31_no_statement_is_longer_than_the_packet_and_each_is_whole() {
+    let updates = transaction(&vec![[(MAP, map(9, 5)), (UPDATE, rows(9, END, &[1; 40]))]; 50].concat());
+    let limits = Limits { bytes: 1000, keyed: false };
+    let statements = binlog_statements([&updates], limits).unwrap();
     assert!(statements.len() > 1);
     assert!(statements.iter().all(|s| s.len() < 1000));
-    assert_eq!(statements.iter().flat_map(|s| decode(s)).collect::<Vec<_>>(), small(50).data);
-}
-
-#[test]
-fn r31_a_statement_larger_than_the_packet_is_cut_between_its_events_and_each_piece_is_whole() {
-    let map = event(1, 10, false);
-    let large = transaction(&[
-        (MAP, map.clone()),
-        (ROWS, event(2, 400, false)),
-        (ROWS, event(3, 400, false)),
-        (ROWS, event(4, 400, true)),
-    ]);
-    let limits = Limits { events: usize::MAX, bytes: 800 };
-    let pieces: Vec<_> = binlog_statements([&large], limits).unwrap().iter().map(|s| decode(s)).collect();
-    let expected: Vec<_> = [2, 3, 4].map(|mark| [map.clone(), event(mark, 400, true)].concat()).to_vec();
-    assert_eq!(pieces, expected);
+    let mut found = 0;
+    for statement in statements.iter().map(|s| decode(s)) {
+        let content = statement.strip_prefix(&map(1, 5)[..]).expect("the map first");
+        let size = rows(1, 0, &[1; 40]).len();
+        let events: Vec<_> = content.chunks(size).collect();
+        found += events.len();
+        let (last, others) = events.split_last().expect("rows");
+        assert!(others.iter().all(|event| *event == rows(1, 0, &[1; 40])));
+        assert_eq!(*last, rows(1, END, &[1; 40]));
+    }
+    assert_eq!(found, 50);
 }
 
 #[test]
 fn r31_an_event_larger_than_the_packet_is_an_error_that_says_what_to_raise() {
-    let large = transaction(&[(MAP, event(1, 1, false)), (ROWS, event(2, 5000, true))]);
-    let error = binlog_statements([&large], Limits { events: 9, bytes: 1000 }).unwrap_err();
+    let large = transaction(&[(MAP, map(1, 1)), (ROWS, rows(1, END, &[0; 5000]))]);
+    let error = binlog_statements([&large, &small(1)], Limits { bytes: 1000, keyed: true }).unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 1000, .. }));
     assert!(error.to_string().contains("max_allowed_packet"));
 }
 
 #[test]
 fn r27_broken_events_are_errors() {
-    let no_map = transaction(&[(ROWS, event(2, 1, true))]);
+    let no_map = transaction(&[(ROWS, rows(2, END, &[1]))]);
     assert!(matches!(binlog_statements([&no_map], Limits::default()), Err(Error::NoTableMap { .. })));
-    let open = transaction(&[(MAP, event(1, 1, false)), (ROWS, event(2, 1, false))]);
+    let late = transaction(&[(MAP, map(2, 5)), (ROWS, rows(2, END, &[1])), (ROWS, rows(2, END, &[1]))]);
+    assert!(matches!(binlog_statements([&late], Limits::default()), Err(Error::NoTableMap { .. })));
+    let open = transaction(&[(MAP, map(1, 1)), (ROWS, rows(1, 0, &[2]))]);
     assert_eq!(binlog_statements([&open], Limits::default()), Err(Error::Unfinished { offset: 4 }));
     let short = transaction(&[(ROWS, vec![0; 20])]);
     assert!(matches!(binlog_statements([&short], Limits::default()), Err(Error::Malformed { .. })));
+    let mut wide = rows(1, END, &[]);
+    wide[HEADER + 10] = 200;
+    let wide = transaction(&[(MAP, map(1, 1)), (ROWS, wide)]);
+    assert!(matches!(binlog_statements([&wide], Limits::default()), Err(Error::Malformed { .. })));
     let mut outside = small(1);
     outside.events[1].range = 5..100_000;
     assert!(matches!(binlog_statements([&outside], Limits::default()), Err(Error::Malformed { .. })));

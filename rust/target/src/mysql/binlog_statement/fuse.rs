@@ -1,0 +1,196 @@
+//! The rows of several statements of the source as one statement of ours.
+
+use std::collections::HashMap;
+
+use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, statement};
+
+/// Table ids that mean no table: a row event that only ends a statement.
+const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
+const NO_TABLE_SHORT: &[u8] = &[0xff, 0xff, 0xff, 0];
+/// A row event does not grow beyond this by others that join it.
+const MOST_JOINED: usize = 1 << 20;
+/// Where an event's size stands in its header.
+const SIZE_AT: usize = 9;
+
+/// A table of the statement that is being made.
+struct Table<'a> {
+    map: RowEvent<'a>,
+    /// Its number in the statement that is being made; none until a row event needs it there.
+    number: Option<u32>,
+}
+
+/// A row event of the statement that is being made, which others may join.
+struct RowsInMaking {
+    bytes: Vec<u8>,
+    table: usize,
+    type_code: u8,
+    flags_at: usize,
+    /// Where the rows begin: what stands between the flags and them says how to read them.
+    rows_at: usize,
+}
+
+/// Collects table maps and row events, and closes a statement when it is full.
+///
+/// Sources number tables as they like, and several sources may stand in one relay log, so tables get numbers of their own.
+pub(super) struct Fuse<'a> {
+    keyed: bool,
+    limit: usize,
+    /// Raw bytes that fit a statement of `limit` bytes in base64.
+    raw_limit: usize,
+    tables: Vec<Table<'a>>,
+    by_map: HashMap<&'a [u8], usize>,
+    by_id: HashMap<&'a [u8], usize>,
+    maps: Vec<u8>,
+    numbers: u32,
+    rows: Vec<RowsInMaking>,
+    row_bytes: usize,
+    flags: [u8; 2],
+    statements: Vec<Vec<u8>>,
+}
+
+impl<'a> Fuse<'a> {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            keyed: limits.keyed,
+            limit: limits.bytes,
+            // The packet also carries the command's byte.
+            raw_limit: limits.bytes.saturating_sub(PREFIX.len() + 2) / 4 * 3,
+            tables: Vec::new(),
+            by_map: HashMap::new(),
+            by_id: HashMap::new(),
+            maps: Vec::new(),
+            numbers: 0,
+            rows: Vec::new(),
+            row_bytes: 0,
+            flags: [0; 2],
+            statements: Vec::new(),
+        }
+    }
+
+    /// Says which table an id means from here on.
+    pub(super) fn table_map(&mut self, map: &RowEvent<'a>) {
+        let next = self.tables.len();
+        let table = *self.by_map.entry(&map.bytes[map.flags_at..]).or_insert(next);
+        if table == next {
+            self.tables.push(Table { map: *map, number: None });
+        }
+        self.by_id.insert(map.table_id(), table);
+    }
+
+    /// The source's statement ended: an id means nothing any more.
+    pub(super) fn forget_table_maps(&mut self) {
+        self.by_id.clear();
+    }
+
+    /// Takes in a row event.
+    pub(super) fn rows(&mut self, event: &RowEvent<'a>) -> Result<(), Error> {
+        if matches!(event.table_id(), NO_TABLE | NO_TABLE_SHORT) {
+            return Ok(());
+        }
+        let table = *self.by_id.get(event.table_id()).ok_or(Error::NoTableMap { offset: event.offset })?;
+        let map_size = |known: &Table<'_>| if known.number.is_none() { known.map.bytes.len() } else { 0 };
+        let more = map_size(&self.tables[table]) + event.bytes.len();
+        if event.flags() != self.flags || self.maps.len() + self.row_bytes + more > self.raw_limit {
+            self.close();
+        }
+        self.flags = event.flags();
+        let alone = self.tables[table].map.bytes.len() + event.bytes.len();
+        if alone > self.raw_limit {
+            let bytes = alone.div_ceil(3) * 4 + PREFIX.len() + 2;
+            return Err(Error::TooLarge { offset: event.offset, bytes, limit: self.limit });
+        }
+        self.add(event, table)
+    }
+
+    fn add(&mut self, event: &RowEvent<'a>, table: usize) -> Result<(), Error> {
+        let rows_at = rows_at(event).ok_or(Error::Malformed { offset: event.offset })?;
+        if self.joins(event, table, rows_at) {
+            let added = &event.bytes[rows_at..];
+            self.row_bytes += added.len();
+            if let Some(last) = self.rows.last_mut() {
+                last.bytes.extend_from_slice(added);
+            }
+            return Ok(());
+        }
+        let number = self.number(table);
+        let mut bytes = event.bytes.to_vec();
+        set_number(&mut bytes, event.flags_at, number);
+        bytes[event.flags_at] &= !STATEMENT_END;
+        self.row_bytes += bytes.len();
+        self.rows.push(RowsInMaking { bytes, table, type_code: event.type_code, flags_at: event.flags_at, rows_at });
+        Ok(())
+    }
+
+    /// Whether the rows may stand behind those of the last event: the same change of the same table in the same form.
+    fn joins(&self, event: &RowEvent<'_>, table: usize, rows_at: usize) -> bool {
+        let Some(last) = self.rows.last() else { return false };
+        let kind = match event.type_code {
+            23 | 30 => true,
+            24 | 25 | 31 | 32 => self.keyed,
+            _ => false,
+        };
+        kind && last.table == table
+            && last.type_code == event.type_code
+            && last.bytes.len() + event.bytes.len() <= MOST_JOINED
+            && last.bytes.get(event.flags_at + 2..last.rows_at) == event.bytes.get(event.flags_at + 2..rows_at)
+    }
+
+    /// The table's number in this statement; its map goes in with the first row event.
+    fn number(&mut self, table: usize) -> u32 {
+        let known = &mut self.tables[table];
+        if let Some(number) = known.number {
+            return number;
+        }
+        self.numbers += 1;
+        known.number = Some(self.numbers);
+        let start = self.maps.len();
+        self.maps.extend_from_slice(known.map.bytes);
+        set_number(&mut self.maps[start..], known.map.flags_at, self.numbers);
+        self.numbers
+    }
+
+    /// Ends the statement that is being made.
+    fn close(&mut self) {
+        let Some(last) = self.rows.last_mut() else { return };
+        last.bytes[last.flags_at] |= STATEMENT_END;
+        let mut events = std::mem::take(&mut self.maps);
+        for mut rows in self.rows.drain(..) {
+            let size = rows.bytes.len() as u32;
+            rows.bytes[SIZE_AT..SIZE_AT + 4].copy_from_slice(&size.to_le_bytes());
+            events.extend_from_slice(&rows.bytes);
+        }
+        self.statements.push(statement(&events));
+        for table in &mut self.tables {
+            table.number = None;
+        }
+        (self.numbers, self.row_bytes) = (0, 0);
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Vec<u8>> {
+        self.close();
+        self.statements
+    }
+}
+
+/// Where the rows begin: behind flags, extra data (version 2), number of columns and their bitmaps.
+fn rows_at(event: &RowEvent<'_>) -> Option<usize> {
+    let mut at = event.flags_at + 2;
+    if event.type_code >= 30 {
+        at += usize::from(u16::from_le_bytes([*event.bytes.get(at)?, *event.bytes.get(at + 1)?]));
+    }
+    let (columns, width) = match *event.bytes.get(at)? {
+        0xfc => (usize::from(u16::from_le_bytes([*event.bytes.get(at + 1)?, *event.bytes.get(at + 2)?])), 3),
+        small @ 0..=0xfa => (usize::from(small), 1),
+        _ => return None,
+    };
+    let images = if matches!(event.type_code, 24 | 31 | 39) { 2 } else { 1 };
+    at += width + columns.div_ceil(8) * images;
+    (at <= event.bytes.len()).then_some(at)
+}
+
+/// Writes a table's number in the place of the source's.
+fn set_number(event: &mut [u8], flags_at: usize, number: u32) {
+    let id = &mut event[HEADER..flags_at];
+    id.fill(0);
+    id[..4].copy_from_slice(&number.to_le_bytes());
+}

@@ -1,0 +1,49 @@
+"""R26 where the target's user does not see who reads from the target: no raw error, and never the mode that passes replicas by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from server.test_errors_mysql import Server, server
+
+from paraply.errors import UsageError
+from paraply.target.base import ApplyPlan
+from paraply.target.mysql import MySqlTarget
+from paraply.target.url import parse_url
+
+__all__ = ["server"]
+
+pytestmark = pytest.mark.mariadb
+
+MYSQL = "REPLICATION_APPLIER, SYSTEM_VARIABLES_ADMIN"
+MARIADB = "BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN"
+
+
+@pytest.fixture
+def blind(server: Server) -> Iterator[MySqlTarget]:
+    """The target as a user without a sight of others' connections."""
+    server.sql(
+        "DROP USER IF EXISTS blind@'%'",
+        "CREATE USER blind@'%' IDENTIFIED BY 'blind'",
+        f"GRANT {MARIADB if server.mariadb else MYSQL} ON *.* TO blind@'%'",
+        "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON paraply.* TO blind@'%'",
+    )
+    url = parse_url(server.url)
+    yield MySqlTarget(parse_url(f"{url.family}://blind:blind@{url.host}:{url.port}"))
+    server.sql("DROP USER blind@'%'", "DROP DATABASE IF EXISTS paraply")
+
+
+def test_r26_auto_is_preserve_where_replicas_cannot_be_seen(server: Server, blind: MySqlTarget) -> None:
+    needed = "PROCESS ON *.*" if server.mariadb else "SELECT ON performance_schema.*"
+    progress = blind.open(ApplyPlan("sight", "f", 1, mariadb=server.mariadb))
+    assert blind.mode.name == "preserve"
+    assert "cannot see" in progress.notes[0]
+    assert f"GRANT {needed}" in progress.notes[0]
+    blind.close()
+    with pytest.raises(UsageError, match="use --gtid preserve") as raised:
+        blind.open(ApplyPlan("sight", "f", 1, mariadb=server.mariadb, gtid_mode="record"))
+    assert f"GRANT {needed}" in raised.value.message
+    server.sql(f"GRANT {needed} TO blind@'%'")
+    assert blind.open(ApplyPlan("sight", "f", 1, mariadb=server.mariadb)).notes[0] == "GTID mode record"
+    blind.close()

@@ -1,0 +1,65 @@
+"""The reader of logs as Python sees it: where an error stands, and what is passed over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paraply._native import Catalog, GtidSet, LogReader, Transaction
+from paraply.errors import LogDamaged, LogTruncated
+
+LOG = Path(__file__).parents[2] / "rust" / "binlog" / "tests" / "data" / "mysql-9.7.000001"
+
+
+def transactions(reader: LogReader) -> list[Transaction]:
+    found: list[Transaction] = []
+    while (batch := reader.next_batch()) is not None:
+        found += batch
+    return found
+
+
+def test_r27_damage_inside_a_transaction_names_its_gtid(tmp_path: Path) -> None:
+    content = bytearray(LOG.read_bytes())
+    last = transactions(LogReader([str(LOG)]))[-1]
+    damaged = tmp_path / "damaged"
+    content[last.end_offset - 10] ^= 1
+    damaged.write_bytes(content)
+    with pytest.raises(LogDamaged) as raised:
+        transactions(LogReader([str(damaged)]))
+    assert (raised.value.gtid, raised.value.file) == (last.gtid, str(damaged))
+    assert last.offset < (raised.value.position or 0) < last.end_offset
+    damaged.write_bytes(content[: last.end_offset - 10])
+    with pytest.raises(LogTruncated) as raised:
+        transactions(LogReader([str(damaged)]))
+    assert raised.value.gtid == last.gtid
+
+
+def test_damage_between_transactions_names_none(tmp_path: Path) -> None:
+    content = bytearray(LOG.read_bytes())
+    last = transactions(LogReader([str(LOG)]))[-1]
+    content[last.offset + 25] ^= 1
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(content)
+    with pytest.raises(LogDamaged) as raised:
+        transactions(LogReader([str(damaged)]))
+    assert (raised.value.gtid, raised.value.position) == (None, last.offset)
+
+
+def test_r25_rows_of_what_was_applied_before_are_not_looked_at(demo_log: Path) -> None:
+    whole = transactions(LogReader([str(demo_log)]))
+    executed = GtidSet("")
+    for transaction in whole[: len(whole) // 2]:
+        executed.add(transaction.gtid or "")
+    reader, seen = LogReader([str(demo_log)], executed=executed), 0
+    while (batch := reader.next_batch()) is not None:
+        sets = batch.write_sets(Catalog())
+        for index, transaction in enumerate(batch):
+            expected = whole[seen]
+            assert (transaction.gtid, transaction.kind, transaction.tables) == (expected.gtid, expected.kind, expected.tables)
+            if transaction.gtid in executed:
+                assert (transaction.rows, sets.items(index)) == (0, ([], [], False))
+            else:
+                assert (transaction.rows, sets.items(index)) == (expected.rows, expected.write_set(Catalog()))
+            seen += 1
+    assert seen == len(whole)
