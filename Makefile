@@ -4,10 +4,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
+NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint format bench docs fuzz wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python lint format bench collations docs fuzz wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ format: setup ## Format all code
 bench: build ## Measure the kernels, and apply beside the server's own client pipeline
 	cargo bench --workspace --exclude paraply-python
 	$(BIN)/python benches/run.py
+
+collations: build ## Compare all collations with real servers (PARAPLY_TEST_MYSQL, MariaDB) and write the table of the docs
+	@$(BIN)/python tools/collations.py
 
 FUZZ_SECONDS ?= 300
 FUZZ_SEED    ?= $(shell date +%s)

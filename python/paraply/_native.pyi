@@ -245,6 +245,29 @@ def write_set_hashes(key_name: str, database: str, table: str, columns: Sequence
         UsageError: A column of another type, columns of different lengths, or a collation without an exact form.
     """
 
+def collation_class(name: str, mariadb: bool | None = None) -> str:
+    """How well a collation's equality is known: ``exact``, ``safe`` (coarser) or ``whole-key`` (R13).
+
+    Args:
+        name: The collation's full name.
+        mariadb: Whose name it is, for the few that MySQL and MariaDB give to different collations; None takes what holds for both.
+
+    Raises:
+        UsageError: There is no such collation.
+    """
+
+def equality_form(collation: str, value: bytes, mariadb: bool | None = None) -> bytes:
+    """The bytes that a key is hashed with in place of a value: the same for all values that the collation calls equal (R12).
+
+    Args:
+        collation: The collation's full name.
+        value: Text in the collation's character set.
+        mariadb: Whose name it is, as for ``collation_class``.
+
+    Raises:
+        UsageError: There is no such collation, it is of class ``whole-key``, or the value is no text in its character set.
+    """
+
 def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
 

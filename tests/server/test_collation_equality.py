@@ -1,52 +1,66 @@
-"""The committed answers about equal values must still be those of a real MySQL server (rule R12).
+"""Equal values must be those of real MySQL and MariaDB servers (rule R12), and no collation may miss one (rule R13).
 
-The Rust tests compare the equality forms with ``rust/core/tests/data/collation_pairs.zst``; this compares that file with a server.
+The default run asks a sample about every collation; ``PARAPLY_SLOW=1`` asks much more, and compares all code points.
+``make collations`` does the same and writes the table of the documentation.
 """
 
 from __future__ import annotations
 
 import os
 import random
-from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-import pyarrow as pa
 import pymysql
 import pytest
+from collation_proof import Asker, Result, prove, prove_characters
 
-PAIRS = Path(__file__).resolve().parents[2] / "rust" / "core" / "tests" / "data" / "collation_pairs.zst"
-SAMPLE = 5_000
-BATCH = 250
+from tests.servers import MariaDbServer
 
-
-def committed_pairs() -> list[tuple[str, str, str, bool]]:
-    """Collation, both values in hexadecimal, and whether they are equal."""
-    with pa.CompressedInputStream(pa.memory_map(str(PAIRS)), "zstd") as stream:
-        lines = stream.read().decode().splitlines()
-    fields = [line.split("\t") for line in lines]
-    return [(collation, a, b, equal == "1") for collation, a, b, equal in fields]
+SLOW = bool(os.environ.get("PARAPLY_SLOW"))
+PAIRS = 1000 if SLOW else 12
+CHARACTERS = ["utf8mb4_0900_ai_ci", "utf8mb4_ja_0900_as_cs", "utf8mb4_unicode_520_ci", "utf8mb4_uca1400_ai_ci", "utf8mb4_croatian_ci"]
 
 
 @pytest.fixture
-def connection() -> pymysql.Connection:
+def mysql() -> Asker:
     url = os.environ.get("PARAPLY_TEST_MYSQL")
     if not url:
-        pytest.skip("needs a MySQL: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port")
+        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
     parts = urlsplit(url)
-    return pymysql.connect(
+    connection: pymysql.Connection[Any] = pymysql.connect(
         host=parts.hostname, port=parts.port or 3306, user=parts.username or "", password=parts.password or "", charset="utf8mb4"
     )
+    return Asker(connection, mariadb=False)
 
 
-def test_r12_the_server_still_gives_the_committed_answers(connection: pymysql.Connection) -> None:
-    pairs = [pair for pair in committed_pairs() if "nopad" not in pair[0]]  # those are MariaDB's
-    sample = random.Random(1).sample(pairs, SAMPLE)
-    different = []
-    with connection.cursor() as cursor:
-        for start in range(0, SAMPLE, BATCH):
-            batch = sample[start : start + BATCH]
-            asked = (f"_{c.split('_')[0]} x'{a}' = _{c.split('_')[0]} x'{b}' COLLATE {c}" for c, a, b, _ in batch)
-            cursor.execute("SELECT " + ",".join(asked))
-            (answers,) = cursor.fetchall()
-            different += [pair for pair, answer in zip(batch, answers, strict=True) if bool(answer) != pair[3]]
-    assert not different, different[:5]
+def wrong(results: list[Result]) -> list[str]:
+    """What no collation may have, and what an exact one may not."""
+    return [
+        f"{r.collation} ({r.known}): missed {r.missed[:2]}, coarsened {r.coarsened[:2]}"
+        for r in results
+        if r.missed or (r.known == "exact" and r.coarsened)
+    ]
+
+
+def check(asker: Asker) -> None:
+    results = []
+    points = None if SLOW else random.Random(1).sample(range(0x30000), 1500)
+    for collation, character_set in asker.collations():
+        result = prove(asker, collation, character_set, PAIRS, "test")
+        if character_set == "utf8mb4" and (SLOW or collation in CHARACTERS):
+            prove_characters(asker, result, points)
+        results.append(result)
+    assert wrong(results) == []
+    assert [r.collation for r in results if r.known == "whole-key"] == []
+    assert sum(r.equal for r in results) > len(results)
+
+
+@pytest.mark.timeout(7200 if SLOW else 300)
+def test_r12_every_collation_of_mysql_agrees_with_the_server(mysql: Asker) -> None:
+    check(mysql)
+
+
+@pytest.mark.timeout(7200 if SLOW else 300)
+def test_r12_every_collation_of_mariadb_agrees_with_the_server(mariadb_server: MariaDbServer) -> None:
+    check(Asker(mariadb_server.connect(), mariadb=True))

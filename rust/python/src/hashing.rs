@@ -46,6 +46,37 @@ pub fn write_set_hash(
     Ok(hasher.finish())
 }
 
+/// How well a collation is known: `exact`, `safe` or `whole-key`.
+#[pyfunction]
+#[pyo3(signature = (name, mariadb=None))]
+pub fn collation_class(py: Python<'_>, name: &str, mariadb: Option<bool>) -> PyResult<&'static str> {
+    Ok(collation_of(py, name, mariadb)?.class().name())
+}
+
+/// The bytes that all values have which a collation calls equal.
+#[pyfunction]
+#[pyo3(signature = (collation, value, mariadb=None))]
+pub fn equality_form<'py>(
+    py: Python<'py>,
+    collation: &str,
+    value: &[u8],
+    mariadb: Option<bool>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut out = Vec::with_capacity(value.len() * 2);
+    match collation_of(py, collation, mariadb)?.equality_form(value, &mut out) {
+        Ok(()) => Ok(PyBytes::new(py, &out)),
+        Err(error) => Err(usage(py, &error.to_string())),
+    }
+}
+
+fn collation_of(py: Python<'_>, name: &str, mariadb: Option<bool>) -> PyResult<&'static Collation> {
+    match mariadb {
+        None => Collation::by_name(name),
+        Some(mariadb) => Collation::of_server(name, mariadb),
+    }
+    .ok_or_else(|| usage(py, &format!("there is no collation `{name}`")))
+}
+
 /// The canonical bytes of a Python value.
 fn form(value: &Bound<'_, PyAny>, collation: Option<&Collation>) -> PyResult<Vec<u8>> {
     if let Ok(text) = value.cast::<PyString>() {

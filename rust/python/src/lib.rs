@@ -38,7 +38,7 @@ mod _native {
     #[pymodule_export]
     use crate::hash_columns::write_set_hashes;
     #[pymodule_export]
-    use crate::hashing::write_set_hash;
+    use crate::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, first_xa_transaction};
     #[pymodule_export]

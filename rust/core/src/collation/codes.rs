@@ -14,6 +14,9 @@ const IN_ARENA: u32 = 0xFF;
 pub(super) struct Codes {
     ascii: [u8; 256],
     ascii_ignores: bool,
+    /// Whether every ASCII character has one weight at most.
+    ascii_regular: bool,
+    coder: Coder,
     pages: Vec<CodePage>,
     /// A length byte and so many bytes of codes, again and again.
     arena: Vec<u8>,
@@ -31,6 +34,7 @@ enum CodePage {
 }
 
 /// What a weight is written as: an ASCII character, or three bytes with the high bit.
+#[derive(Debug)]
 struct Coder {
     ascii: HashMap<u16, u8>,
 }
@@ -59,14 +63,33 @@ impl Codes {
     pub(super) fn new(level: &Level) -> Self {
         let mut ascii = [IGNORED; 256];
         let mut coder = Coder { ascii: HashMap::new() };
+        let mut ascii_regular = true;
         for byte in 0..128_u8 {
-            level.weights(char::from(byte), |weight| {
+            let mut count = 0;
+            level.weights(u32::from(byte), |weight| {
                 ascii[usize::from(byte)] = *coder.ascii.entry(weight).or_insert(byte);
+                count += 1;
             });
+            ascii_regular &= count < 2;
         }
         let mut arena = Vec::new();
-        let pages = level.pages().iter().map(|page| code_page(page, &coder, &mut arena)).collect();
-        Self { ascii, ascii_ignores: ascii[..128].contains(&IGNORED), pages, arena }
+        let pages = level.pages().map(|page| code_page(page, &coder, &mut arena)).collect();
+        Self { ascii, ascii_ignores: ascii[..128].contains(&IGNORED), ascii_regular, coder, pages, arena }
+    }
+
+    /// Appends the code of one weight.
+    pub(super) fn code(&self, weight: u16, out: &mut Vec<u8>) {
+        self.coder.code(weight, out);
+    }
+
+    /// Whether every ASCII character has one weight at most, so that [`Self::append_ascii`] may be called.
+    pub(super) fn ascii_regular(&self) -> bool {
+        self.ascii_regular
+    }
+
+    /// Whether an ASCII character has a weight.
+    pub(super) fn weighs(&self, ascii: u8) -> bool {
+        self.ascii[usize::from(ascii)] != IGNORED
     }
 
     /// The code of a space.
@@ -83,18 +106,16 @@ impl Codes {
         }
     }
 
-    /// Appends the codes of any text.
-    pub(super) fn append_text(&self, text: &str, out: &mut Vec<u8>) {
-        out.reserve(text.len() * 2);
-        for character in text.chars() {
-            if character.is_ascii() {
-                let code = self.ascii[character as usize & 0x7F];
-                if code != IGNORED {
-                    out.push(code);
-                }
-            } else {
-                self.append_character(character as usize, out);
+    /// Appends the codes of one character.
+    #[inline]
+    pub(super) fn append_one(&self, code_point: u32, out: &mut Vec<u8>) {
+        if code_point < 0x80 && self.ascii_regular {
+            let code = self.ascii[code_point as usize & 0x7F];
+            if code != IGNORED {
+                out.push(code);
             }
+        } else {
+            self.append_character(code_point as usize, out);
         }
     }
 

@@ -1,9 +1,13 @@
-//! One level of a family's weights, as the file holds them.
+//! One level of a table's weights, as the archive holds them.
+
+use std::sync::Arc;
 
 /// Code points on a page of the table.
 pub(super) const PAGE: usize = 256;
 /// All pages of Unicode.
 const PAGES: usize = 0x11_0000 / PAGE;
+/// Marks a page as that of the root.
+const ROOTS: u8 = 2;
 
 /// The unread rest of a weights file; past its end come zeros, which are characters without weight.
 pub(super) struct Input<'d>(&'d [u8]);
@@ -19,15 +23,19 @@ impl<'d> Input<'d> {
         *first
     }
 
-    fn word(&mut self) -> u16 {
+    pub(super) fn word(&mut self) -> u16 {
         u16::from_le_bytes([self.byte(), self.byte()])
+    }
+
+    pub(super) fn code_point(&mut self) -> u32 {
+        u32::from_le_bytes([self.byte(), self.byte(), self.byte(), 0])
     }
 }
 
-/// One level's weights.
-#[derive(Debug)]
+/// One level's weights; a language shares most pages with its root.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Level {
-    pages: Vec<Page>,
+    pages: Vec<Arc<Page>>,
 }
 
 /// The weights of 256 code points.
@@ -45,29 +53,33 @@ pub(super) enum Page {
 }
 
 impl Level {
-    /// Reads one level of a file.
-    pub(super) fn read(input: &mut Input<'_>) -> Self {
-        Self { pages: (0..PAGES).map(|_| Page::read(input)).collect() }
+    /// Reads one level of a table; pages that are its root's are shared with it.
+    pub(super) fn read(input: &mut Input<'_>, root: Option<&Self>) -> Self {
+        let page = |n| match (input.byte(), root.and_then(|root| root.pages.get(n))) {
+            (ROOTS, Some(shared)) => Arc::clone(shared),
+            (kind, _) => Arc::new(Page::read(input, kind)),
+        };
+        Self { pages: (0..PAGES).map(page).collect() }
     }
 
     /// Calls `f` with each weight of a character, in order.
     #[inline]
-    pub(super) fn weights(&self, character: char, f: impl FnMut(u16)) {
-        let code_point = character as usize;
+    pub(super) fn weights(&self, code_point: u32, f: impl FnMut(u16)) {
+        let code_point = code_point as usize;
         if let Some(page) = self.pages.get(code_point / PAGE) {
             page.weights(code_point % PAGE, f);
         }
     }
 
     /// The pages in the order of code points.
-    pub(super) fn pages(&self) -> &[Page] {
-        &self.pages
+    pub(super) fn pages(&self) -> impl Iterator<Item = &Page> {
+        self.pages.iter().map(Arc::as_ref)
     }
 }
 
 impl Page {
-    fn read(input: &mut Input<'_>) -> Self {
-        if input.byte() == 0 {
+    fn read(input: &mut Input<'_>, kind: u8) -> Self {
+        if kind == 0 {
             let count = input.byte();
             return Self::Even((0..count).map(|_| (input.word(), input.word())).collect());
         }

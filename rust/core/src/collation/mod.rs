@@ -1,16 +1,25 @@
 //! Equality forms of text: two values that a column's collation calls equal give the same bytes, others give different ones (rule R12).
 //!
-//! The weights are the servers' own (`tools/collation_tables.py` asked them). A collation that weighs characters together
-//! (contractions, reordering) or that is not known has no equality form here; the caller falls back as rule R13 demands.
+//! The weights are the servers' own (`tools/collation_tables.py` asked them): of single characters, and of the sequences that a
+//! language weighs together. A collation that is not known has no equality form here; the caller falls back as rule R13 demands.
 
+mod archive;
 mod bytes;
+mod charset;
 mod codes;
+mod contractions;
+mod fold;
+mod gb18030;
 mod levels;
 mod names;
+mod thai;
 mod weights;
 
+use self::archive::Entry;
 use self::bytes::ByteTable;
-use self::weights::Family;
+use self::charset::Charset;
+use self::fold::Fold;
+use self::weights::{Comparison, Tables};
 
 /// Why a value has no equality form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,16 +42,21 @@ pub enum CollationError {
 pub enum Class {
     /// [`Collation::equality_form`] is exact.
     Exact,
+    /// Equal values give the same form; some that are not equal do too.
+    Safe,
     /// There is no form: a key with such a column counts as one value.
     WholeKey,
 }
 
-/// How many bytes a character takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Width {
-    One,
-    Utf8,
-    Other,
+impl Class {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Safe => "safe",
+            Self::WholeKey => "whole-key",
+        }
+    }
 }
 
 /// What a collation compares.
@@ -52,8 +66,12 @@ enum Rule {
     Identity,
     /// A weight for each byte.
     Byte(ByteTable),
-    /// Weights of a Unicode family; with `three_bytes` (utf8mb3) there are no supplementary characters.
-    Unicode { family: Family, levels: usize, three_bytes: bool },
+    /// Thai letters in the order of speech.
+    Thai,
+    /// Characters of a multi-byte set, some of which are equal.
+    Fold(&'static Fold),
+    /// Weights of Unicode characters.
+    Unicode { table: &'static Entry, by: Comparison },
     /// Not known.
     Unknown,
 }
@@ -62,8 +80,9 @@ enum Rule {
 #[derive(Debug)]
 pub struct Collation {
     name: &'static str,
-    width: Width,
+    charset: Charset,
     pad_space: bool,
+    class: Class,
     rule: Rule,
 }
 
@@ -73,9 +92,17 @@ impl Collation {
         names::registry().by_name(name)
     }
 
+    /// The collation that a MySQL or MariaDB server means by a name.
+    ///
+    /// A few names mean different collations in MySQL and MariaDB. This gives the one of the server; [`Self::by_name`], which does not
+    /// know the server, gives a coarser one that holds for both.
+    pub fn of_server(name: &str, mariadb: bool) -> Option<&'static Self> {
+        names::registry().of_server(name, mariadb)
+    }
+
     /// The collation with this number, as a MySQL or MariaDB server counts them.
     pub fn by_id(id: u16, mariadb: bool) -> Option<&'static Self> {
-        name_of(id, mariadb).and_then(Self::by_name)
+        name_of(id, mariadb).and_then(|name| Self::of_server(name, mariadb))
     }
 
     /// Its full name.
@@ -85,7 +112,7 @@ impl Collation {
 
     /// Whether each of its character set's characters has one byte.
     pub fn is_single_byte(&self) -> bool {
-        matches!(self.width, Width::One)
+        matches!(self.charset, Charset::One)
     }
 
     /// Whether spaces at the end of a value count for nothing (PAD SPACE).
@@ -95,72 +122,90 @@ impl Collation {
 
     /// How well its equality is known.
     pub fn class(&self) -> Class {
-        if matches!(self.rule, Rule::Unknown) { Class::WholeKey } else { Class::Exact }
-    }
-
-    /// Whether [`Self::prefix`] can count this character set's characters.
-    pub fn has_prefix(&self) -> bool {
-        self.width != Width::Other
+        self.class
     }
 
     /// Appends the equality form of a value, given in the collation's character set.
     ///
-    /// On an error nothing is appended.
+    /// # Errors
+    ///
+    /// The collation is not known, or the value is no text in its character set. Nothing is appended then.
     pub fn equality_form(&self, value: &[u8], out: &mut Vec<u8>) -> Result<(), CollationError> {
         let start = out.len();
         match &self.rule {
             Rule::Identity => out.extend_from_slice(value),
             Rule::Byte(table) => table.append(value, out),
-            Rule::Unicode { family, levels, three_bytes } => {
-                return self.unicode_form(*family, *levels, *three_bytes, value, out);
-            }
+            Rule::Thai => thai::append(value, self.pad_space, out),
+            Rule::Fold(fold) => fold.append(self.charset, value, out).map_err(|offset| self.invalid(offset))?,
+            Rule::Unicode { table, by } => return self.unicode_form(table.tables(), *by, value, out),
             Rule::Unknown => return Err(CollationError::Unknown(self.name)),
         }
         if self.pad_space {
-            let space = if let Rule::Byte(table) = &self.rule { table.space() } else { b' ' };
-            strip_trailing(out, start, space);
+            match &self.rule {
+                Rule::Byte(table) => strip_trailing(out, start, table.space()),
+                Rule::Identity => strip_spaces(out, start, self.charset.space()),
+                _ => strip_trailing(out, start, b' '),
+            }
         }
         Ok(())
+    }
+
+    fn invalid(&self, offset: usize) -> CollationError {
+        CollationError::InvalidText { collation: self.name, offset }
     }
 
     fn unicode_form(
         &self,
-        family: Family,
-        levels: usize,
-        three_bytes: bool,
+        tables: &Tables,
+        by: Comparison,
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), CollationError> {
-        let tables = family.tables();
-        if value.is_ascii() {
-            tables.append_ascii(value, levels, self.pad_space, out);
+        if self.charset.has_ascii() && value.is_ascii() && tables.is_simple(value) {
+            tables.append_ascii(value, by, out);
             return Ok(());
         }
-        let invalid = |offset| CollationError::InvalidText { collation: self.name, offset };
-        let text = std::str::from_utf8(value).map_err(|e| invalid(e.valid_up_to()))?;
-        if three_bytes && let Some(offset) = value.iter().position(|b| *b >= 0xF0) {
-            return Err(invalid(offset));
+        if matches!(self.charset, Charset::Utf8mb4 | Charset::Utf8mb3) && !tables.has_contractions() {
+            let text = std::str::from_utf8(value).map_err(|e| self.invalid(e.valid_up_to()))?;
+            if self.charset == Charset::Utf8mb3
+                && let Some(offset) = value.iter().position(|b| *b >= 0xF0)
+            {
+                return Err(self.invalid(offset));
+            }
+            out.reserve(value.len() * 2);
+            tables.append_characters(&text.chars().map(u32::from), by, out);
+            return Ok(());
         }
-        tables.append_text(text, levels, self.pad_space, out);
+        let mut text = self.charset.decode(value).map_err(|offset| self.invalid(offset))?;
+        if self.charset == Charset::Gb18030 {
+            for character in &mut text {
+                // One that Unicode lacks is text to the server, but not to its conversion, and so has no weight to know.
+                *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
+            }
+        }
+        tables.append_text(&text, by, out);
         Ok(())
     }
 
     /// The first characters of a value: what a prefix key stores. A shorter value is given back whole.
+    ///
+    /// # Errors
+    ///
+    /// The value is no text in the collation's character set.
     pub fn prefix<'v>(&self, value: &'v [u8], characters: u32) -> Result<&'v [u8], CollationError> {
         let characters = characters as usize;
         if value.len() <= characters {
             return Ok(value);
         }
-        match self.width {
-            Width::One => Ok(value.get(..characters).unwrap_or(value)),
-            Width::Other => Err(CollationError::Unknown(self.name)),
-            Width::Utf8 => {
-                let text = std::str::from_utf8(value)
-                    .map_err(|e| CollationError::InvalidText { collation: self.name, offset: e.valid_up_to() })?;
-                let end = text.char_indices().nth(characters).map_or(value.len(), |(offset, _)| offset);
-                Ok(value.get(..end).unwrap_or(value))
-            }
+        if self.charset == Charset::One {
+            return Ok(value.get(..characters).unwrap_or(value));
         }
+        let mut read = self.charset.characters(value);
+        let count = read.by_ref().take(characters).count();
+        if count < characters && read.at() < value.len() {
+            return Err(self.invalid(read.at()));
+        }
+        Ok(value.get(..read.at()).unwrap_or(value))
     }
 }
 
@@ -172,6 +217,15 @@ pub fn name_of(id: u16, mariadb: bool) -> Option<&'static str> {
 /// Cuts the bytes of one kind off the end, but nothing before `start`.
 fn strip_trailing(out: &mut Vec<u8>, start: usize, byte: u8) {
     let kept = out.get(start..).map_or(0, |form| form.iter().rposition(|b| *b != byte).map_or(0, |last| last + 1));
+    out.truncate(start + kept);
+}
+
+/// Cuts spaces off the end, but nothing before `start`; a space may take several bytes.
+fn strip_spaces(out: &mut Vec<u8>, start: usize, space: &[u8]) {
+    let kept = out.get(start..).map_or(0, |form| {
+        let spaces = form.rchunks_exact(space.len()).take_while(|unit| *unit == space).count();
+        form.len() - spaces * space.len()
+    });
     out.truncate(start + kept);
 }
 

@@ -3,27 +3,38 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::archive::{Entry, unpack};
 use super::bytes::{self, ByteTable};
-use super::weights::Family;
-use super::{Collation, Rule, Width, weights::unpack};
+use super::charset::Charset;
+use super::fold::Fold;
+use super::weights::Comparison;
+use super::{Class, Collation, Rule};
 
 /// The collations of both server families.
 pub(super) struct Registry {
-    collations: HashMap<&'static str, Collation>,
+    /// Those whose name means one thing, or what holds for both meanings.
+    by_name: HashMap<&'static str, Collation>,
+    /// Those that one family's name means, where the other family means another.
+    apart: HashMap<(bool, &'static str), Collation>,
     mysql: HashMap<u16, &'static str>,
     mariadb: HashMap<u16, &'static str>,
 }
 
 impl Registry {
     pub(super) fn by_name(&self, name: &str) -> Option<&Collation> {
-        if let Some(found) = self.collations.get(name) {
+        if let Some(found) = self.by_name.get(name) {
             return Some(found);
         }
         let lower = name.to_ascii_lowercase();
         match lower.strip_prefix("utf8_") {
-            Some(rest) => self.collations.get(format!("utf8mb3_{rest}").as_str()),
-            None => self.collations.get(lower.as_str()),
+            Some(rest) => self.by_name.get(format!("utf8mb3_{rest}").as_str()),
+            None => self.by_name.get(lower.as_str()),
         }
+    }
+
+    pub(super) fn of_server(&self, name: &str, mariadb: bool) -> Option<&Collation> {
+        let known = self.by_name(name)?;
+        self.apart.get(&(mariadb, known.name)).or(Some(known))
     }
 
     pub(super) fn name_of(&self, id: u16, mariadb: bool) -> Option<&'static str> {
@@ -42,55 +53,63 @@ pub(super) fn registry() -> &'static Registry {
     })
 }
 
-/// Reads lines of server family, number, name and character set.
+/// Reads lines of server family (or `both`), number, name, character set, which levels pad (`pad` all, `later` all but the first,
+/// `nopad` none), and rule.
+///
+/// A name under `both` is one that the two families give to different collations: the line has what holds for either.
 fn read(list: &'static str, tables: &HashMap<String, ByteTable>) -> Registry {
-    let mut registry = Registry { collations: HashMap::new(), mysql: HashMap::new(), mariadb: HashMap::new() };
+    let mut registry =
+        Registry { by_name: HashMap::new(), apart: HashMap::new(), mysql: HashMap::new(), mariadb: HashMap::new() };
     for line in list.lines() {
-        let mut fields = line.split('\t');
-        let (Some(family), Some(id), Some(name), Some(charset)) =
-            (fields.next(), fields.next().and_then(|f| f.parse().ok()), fields.next(), fields.next())
-        else {
-            continue;
+        let fields: Vec<&'static str> = line.split('\t').collect();
+        let [family, id, name, charset, pad, rule] = fields[..] else { continue };
+        let Ok(id) = id.parse() else { continue };
+        let collation = || describe(name, charset, pad, rule, tables);
+        match family {
+            "both" => {
+                registry.by_name.insert(name, Collation { class: Class::Safe, ..collation() });
+                continue;
+            }
+            "mariadb" => registry.mariadb.insert(id, name),
+            _ => registry.mysql.insert(id, name),
         };
-        let numbers = if family == "mariadb" { &mut registry.mariadb } else { &mut registry.mysql };
-        numbers.insert(id, name);
-        registry.collations.entry(name).or_insert_with(|| describe(name, charset, tables));
+        // The lines under `both` come first.
+        if registry.by_name.get(name).is_some_and(|known| known.class == Class::Safe) {
+            registry.apart.insert((family == "mariadb", name), collation());
+        } else {
+            registry.by_name.entry(name).or_insert_with(collation);
+        }
     }
     registry
 }
 
-/// What is known of a collation.
-fn describe(name: &'static str, charset: &str, tables: &HashMap<String, ByteTable>) -> Collation {
-    let pad_space = !(name == "binary" || name.contains("_nopad_") || name.contains("_0900_"));
-    let plain = name.replace("_nopad_", "_");
-    let suffix = plain.strip_prefix(charset).map_or("", |rest| rest.trim_start_matches('_'));
-    let width = match charset {
-        "utf8mb4" | "utf8mb3" => Width::Utf8,
-        "big5" | "gb2312" | "gbk" | "gb18030" | "sjis" | "cp932" | "ujis" | "eucjpms" | "euckr" | "ucs2" | "utf16"
-        | "utf16le" | "utf32" => Width::Other,
-        _ => Width::One,
+/// A collation by its rule as the list has it: a word, and for some the name of a table.
+fn describe(
+    name: &'static str,
+    charset: &str,
+    pad: &str,
+    rule: &str,
+    tables: &HashMap<String, ByteTable>,
+) -> Collation {
+    let pad_space = pad == "pad";
+    let (word, rest) = rule.split_once(' ').unwrap_or((rule, ""));
+    let found = match word {
+        "identity" => Some(Rule::Identity),
+        "thai" => Some(Rule::Thai),
+        "bytes" => tables.get(rest).map(|table| Rule::Byte(table.clone())),
+        "fold" => Fold::by_name(rest).map(Rule::Fold),
+        "unicode" | "gb18030" => rest.split_once(' ').and_then(|(table, levels)| {
+            let levels = levels.bytes().fold(0, |all, digit| all | 1 << (digit - b'1'));
+            let by = Comparison { levels, pads_first: pad_space, pads_later: pad != "nopad" };
+            Entry::by_name(table).map(|table| Rule::Unicode { table, by })
+        }),
+        _ => None,
     };
-    let rule = match width {
-        _ if name == "binary" => Rule::Identity,
-        Width::One | Width::Utf8 if suffix == "bin" || suffix == "0900_bin" => Rule::Identity,
-        // Multi-byte sets whose later bytes are never a space, so that spaces at the end can be seen in the bytes.
-        Width::Other if suffix == "bin" && !charset.starts_with("utf") && charset != "ucs2" => Rule::Identity,
-        Width::Utf8 => unicode_rule(suffix, charset == "utf8mb3"),
-        Width::One => tables.get(plain.as_str()).map_or(Rule::Unknown, |table| Rule::Byte(table.clone())),
-        Width::Other => Rule::Unknown,
+    let class = match &found {
+        None => Class::WholeKey,
+        Some(Rule::Fold(fold)) if !fold.is_exact() => Class::Safe,
+        Some(_) => Class::Exact,
     };
-    Collation { name, width, pad_space, rule }
-}
-
-fn unicode_rule(suffix: &str, three_bytes: bool) -> Rule {
-    let (family, levels) = match suffix {
-        "general_ci" => (Family::General, 1),
-        "unicode_ci" => (Family::Uca400, 1),
-        "unicode_520_ci" => (Family::Uca520, 1),
-        "0900_ai_ci" => (Family::Uca900, 1),
-        "0900_as_ci" => (Family::Uca900, 2),
-        "0900_as_cs" => (Family::Uca900, 3),
-        _ => return Rule::Unknown,
-    };
-    Rule::Unicode { family, levels, three_bytes }
+    let rule = found.unwrap_or(Rule::Unknown);
+    Collation { name, charset: Charset::by_name(charset), pad_space, class, rule }
 }

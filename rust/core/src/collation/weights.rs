@@ -4,128 +4,183 @@
 //! that sequence in a code of our own: a first-level weight that an ASCII character has is that character (in lower case where case
 //! does not count), any other weight three bytes with the high bit set. So most text keeps its length, and a space at the end is seen
 //! in the bytes. Later levels, which rarely change, are written as runs.
+//!
+//! A collation that pads compares as if the shorter text ended in spaces, level by level; so each level loses the weights of spaces
+//! at its end. MariaDB's newest collations without padding still pad the levels after the first.
 
-use std::sync::OnceLock;
-
+use super::archive::Raw;
 use super::codes::Codes;
-use super::levels::{Input, Level};
+use super::contractions::{Contractions, Piece, pieces};
+use super::levels::Level;
 
 /// Stands before each later level; neither a code nor a run begins with it.
 const LEVEL: u8 = 0xFF;
 
-/// Collations whose characters have the same weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Family {
-    /// `general_ci`: one weight for each character of the first plane.
-    General,
-    /// `unicode_ci`: Unicode collation algorithm 4.0.0.
-    Uca400,
-    /// `unicode_520_ci`: 5.2.0.
-    Uca520,
-    /// `0900`: 9.0.0, three levels.
-    Uca900,
+/// The levels that a collation compares: bit n for level n + 1; the first is always compared.
+pub(super) type Levels = u8;
+
+/// What a collation compares of a table's weights.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Comparison {
+    /// The levels.
+    pub(super) levels: Levels,
+    /// Whether spaces at the end count for nothing in the first level.
+    pub(super) pads_first: bool,
+    /// Whether they count for nothing in the later levels.
+    pub(super) pads_later: bool,
 }
 
-impl Family {
-    /// The tables, unpacked on first use.
-    pub(super) fn tables(self) -> &'static Tables {
-        static TABLES: [OnceLock<Tables>; 4] = [const { OnceLock::new() }; 4];
-        let data: &[u8] = match self {
-            Self::General => include_bytes!("../../data/general.zst"),
-            Self::Uca400 => include_bytes!("../../data/uca400.zst"),
-            Self::Uca520 => include_bytes!("../../data/uca520.zst"),
-            Self::Uca900 => include_bytes!("../../data/uca900.zst"),
-        };
-        TABLES[self as usize].get_or_init(|| Tables::read(&unpack(data)))
-    }
-}
-
-/// Unpacks a compiled-in file.
-pub(super) fn unpack(data: &[u8]) -> Vec<u8> {
-    // The files are part of the program and read by its tests; one that cannot be unpacked leaves every collation unknown.
-    zstd::decode_all(data).unwrap_or_default()
-}
-
-/// The weights of one family.
+/// The weights of one table.
 #[derive(Debug)]
 pub(super) struct Tables {
     first: Codes,
     later: Vec<Later>,
+    contractions: Option<Contractions>,
+    ascii_regular: bool,
 }
 
 /// A level after the first, and its weights of ASCII characters.
 #[derive(Debug)]
 struct Later {
+    number: usize,
     level: Level,
     /// The one weight of each ASCII byte; 0 for those without.
     ascii: [u16; 256],
     /// The weight that all ASCII characters share, if they do.
     common: Option<u16>,
+    /// Whether no ASCII character has two weights.
+    regular: bool,
 }
 
 impl Tables {
-    fn read(data: &[u8]) -> Self {
-        let mut input = Input::new(data);
-        let count = input.byte();
-        let first = Codes::new(&Level::read(&mut input));
-        let later = (1..count).map(|_| Later::new(Level::read(&mut input))).collect();
-        Self { first, later }
+    pub(super) fn new(raw: &Raw) -> Self {
+        let empty = Level::default();
+        let first = Codes::new(raw.levels.first().unwrap_or(&empty));
+        let later: Vec<_> =
+            raw.levels.iter().enumerate().skip(1).map(|(n, level)| Later::new(n, level, &first)).collect();
+        let contractions = Contractions::new(&raw.contractions, &first);
+        let ascii_regular = first.ascii_regular() && later.iter().all(|level| level.regular);
+        Self { first, later, contractions, ascii_regular }
+    }
+
+    /// Whether a text has to be taken apart into characters first.
+    pub(super) fn has_contractions(&self) -> bool {
+        self.contractions.is_some()
+    }
+
+    /// Whether [`Self::append_ascii`] may be called for this text of ASCII characters.
+    pub(super) fn is_simple(&self, ascii: &[u8]) -> bool {
+        self.ascii_regular && self.contractions.as_ref().is_none_or(|all| !all.may_be_in(ascii))
+    }
+
+    fn later(&self, levels: Levels) -> impl Iterator<Item = &Later> {
+        self.later.iter().filter(move |level| levels >> level.number & 1 == 1)
     }
 
     /// Appends the form of a text of ASCII characters only.
-    pub(super) fn append_ascii(&self, value: &[u8], levels: usize, pad_space: bool, out: &mut Vec<u8>) {
+    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, out: &mut Vec<u8>) {
         let start = out.len();
         self.first.append_ascii(value, out);
-        if pad_space {
+        let weighed = out.len() - start;
+        if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        let weighed = out.len() - start;
-        for later in self.later.iter().take(levels.saturating_sub(1)) {
-            later.append_ascii(value, weighed, out);
+        for later in self.later(by.levels) {
+            later.append_ascii(value, weighed, by.pads_later, out);
+        }
+    }
+
+    /// Appends the form of any text without contractions.
+    pub(super) fn append_characters(
+        &self,
+        text: &(impl Iterator<Item = u32> + Clone),
+        by: Comparison,
+        out: &mut Vec<u8>,
+    ) {
+        let start = out.len();
+        for code_point in text.clone() {
+            self.first.append_one(code_point, out);
+        }
+        if by.pads_first {
+            super::strip_trailing(out, start, self.first.space());
+        }
+        for later in self.later(by.levels) {
+            let mut runs = Runs::begin(out);
+            for code_point in text.clone() {
+                later.add(code_point, &mut runs);
+            }
+            runs.end(later.pad(by.pads_later));
         }
     }
 
     /// Appends the form of any text.
-    pub(super) fn append_text(&self, text: &str, levels: usize, pad_space: bool, out: &mut Vec<u8>) {
+    pub(super) fn append_text(&self, text: &[u32], by: Comparison, out: &mut Vec<u8>) {
         let start = out.len();
-        self.first.append_text(text, out);
-        if pad_space {
+        for piece in pieces(self.contractions.as_ref(), text) {
+            match piece {
+                Piece::One(code_point) => self.first.append_one(code_point, out),
+                Piece::Together(unit) => out.extend_from_slice(&unit.codes),
+            }
+        }
+        if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        for later in self.later.iter().take(levels.saturating_sub(1)) {
-            later.append_text(text, out);
+        for later in self.later(by.levels) {
+            let mut runs = Runs::begin(out);
+            for piece in pieces(self.contractions.as_ref(), text) {
+                match piece {
+                    Piece::One(code_point) => later.add(code_point, &mut runs),
+                    Piece::Together(unit) => {
+                        for weight in unit.later.get(later.number - 1).into_iter().flatten() {
+                            runs.add(*weight, 1);
+                        }
+                    }
+                }
+            }
+            runs.end(later.pad(by.pads_later));
         }
     }
 }
 
 impl Later {
-    fn new(level: Level) -> Self {
+    fn new(number: usize, level: &Level, first: &Codes) -> Self {
         let mut ascii = [0; 256];
+        let mut regular = true;
+        let mut like_first = true;
         for byte in 0..128_u8 {
-            level.weights(char::from(byte), |weight| ascii[usize::from(byte)] = weight);
+            let mut count = 0;
+            level.weights(u32::from(byte), |weight| {
+                ascii[usize::from(byte)] = weight;
+                count += 1;
+            });
+            regular &= count < 2;
+            like_first &= (count == 1) == first.weighs(byte);
         }
         let mut distinct = ascii.iter().copied().filter(|w| *w != 0);
-        let common = distinct.next().filter(|first| distinct.all(|w| w == *first));
-        Self { level, ascii, common }
+        let common = distinct.next().filter(|first| like_first && distinct.all(|w| w == *first));
+        Self { number, level: level.clone(), ascii, common, regular }
     }
 
-    /// Appends this level's runs for any text.
-    fn append_text(&self, text: &str, out: &mut Vec<u8>) {
-        let mut runs = Runs::begin(out);
-        for character in text.chars() {
-            match u8::try_from(character) {
-                Ok(byte) if byte.is_ascii() => match self.ascii[usize::from(byte)] {
-                    0 => {}
-                    weight => runs.add(weight, 1),
-                },
-                _ => self.level.weights(character, |weight| runs.add(weight, 1)),
+    /// The weight that is left out at the end.
+    fn pad(&self, pads: bool) -> Option<u16> {
+        pads.then_some(self.ascii[usize::from(b' ')])
+    }
+
+    /// Adds this level's weights of one character.
+    #[inline]
+    fn add(&self, code_point: u32, runs: &mut Runs<'_>) {
+        if code_point < 0x80 && self.regular {
+            match self.ascii[code_point as usize & 0x7F] {
+                0 => {}
+                weight => runs.add(weight, 1),
             }
+        } else {
+            self.level.weights(code_point, |weight| runs.add(weight, 1));
         }
-        runs.end();
     }
 
     /// Appends this level's runs for a text of ASCII characters, `weighed` of which have weights.
-    fn append_ascii(&self, value: &[u8], weighed: usize, out: &mut Vec<u8>) {
+    fn append_ascii(&self, value: &[u8], weighed: usize, pads: bool, out: &mut Vec<u8>) {
         let mut runs = Runs::begin(out);
         if let Some(weight) = self.common {
             runs.add(weight, weighed as u32);
@@ -134,7 +189,7 @@ impl Later {
                 runs.add(weight, 1);
             }
         }
-        runs.end();
+        runs.end(self.pad(pads));
     }
 }
 
@@ -168,7 +223,10 @@ impl<'o> Runs<'o> {
         }
     }
 
-    fn end(mut self) {
-        self.write();
+    /// Writes the last run, unless it is of the weight that spaces have.
+    fn end(mut self, pad: Option<u16>) {
+        if pad != Some(self.weight) {
+            self.write();
+        }
     }
 }

@@ -179,13 +179,7 @@ fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
         KeyPart::Expression => return Part::Unknown,
     };
     let Some(column) = table.columns.get(index) else { return Part::Unknown };
-    let form = match (ValueForm::of(column, options.bytewise), prefix) {
-        // The character set's characters cannot be counted.
-        (ValueForm::Text(collation), Some(_)) if !collation.has_prefix() => {
-            ValueForm::Unknown(Reason::UnknownCollation)
-        }
-        (form, _) => form,
-    };
+    let form = ValueForm::of(column, options.bytewise);
     Part::Column { index, form, prefix }
 }
 

@@ -47,7 +47,7 @@ impl ValueForm {
 
     fn of_text(collation: Option<&str>) -> Self {
         match collation.and_then(Collation::by_name) {
-            Some(collation) if collation.class() == Class::Exact => Self::Text(collation),
+            Some(collation) if collation.class() != Class::WholeKey => Self::Text(collation),
             _ => Self::Unknown(Reason::UnknownCollation),
         }
     }
