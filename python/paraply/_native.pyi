@@ -422,10 +422,10 @@ class TableFilter:
 
     def __new__(
         cls,
-        databases: Sequence[str] = (),
-        tables: Sequence[tuple[str, str]] = (),
-        exclude_databases: Sequence[str] = (),
-        exclude_tables: Sequence[tuple[str, str]] = (),
+        databases: Sequence[str] = ...,
+        tables: Sequence[tuple[str, str]] = ...,
+        exclude_databases: Sequence[str] = ...,
+        exclude_tables: Sequence[tuple[str, str]] = ...,
     ) -> Self: ...
     def chooses(self, database: str, table: str) -> bool: ...
 
