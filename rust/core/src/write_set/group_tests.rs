@@ -216,3 +216,12 @@ fn canonical_values_are_equal_where_the_server_says_so() {
     let date = |month, day| Value::Date { year: 2024, month, day };
     assert!(!same(date(1, 11), date(11, 1)));
 }
+
+#[test]
+fn r14_a_primary_key_over_a_prefix_tells_rows_apart_for_the_server_and_a_unique_one_does_not() {
+    for (name, has_keys) in [("PRIMARY", true), ("u", false)] {
+        let prefixed = table("t", &["a varchar utf8mb4_bin"], &[(name, &[Prefix { column: 0, length: 2 }])]);
+        let set = write_set(&catalog([prefixed]), GROUP, &[insert("t", &[Bytes(b"abc")])]).0;
+        assert_eq!((set.missing_keys, set.barrier), (!has_keys, !has_keys), "{name}");
+    }
+}

@@ -121,13 +121,15 @@ impl TablePlan {
     }
 }
 
-/// Whether the server finds a key to tell the rows by: a unique key of whole columns that are declared NOT NULL.
+/// Whether the server finds a key to tell the rows by: a primary key, be it over prefixes, or a unique key of whole columns that
+/// are declared NOT NULL.
 fn has_server_key(table: &Table) -> bool {
     let counts = |part: &KeyPart| match part {
         KeyPart::Column(index) => table.columns.get(*index).is_some_and(|column| !column.nullable),
         KeyPart::Prefix { .. } | KeyPart::Expression => false,
     };
-    table.unique_keys.iter().any(|key| !key.parts.is_empty() && key.parts.iter().all(counts))
+    let told_apart = |key: &UniqueKey| key.name == "PRIMARY" || key.parts.iter().all(counts);
+    table.unique_keys.iter().any(|key| !key.parts.is_empty() && told_apart(key))
 }
 
 /// Whether some unique key's parts are all declared NOT NULL.
