@@ -117,11 +117,11 @@ def test_r25_places_in_any_order_of_commits_and_at_any_moment():
             reached = (places.offset or 0) // 100
             assert {*range(1, reached + 1), *done} == committed
             # A transaction that is done is a block that is passed over, what stands before the place is skipped.
-            todo, skipped, ordinal = [], reached, reached
+            left, skipped, ordinal = [], reached, reached
             while ordinal < total:
                 size = 1 if done else draw.randint(1, 3)
                 ordinal = min(total, ordinal + size)
-                todo.append(Block(ordinal, *[""] * (ordinal - (todo[-1].ordinal if todo else reached)), skipped=skipped))
+                left.append(Block(ordinal, *[""] * (ordinal - (left[-1].ordinal if left else reached)), skipped=skipped))
                 skipped = 0
             flight: dict[int, tuple[Block, PlaceRow]] = {}
             for _ in range(draw.randint(0, 20)):
@@ -133,8 +133,8 @@ def test_r25_places_in_any_order_of_commits_and_at_any_moment():
                     ledger.acknowledge(block)
                     if ledger._ordered:
                         committed.update(n for n in done if n <= block.ordinal)
-                elif todo:
-                    block = todo.pop(0)
+                elif left:
+                    block = left.pop(0)
                     if block.ordinal in done:
                         ledger.acknowledge(block)
                         done.discard(block.ordinal)
