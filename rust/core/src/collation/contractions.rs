@@ -39,12 +39,12 @@ impl Contractions {
                     out.flags[*code_point as usize % FLAGS] |= flag;
                 }
             }
-            let mut coded = Vec::new();
+            let mut bytes = Vec::new();
             for weight in weights.first().into_iter().flatten() {
-                codes.code(*weight, &mut coded);
+                codes.code(*weight, &mut bytes);
             }
             let later = weights.iter().skip(1).cloned().collect();
-            out.units.insert(text.clone(), Unit { codes: coded, later });
+            out.units.insert(text.clone(), Unit { codes: bytes, later });
         }
         Some(out)
     }

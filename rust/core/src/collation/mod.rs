@@ -168,7 +168,7 @@ impl Collation {
                 return Err(self.invalid(offset));
             }
             out.reserve(value.len() * 2);
-            tables.append_characters(text.chars().map(u32::from), by, out);
+            tables.append_characters(text, by, out);
             return Ok(());
         }
         let mut text = self.charset.decode(value).map_err(|offset| self.invalid(offset))?;
