@@ -17,7 +17,7 @@ $(VENV)/.made: pyproject.toml
 	@command -v cargo >/dev/null || { echo "paraply needs Rust: see https://rustup.rs"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9,<2"
-	@$(BIN)/python tools/dependencies.py dev | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
+	@$(BIN)/python tools/dependencies.py dev spark | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.made $(NATIVE_SOURCES)

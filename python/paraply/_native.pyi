@@ -90,6 +90,9 @@ class Transaction:
     @property
     def rows(self) -> int: ...
     @property
+    def filtered(self) -> bool:
+        """Whether a filter took everything out of it."""
+    @property
     def bytes(self) -> int: ...
     @property
     def file(self) -> str: ...
@@ -155,7 +158,10 @@ class Block:
     def transaction_count(self) -> int: ...
     @property
     def skipped(self) -> int:
-        """Transactions passed over right before this block (already applied or filtered); they commit with it."""
+        """Transactions passed over right before this block, because they are applied already; they commit with it."""
+    @property
+    def filtered(self) -> int:
+        """How many of the transactions a filter emptied: they are only recorded."""
     @property
     def rows(self) -> int: ...
     @property
@@ -224,6 +230,21 @@ def write_set_hash(key_name: str, database: str, table: str, *values: Any, colla
         UsageError: A value of another type, or a collation without an exact form.
     """
 
+def write_set_hashes(key_name: str, database: str, table: str, columns: Sequence[Any], *, collation: str | None = None) -> pa.Array:
+    """``write_set_hash`` of many rows over Arrow, as int64; null where a part of the key is (R11).
+
+    Args:
+        key_name: ``PRIMARY`` or the unique key's name.
+        database: The table's database.
+        table: The table.
+        columns: Anything with ``__arrow_c_array__``, one for each part of the key: integers, decimals, floats, bools, text, bytes, dates
+            and timestamps (without a zone as DATETIME, with one as TIMESTAMP).
+        collation: The collation of the text parts; None hashes their bytes.
+
+    Raises:
+        UsageError: A column of another type, columns of different lengths, or a collation without an exact form.
+    """
+
 def collation_class(name: str, mariadb: bool | None = None) -> str:
     """How well a collation's equality is known: ``exact``, ``safe`` (coarser) or ``whole-key`` (R13).
 
@@ -249,6 +270,31 @@ def equality_form(collation: str, value: bytes, mariadb: bool | None = None) -> 
 
 def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
+
+def explain_values(
+    catalog: Catalog,
+    database: str,
+    table: str,
+    before: Any,
+    after: Any,
+    *,
+    scheme: str = "fine",
+    foreign_key_checks: bool = True,
+    cascades_logged: bool = True,
+) -> dict[str, Any]:
+    """What one row adds to a write set: ``table``, ``exclusive``, ``shared``, ``barrier``, ``reason``, ``keys`` and ``tables``.
+
+    Raises:
+        UsageError: The table is not defined, or a value does not fit its column.
+    """
+
+def explain_rows(transaction: Transaction, catalog: Catalog, *, scheme: str = "fine", rows: int = 100) -> list[dict[str, Any]]:
+    """The same of the first rows of a transaction.
+
+    Raises:
+        UsageError: The scheme is not known.
+        LogDamaged: A row event contradicts itself.
+    """
 
 def format_statement(block: Block) -> bytes:
     """``BINLOG '...'`` with the block's format description event."""
@@ -297,7 +343,10 @@ class Catalog:
 
     def __new__(cls) -> Self: ...
     def put(self, table: Table) -> None: ...
-    def remove(self, database: str, table: str) -> None: ...
+    def remove(self, database: str, table: str) -> None:
+        """Forgets a table and what it was before."""
+    def retire(self, database: str, table: str) -> None:
+        """Takes a table out whose name is gone; rows that were written before may still come."""
     def __len__(self) -> int: ...
 
 @final
@@ -309,8 +358,11 @@ class LogReader:
         verify_checksums: Compare the checksums of all events.
         executed: Transactions whose rows are not looked at, because they were applied before: ``rows`` is 0, write sets are empty.
         after: The same for transactions without GTID: index of the file, and offset in it.
+        tables: Takes the row changes of other tables out; a statement then stands in a batch of its own.
+        stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
+        stop_before: End before this GTID.
+        stop_after: End behind this GTID.
     """
-
     def __new__(
         cls,
         paths: Sequence[str],
@@ -318,9 +370,16 @@ class LogReader:
         verify_checksums: bool = True,
         executed: GtidSet | None = None,
         after: tuple[int, int] | None = None,
+        tables: TableFilter | None = None,
+        stop_time: int | None = None,
+        stop_before: str | None = None,
+        stop_after: str | None = None,
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
+    @property
+    def stopped(self) -> tuple[str, int, str | None, int | None, bool] | None:
+        """The transaction at which the log was left: file, offset, GTID, commit time, and whether it is still applied."""
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16777216) -> TransactionBatch | None:
         """The next transactions; a batch ends after a transaction with a statement, so that the schema can be advanced.
 
@@ -344,6 +403,8 @@ class TransactionBatch:
     def __iter__(self) -> Iterator[Transaction]: ...
     @property
     def bytes(self) -> int: ...
+    def emptied(self) -> TransactionBatch:
+        """A batch of one transaction with nothing left but its identity: a filter left it out."""
     def table_maps(self) -> list[TableMap]:
         """Each table map once."""
     def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False) -> WriteSets:
@@ -351,9 +412,62 @@ class TransactionBatch:
 
         Args:
             catalog: The definitions in force; it also keeps what hashing remembers between the batches of a log.
-            scheme: ``fine``, the applier's, or ``group``, the server's certifier's.
+            scheme: ``fine``, the applier's, ``group``, the server's certifier's, or ``writeset``, its tracker's (R16).
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         """
+
+@final
+class TableFilter:
+    """Which databases and tables are applied; what is excluded never is, and where something is named only that is."""
+
+    def __new__(
+        cls,
+        databases: Sequence[str] = ...,
+        tables: Sequence[tuple[str, str]] = ...,
+        exclude_databases: Sequence[str] = ...,
+        exclude_tables: Sequence[tuple[str, str]] = ...,
+    ) -> Self: ...
+    def chooses(self, database: str, table: str) -> bool: ...
+
+@final
+class LogHead:
+    """What a log file tells of itself by its first events and by its last."""
+
+    @property
+    def mariadb(self) -> bool: ...
+    @property
+    def server_version(self) -> str: ...
+    @property
+    def server_id(self) -> int: ...
+    @property
+    def begun(self) -> int:
+        """When the file was begun, seconds since 1970."""
+    @property
+    def relay_log(self) -> bool: ...
+    @property
+    def previous_gtids(self) -> GtidSet | None:
+        """What was executed before the file; None where it does not say."""
+    @property
+    def has_transactions(self) -> bool: ...
+    @property
+    def first_gtid(self) -> str | None: ...
+    @property
+    def first_committed_at(self) -> int | None:
+        """Microseconds since 1970, UTC."""
+    @property
+    def next_file(self) -> str | None:
+        """The name of the file behind it, if it ends with that."""
+    @property
+    def closed(self) -> bool:
+        """Whether it ends as a file does that nothing is written to any more."""
+    @property
+    def size(self) -> int: ...
+
+def log_head(path: str) -> LogHead:
+    """Reads the head and the tail of a log file, whatever its size."""
+
+def log_gtids(path: str) -> GtidSet:
+    """The GTIDs of a log file's transactions; walks over its events without decoding them."""
 
 @final
 class WriteSets:
@@ -373,7 +487,7 @@ class WriteSets:
 class Planner:
     """Cuts batches into blocks and finds what each depends on."""
 
-    def __new__(cls, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None) -> Self: ...
+    def __new__(cls, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, gathers_filtered: bool = False) -> Self: ...
     @property
     def ordinal(self) -> int:
         """Transactions seen."""
@@ -454,6 +568,67 @@ class Certifier:
         """Bytes that the certification info takes."""
     def __len__(self) -> int: ...
 
+def trace_schema() -> pa.Schema:
+    """The schema of the trace."""
+
+def trace_batch(batch: TransactionBatch, write_sets: WriteSets, position: int, *, reads: bool = True) -> pa.RecordBatch:
+    """Transactions and their write sets as rows of the trace.
+
+    Args:
+        batch: The transactions.
+        write_sets: Theirs.
+        position: Position of the first one.
+        reads: Whether the scheme knows shared keys; else the column is null.
+    """
+
+@final
+class ChunkResolver:
+    """Resolves a chunk of a trace inside itself, and reports the touches that other chunks may depend on.
+
+    Args:
+        parts: Parts that the report is split into by key; 0 where the chunk is the whole trace.
+        shared_counts_as_exclusive: The server's own rules, which know no shared keys.
+    """
+
+    def __new__(cls, parts: int, *, shared_counts_as_exclusive: bool = False) -> Self: ...
+    def __len__(self) -> int: ...
+    def add(self, transactions: Any) -> None:
+        """Adds a record batch in ascending order of its ``position``.
+
+        Columns: ``position`` int64, ``role`` int8 (0 rows, 1 barrier, 2 local, 3 view change), ``write_set`` list<int64>, and where there
+        are such columns ``reads`` list<int64> and ``session`` int64.
+        """
+    def finish(self) -> tuple[tuple[int, int, int, int], bytes, list[bytes]]:
+        """Ends the chunk and begins the next.
+
+        Returns:
+            First and last position, numbers used up and number of the last barrier; the rows; the report for each part of the keys.
+        """
+
+@final
+class KeyResolver:
+    """Finds the dependencies that reach over chunks, for one part of the keys."""
+
+    def __new__(cls) -> Self: ...
+    def add(self, header: tuple[int, int, int, int], edges: bytes) -> tuple[int, int, bytes]:
+        """Takes the report of the next chunk; gives what ``chunk_numbers`` needs of it.
+
+        Raises:
+            UsageError: Chunks overlap or come in the wrong order.
+        """
+
+def chunk_numbers(rows: bytes, answers: Sequence[tuple[int, int, bytes]], collections: Sequence[int]) -> pa.RecordBatch:
+    """The numbers of a chunk's transactions.
+
+    Args:
+        rows: From ``ChunkResolver.finish``.
+        answers: From ``KeyResolver.add`` for every part of the keys; none where the chunk is the whole trace.
+        collections: Numbers behind which a collection ran, ascending (R7).
+
+    Returns:
+        ``position``, ``computed_last_committed``, ``computed_sequence_number``.
+    """
+
 @final
 class StampVerifier:
     """Recomputes the numbers of a group member's relay log and compares them with the log's own."""
@@ -470,5 +645,40 @@ class StampVerifier:
     def different(self) -> int: ...
     @property
     def gc_after(self) -> list[int]: ...
+    @property
+    def missed(self) -> int:
+        """Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's."""
+    @property
+    def first_difference(self) -> dict[str, Any] | None: ...
+    @property
+    def differences(self) -> list[dict[str, Any]]:
+        """The first thousand, each like ``first_difference``."""
+
+@final
+class TrackerVerifier:
+    """Recomputes the numbers of a source's own binary log (rule R16) and compares them with the log's own.
+
+    Args:
+        version: The server's version, for its rules and its default history size.
+        history_size: ``binlog_transaction_dependency_history_size``.
+        tracking: ``writeset``, ``writeset-session`` or ``commit-order``.
+        sessions: ``auto`` (as logged), ``single`` or ``many``.
+
+    Raises:
+        UsageError: An option is not known.
+    """
+
+    def __new__(
+        cls, *, version: tuple[int, int], history_size: int | None = None, tracking: str = "writeset", sessions: str = "auto"
+    ) -> Self: ...
+    def observe(self, batch: TransactionBatch, write_sets: WriteSets) -> None: ...
+    def finish(self) -> None: ...
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def exact(self) -> int:
+        """Transactions that had only one possible pair of numbers."""
+    @property
+    def different(self) -> int: ...
     @property
     def first_difference(self) -> dict[str, Any] | None: ...

@@ -23,6 +23,7 @@ __all__ = [
     "RowNotFound",
     "SchemaMismatch",
     "ServerError",
+    "StopNotReached",
     "Stopped",
     "TemporaryFailure",
     "TypeNotMapped",
@@ -140,6 +141,10 @@ class PrecedingFailed(ApplyFailed):
 
 class DdlUndecided(ApplyFailed):
     """A crash fell between a DDL's start and its end and the catalog cannot tell which (R25b)."""
+
+
+class StopNotReached(ApplyFailed):
+    """The logs ended before the GTID of ``--stop-at`` or ``--stop-before``: everything in them is applied."""
 
 
 class TemporaryFailure(ParaplyError):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from server.history_source import HistoryPlace, Source
 from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
 from servers import MariaDbServer, running_mariadb
 
@@ -57,3 +58,15 @@ def postgres_place(postgres_server: str) -> PostgresPlace:
     place = PostgresPlace(postgres_server)
     place.empty()
     return place
+
+
+@pytest.fixture(params=["mariadb", "mysql"])
+def history_source(request: pytest.FixtureRequest) -> Source:
+    """A server that random histories run on, each in turn."""
+    if request.param == "mariadb":
+        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
+        return Source(HistoryPlace(server.url), server.data)
+    url, folder = os.environ.get("PARAPLY_TEST_MYSQL"), os.environ.get("PARAPLY_TEST_MYSQL_DATA")
+    if not url or not folder:
+        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA, the folder with its binlogs")
+    return Source(HistoryPlace(url), Path(folder))

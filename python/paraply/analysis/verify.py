@@ -1,6 +1,7 @@
 """Recomputing the numbers of a log and comparing them with what the server stamped.
 
-Sources: WL#8440 (algorithm AL1) and the behaviour of MySQL 9.7 group members.
+Sources: WL#8440 (algorithm AL1) and the behaviour of MySQL 9.7 group members; for a source's own binary log the behaviour of MySQL 9.7
+(rule R16).
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from paraply._native import Catalog, LogReader, StampVerifier, TransactionBatch
+from paraply._native import Catalog, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.dump import read_dump
@@ -20,10 +21,19 @@ from paraply.source.feed import Feed
 
 __all__ = ["VerifyReport", "require_equal", "verify"]
 
-SCHEMES = ("group",)
+SCHEMES = ("group", "writeset")
 SERVERS = ("5.7", "8.0", "9.7")
+SESSIONS = ("auto", "single", "many")
+TRACKING = ("writeset", "writeset-session", "commit-order")
 
 Progress = Callable[[int, int], None]
+
+EXPECTED = {
+    "group": "a group's certifier gives; is it a group member's relay log from its start, with its schema (--schema) and"
+    " collections (--infer-gc)?",
+    "writeset": "its source's tracker gives; is it the source's own binary log (not a relay log), with its schema (--schema), the"
+    " source's history size (--history) and tracking (--tracking)?",
+}
 
 
 @dataclass(slots=True)
@@ -32,25 +42,34 @@ class VerifyReport:
 
     Attributes:
         transactions: Transactions compared.
-        different: Those whose numbers are not the log's.
+        different: Those whose numbers are not the log's; under ``bound`` also those outside what the log shows to be possible.
+        missed: Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's.
         first_difference: ``gtid``, ``file``, ``position``, ``logged`` and ``computed`` of the first one, or None.
+        differences: The first thousand such.
         gc_after: Numbers after which a garbage collection was inferred.
         fallbacks: How often a coarser write set was used (R13).
         fallback_reasons: The same by reason and table.
+        check: ``exact`` if every transaction had one possible pair of numbers; ``bound`` if for some only a range is known, because
+            the log does not show how sessions overlapped.
+        checked_exactly: Transactions that had one possible pair of numbers.
         seconds: Duration.
     """
 
     transactions: int = 0
     different: int = 0
+    missed: int = 0
     first_difference: dict[str, Any] | None = None
+    differences: list[dict[str, Any]] = field(default_factory=list)
     gc_after: list[int] = field(default_factory=list)
     fallbacks: int = 0
     fallback_reasons: list[dict[str, Any]] = field(default_factory=list)
+    check: Literal["exact", "bound"] = "exact"
+    checked_exactly: int = 0
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         """The fields of the contract."""
-        names = ("transactions", "different", "first_difference", "gc_after", "fallbacks", "fallback_reasons")
+        names = ("transactions", "different", "first_difference", "gc_after", "fallbacks", "fallback_reasons", "check", "checked_exactly")
         return {name: getattr(self, name) for name in names}
 
 
@@ -63,19 +82,26 @@ def verify(
     infer_gc: bool = False,
     order: Path | None = None,
     local_server_id: int | None = None,
+    sessions: str = "auto",
+    history: int | None = None,
+    tracking: str = "writeset",
     bytewise: bool = False,
     on_progress: Progress | None = None,
 ) -> VerifyReport:
     """Recomputes ``last_committed`` and ``sequence_number`` of every transaction and compares them with the log's.
 
     Args:
-        log: Relay log of a group member, or several in order.
-        scheme: Whose numbers the log carries; ``group``.
+        log: Relay log of a group member or binary log of a source, or several in order.
+        scheme: Whose numbers the log carries: ``group``, the certifier's, or ``writeset``, a source's tracker's (R16).
         server: Rules of this server version where they differ; by default the log's.
         schema: A dump with the tables as they were at the start of the log; by default the log's own DDL must do.
         infer_gc: Find garbage collections, which leave no event in the log.
         order: A log that holds all transactions of the group in certification order; its DDL gives the schema.
         local_server_id: With ``order``: transactions of this server were local on the member that wrote ``log``.
+        sessions: With ``writeset``: ``auto`` takes each transaction's session from the log, ``single`` says that no two sessions
+            overlapped, ``many`` that any two may have.
+        history: With ``writeset``: the source's ``binlog_transaction_dependency_history_size``; by default its version's default.
+        tracking: With ``writeset``: the source's ``binlog_transaction_dependency_tracking``, which servers before 8.4 have.
         bytewise: Hash text without its collation. Wrong on purpose: shows what Bug#86078 does.
         on_progress: Called with bytes read and transactions compared.
 
@@ -93,6 +119,20 @@ def verify(
     if (order is None) != (local_server_id is None):
         raise UsageError("--order and --local-server-id go together: whose transactions were local on this member?")
     started = time.monotonic()
+    if scheme == "writeset":
+        refuse_group_options(infer_gc=infer_gc, order=order)
+        return verify_source(
+            log_paths(log),
+            server,
+            schema,
+            sessions=sessions,
+            history=history,
+            tracking=tracking,
+            bytewise=bytewise,
+            on_progress=on_progress,
+        )
+    if (sessions, history, tracking) != ("auto", None, "writeset"):
+        raise UsageError("--sessions, --history and --tracking go with --scheme writeset")
     first, *_ = paths = log_paths(log)
     feed = hashed_log([str(order)] if order is not None else paths, scheme, schema, bytewise)
     stamps = batches(paths) if order is not None else None
@@ -104,11 +144,57 @@ def verify(
         verifier.observe(item.batch, item.write_sets)
         if on_progress is not None:
             on_progress(feed.read_bytes, verifier.transactions)
-    return report_of(verifier, feed.fallbacks, time.monotonic() - started)
+    verifier.finish()
+    report = report_of(verifier, feed.fallbacks, time.monotonic() - started)
+    report.gc_after, report.checked_exactly = list(verifier.gc_after), verifier.transactions
+    return report
 
 
-def require_equal(report: VerifyReport) -> None:
+def refuse_group_options(*, infer_gc: bool, order: Path | None) -> None:
+    """A source's own log knows no collections, and its order is its own."""
+    if infer_gc or order is not None:
+        raise UsageError("--infer-gc, --order and --local-server-id go with --scheme group")
+
+
+def verify_source(
+    paths: Sequence[str],
+    server: str | None,
+    schema: Path | None,
+    *,
+    sessions: str,
+    history: int | None,
+    tracking: str,
+    bytewise: bool,
+    on_progress: Progress | None,
+) -> VerifyReport:
+    """``verify`` with the rules of a source's tracker (R16)."""
+    if sessions not in SESSIONS:
+        raise UsageError(f"unknown sessions `{sessions}`: it is {', '.join(SESSIONS)}")
+    if tracking not in TRACKING:
+        raise UsageError(f"unknown tracking `{tracking}`: it is {', '.join(TRACKING)}")
+    if history is not None and history < 1:
+        raise UsageError("--history is the number of items that the source remembers, 1 or more")
+    started = time.monotonic()
+    feed = hashed_log(paths, "writeset", schema, bytewise)
+    major, minor = (int(part) for part in (server or server_version(paths[0]) or SERVERS[-1]).split("."))
+    verifier = TrackerVerifier(version=(major, minor), history_size=history, tracking=tracking, sessions=sessions)
+    for item in feed:
+        verifier.observe(item.batch, item.write_sets)
+        if on_progress is not None:
+            on_progress(feed.read_bytes, verifier.transactions)
+    verifier.finish()
+    report = report_of(verifier, feed.fallbacks, time.monotonic() - started)
+    report.checked_exactly = verifier.exact
+    report.check = "exact" if verifier.exact == verifier.transactions else "bound"
+    return report
+
+
+def require_equal(report: VerifyReport, scheme: str = "group") -> None:
     """Raises unless every number is the log's own.
+
+    Args:
+        report: What ``verify`` found.
+        scheme: Whose numbers the log was to carry.
 
     Raises:
         LogNotUnderstood: The log carries no numbers at all.
@@ -120,13 +206,12 @@ def require_equal(report: VerifyReport) -> None:
     place = {"file": first["file"], "position": first["position"], "gtid": first["gtid"]}
     if min(first["logged"]) < 0:
         raise LogNotUnderstood(
-            "the log's transactions carry no last_committed and sequence_number; give a relay log of a MySQL group member", **place
+            "the log's transactions carry no last_committed and sequence_number; give a relay log of a MySQL group member,"
+            " or with --scheme writeset a binary log of MySQL",
+            **place,
         )
-    raise NumbersDiffer(
-        f"{report.different} of {report.transactions} transactions carry other numbers than a group's certifier gives;"
-        " is it a group member's relay log from its start, with its schema (--schema) and collections (--infer-gc)?",
-        **place,
-    )
+    expected = EXPECTED[scheme]
+    raise NumbersDiffer(f"{report.different} of {report.transactions} transactions carry other numbers than {expected}", **place)
 
 
 def hashed_log(paths: Sequence[str], scheme: str, schema: Path | None, bytewise: bool) -> Feed:
@@ -159,14 +244,14 @@ def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ord
         verifier.add_stamps(batch)
 
 
-def report_of(verifier: StampVerifier, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
-    """Closes the comparison and puts its result together."""
-    verifier.finish()
+def report_of(verifier: StampVerifier | TrackerVerifier, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
+    """Puts the result of a comparison together."""
     return VerifyReport(
         transactions=verifier.transactions,
         different=verifier.different,
+        missed=getattr(verifier, "missed", 0),
         first_difference=verifier.first_difference,
-        gc_after=list(verifier.gc_after),
+        differences=list(getattr(verifier, "differences", [])),
         fallbacks=sum(count for _, _, count in fallbacks),
         fallback_reasons=[{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],
         seconds=seconds,

@@ -6,30 +6,39 @@ import logging
 import os
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from paraply.applier.consistency import Consistency
 from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
 from paraply.applier.counters import ApplyReport, Counters
+from paraply.applier.dry_run import DryRun, scan
+from paraply.applier.filters import Filters
 from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_error
 from paraply.applier.job_list import JobList
 from paraply.applier.merge import MergeSize
 from paraply.applier.policy import check_combination, make_policy
-from paraply.applier.preparation import Options, Start, check_channel, parse_gtids, start_run
+from paraply.applier.preparation import Look, Options, Start, check_channel, look_ahead, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
+from paraply.applier.sessions import SessionOrder
 from paraply.applier.snapshot import RateMeter, make_report, take_counters
+from paraply.applier.stop_point import parse_stop
+from paraply.applier.stop_result import check_result, stop_place
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
 from paraply.errors import ParaplyError, UsageError
 from paraply.source import log_paths
 from paraply.source.feed import Feed, FeedLimits
+from paraply.source.file_order import check_order, read_heads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import TracebackType
 
-    from paraply._native import Transaction
+    from paraply._native import LogReader, Transaction
+    from paraply.applier.outline import Outline
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
     from paraply.target.base import Target
@@ -58,8 +67,8 @@ class Applier:
         paths: Log files, in the order in which they were written.
         target: Where to; opened by ``run``.
         workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
-        policy: ``dependency`` or ``logical-clock`` (R21).
-        consistency: ``any-time`` (R20).
+        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic`` or ``table`` (R21).
+        consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
             with policies and in GTID modes that cannot merge.
         gtid: ``auto``, ``record``, ``preserve`` or ``none`` (R26).
@@ -70,7 +79,12 @@ class Applier:
         ddl_decision: ``done`` or ``not-done``: the answer to the question of R25b.
         retries: Retries of one block after temporary errors, or the whole policy of trying again (R24).
         on_progress: Called about four times a second with the counters, from a thread of the applier (inline: from ``run``).
-        filters: What is filtered, for the identity of the progress (R25).
+        filters: Which databases and tables are applied; part of the progress's identity (R25).
+        stop_at: A time in RFC 3339 with an offset: stops before the first transaction in the log's order that was not committed
+            earlier. Or a GTID: stops behind it.
+        stop_before: A GTID: stops before it.
+        allow_gap: Go on although transactions were executed before the first log that the target does not hold.
+        on_plan: Called with the plan before the first write.
         patience: When the oldest transaction's blockers are asked for.
         limits: How far the reader runs ahead.
 
@@ -95,7 +109,11 @@ class Applier:
         ddl_decision: Literal["done", "not-done"] | None = None,
         retries: int | RetryPolicy = 10,
         on_progress: Callable[[Counters], None] | None = None,
-        filters: Mapping[str, object] | None = None,
+        filters: Filters | None = None,
+        stop_at: str | None = None,
+        stop_before: str | None = None,
+        allow_gap: bool = False,
+        on_plan: Callable[[Outline], None] | None = None,
         patience: Patience | None = None,
         limits: FeedLimits | None = None,
     ) -> None:
@@ -118,8 +136,11 @@ class Applier:
             start_after=start_after,
             allow_nontransactional=allow_nontransactional,
             ddl_decision=ddl_decision,
-            filters=dict(filters or {}),
+            filters=filters or Filters(),
+            stop=parse_stop(stop_at, stop_before),
+            allow_gap=allow_gap,
         )
+        self._on_plan = on_plan
         self._target = target
         self._schema = schema
         self._on_progress = on_progress
@@ -129,6 +150,8 @@ class Applier:
         self._run: RunState | None = None
         self._feed: Feed | None = None
         self._merge = MergeSize(merge, workers)
+        self._merges = True
+        self._reader: LogReader | None = None
         self._workers: list[Worker] = []
         self._inline: InlineCrew | None = None
         self._meter = RateMeter()
@@ -188,14 +211,39 @@ class Applier:
         if self._used:
             raise UsageError("an applier runs once; make another one")
         self._used = True
+        look = self._look()
+        if look is None:
+            self._report = ApplyReport()
+            return self._report
+        if self._on_plan is not None:
+            self._on_plan(look.outline)
+        start = start_run(self._options, self._target, look)
+        run, feed = self._prepare(start)
+        run.notes.extend(look.outline.notes)
+        return self._apply(start, run, feed)
+
+    def dry_run(self) -> DryRun | None:
+        """Looks what ``run`` would do, and writes nothing to the target.
+
+        Returns:
+            What would be applied; None if there is no transaction in the logs.
+
+        Raises:
+            UsageError: ``run`` would be refused.
+            LogError: The log is damaged or not understood.
+        """
+        look = self._look()
+        return None if look is None else scan(self._options, look)
+
+    def _look(self) -> Look | None:
+        """Everything that can be found out before the first write; None for logs without a transaction."""
+        files = read_heads(self._options.paths)
+        check_order(files)
         first = self._first_transaction()
         if first is None:
             parse_gtids(self._options.start_after)
-            self._report = ApplyReport()
-            return self._report
-        start = start_run(self._options, self._target, first)
-        run, feed = self._prepare(start)
-        return self._apply(start, run, feed)
+            return None
+        return look_ahead(self._options, self._target, files, first, list(self._schema or ()))
 
     def _first_transaction(self) -> Transaction | None:
         from paraply._native import LogReader
@@ -212,22 +260,35 @@ class Applier:
         same_family = self._target.family == ("mariadb" if start.mariadb else "mysql")
         seeds_from_target = self._schema is None and same_family
         schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
+        filters = options.filters
+        self._reader = LogReader(options.paths, executed=start.skip, after=start.place, **options.reader_options())
         feed = Feed(
-            LogReader(options.paths, executed=start.skip, after=start.place),
+            self._reader,
             schema,
             Catalog(),
             passed=(lambda transaction: start.passed(transaction, options.paths)) if seeds_from_target else None,
             rereads=same_family,
             threaded=options.workers > 0,
             limits=self._limits,
+            wants=(lambda transaction: start.passed(transaction, options.paths) or filters.wants(transaction)) if filters else None,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         if self._schema is not None:
             self._hand_schema_over(list(schema))
-        jobs = JobList(options.workers) if options.workers else None
-        run = RunState(self._target, start.progress.executed, self._retry, jobs)
+        consistency, policy = Consistency(options.consistency), make_policy(options.policy)
+        jobs = JobList(options.workers, ordered=consistency.keeps_order) if options.workers else None
+        run = RunState(
+            self._target,
+            start.progress.executed,
+            self._retry,
+            jobs,
+            consistency=consistency,
+            optimistic=policy.optimistic,
+            low=start.progress.low if start.mariadb else None,
+        )
         run.notes.extend(start.progress.notes)
-        self._merge = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and self._target.merges)
+        self._merges = policy.merges and self._target.merges
+        self._merge = MergeSize(options.merge, options.workers, allowed=self._merges)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
         return run, feed
@@ -247,20 +308,26 @@ class Applier:
             crew.stopped = self._stops > 0
         else:
             crew = ThreadCrew(run.jobs)
-        planner = Planner(executed=start.skip, after=start.place)
-        coordinator = Coordinator(run, feed, planner, make_policy(self._options.policy), self._merge, crew)
+        # Where commits may be merged, a transaction of which nothing is left needs none of its own.
+        gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
+        planner = Planner(executed=start.skip, after=start.place, **gathers)
+        sessions = None if Consistency(self._options.consistency).keeps_order else SessionOrder(run.session_unknown)
+        coordinator = Coordinator(
+            run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions, done=start.progress.done
+        )
         try:
             complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
             self._raise_failure(run)
             if not complete:
                 raise stopped_error()
+            check_result(self._options, start, run, self._reader)
             with run.target.exclusive() as target:
-                target.finish(run.executed)
+                target.finish(run.executed | start.skip)
         except ParaplyError:
             self._raise_failure(run)
             raise
         finally:
-            self._report = make_report(run, feed, self._workers)
+            self._report = replace(make_report(run, feed, self._workers), filtered=run.filtered, stop=stop_place(self._reader))
             self._tick()
         return self._report
 

@@ -1,4 +1,4 @@
-"""The commit-order manager: commits happen in the order of the source (R17 to R19)."""
+"""The commit-order manager: who may commit when (R17 to R20)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from paraply.applier.consistency import Consistency
 from paraply.errors import PrecedingFailed
 
 if TYPE_CHECKING:
@@ -42,13 +43,15 @@ class RollbackRequested(Exception):
 class Ticket:
     """A transaction's place in the commit order."""
 
-    __slots__ = ("condition", "older", "sequence", "state")
+    __slots__ = ("after", "condition", "older", "sequence", "state")
 
     def __init__(self) -> None:
         self.sequence = 0
         """Place in the order, dense from 1; 0 before it is registered."""
         self.state = TicketState.NEW
         """Where it stands."""
+        self.after: tuple[int, ...] = ()
+        """Sequences of the tickets that must be committed before it, whatever the consistency level."""
         self.condition: threading.Condition | None = None
         """Where its holder waits; the order's own business."""
         self.older: int | None = None
@@ -69,6 +72,11 @@ class CommitOrder:
     One thread (the coordinator) registers tickets in the source's order. Any thread then holds one ticket at a time: it waits
     for its turn, commits, and finishes the ticket, which wakes exactly the next one. The first error stops all younger tickets.
 
+    At the weaker levels several tickets have their turn at once, and may be finished in any order.
+
+    Args:
+        consistency: When it is a ticket's turn (R20).
+
     >>> order = CommitOrder()
     >>> first, second = order.register(), order.register()
     >>> order.wait_turn(first)
@@ -79,10 +87,15 @@ class CommitOrder:
     2
     """
 
-    def __init__(self) -> None:
+    def __init__(self, consistency: Consistency = Consistency.ANY_TIME) -> None:
         self._mutex = threading.Lock()
+        self._consistency = consistency
+        #: Every ticket behind the low-water mark, those that are through out of order too.
         self._queue: deque[Ticket] = deque()
         self._followers: dict[int, list[Ticket]] = {}
+        self._awaiting: dict[int, list[Ticket]] = {}
+        self._through_early: set[int] = set()
+        self._sent = 0
         self._last = 0
         self._low_water_mark = 0
         self._failure: BaseException | None = None
@@ -97,11 +110,12 @@ class CommitOrder:
         """The root cause, once a transaction failed for good or the order was aborted."""
         return self._failure
 
-    def register(self, ticket: Ticket | None = None) -> Ticket:
+    def register(self, ticket: Ticket | None = None, after: tuple[int, ...] = ()) -> Ticket:
         """Gives the next place to a transaction (R17).
 
         Args:
             ticket: A new ticket to register; made if not given.
+            after: Sequences of tickets that must be committed before it; matters where the level does not order them (R23).
 
         Raises:
             PrecedingFailed: An older transaction failed; nothing more is taken.
@@ -115,11 +129,12 @@ class CommitOrder:
             self._last += 1
             ticket.sequence = self._last
             ticket.state = TicketState.REGISTERED
+            ticket.after = after
             self._queue.append(ticket)
         return ticket
 
     def wait_turn(self, ticket: Ticket) -> None:
-        """Waits until all older transactions are through; then the caller, and nobody else, may commit.
+        """Waits until the caller may commit: at ``any-time`` until all older transactions are through, and then nobody else may.
 
         Raises:
             PrecedingFailed: An older one failed: roll back, then finish the ticket with this error (R18).
@@ -129,9 +144,28 @@ class CommitOrder:
             if ticket.state is TicketState.TURN:
                 self._check()
                 return
-            self._wait(ticket, lambda: self._queue[0] is ticket, rollback=True)
+            if not self._may_commit(ticket):
+                for sequence in ticket.after:
+                    if not self._is_through(sequence):
+                        self._awaiting.setdefault(sequence, []).append(ticket)
+                self._wait(ticket, lambda: self._may_commit(ticket), rollback=True)
+            else:
+                self._check()
             ticket.older = None
             ticket.state = TicketState.TURN
+
+    def sent(self, ticket: Ticket) -> None:
+        """Says that the ticket's commit is on its way: at ``most-of-the-time`` the next one may send its own.
+
+        Called right before the commit is sent. The thread that is woken needs the interpreter, which the caller gives away
+        only inside the call that sends, so that commits go out in this order but for rare cases, which that level allows.
+        """
+        if self._consistency is not Consistency.MOST_OF_THE_TIME:
+            return
+        with self._mutex:
+            if ticket.sequence == self._sent + 1:
+                self._sent = ticket.sequence
+                self._wake_next_sender()
 
     def wait_for(self, ticket: Ticket, older: int) -> None:
         """Waits empty-handed until the older ticket with that sequence is through; a request to roll back is met thereby.
@@ -167,8 +201,7 @@ class CommitOrder:
             ValueError: It is not the ticket's turn. After a failure, tickets may be finished in any order.
         """
         with self._mutex:
-            if self._queue and self._queue[0] is ticket and ticket.state is TicketState.TURN:
-                self._queue.popleft()
+            if ticket.state is TicketState.TURN:
                 if error is None:
                     self._through(ticket)
                 else:
@@ -213,7 +246,7 @@ class CommitOrder:
             return older
 
     def oldest(self) -> Ticket | None:
-        """The ticket whose turn it is or will be next."""
+        """The oldest ticket that is not through."""
         with self._mutex:
             return self._queue[0] if self._queue else None
 
@@ -229,13 +262,39 @@ class CommitOrder:
         self._wake(ticket)
         return True
 
+    def _may_commit(self, ticket: Ticket) -> bool:
+        if self._consistency is Consistency.ANY_TIME:
+            return self._queue[0] is ticket
+        if self._consistency is Consistency.MOST_OF_THE_TIME and ticket.sequence > self._sent + 1:
+            return False
+        return all(self._is_through(sequence) for sequence in ticket.after)
+
+    def _is_through(self, sequence: int) -> bool:
+        return sequence <= self._low_water_mark or sequence in self._through_early
+
     def _through(self, ticket: Ticket) -> None:
         ticket.state = TicketState.DONE
-        self._low_water_mark = ticket.sequence
-        if self._queue:
-            self._wake(self._queue[0])
-        for follower in self._followers.pop(ticket.sequence, ()):
-            self._wake(follower)
+        queue = self._queue
+        if queue[0] is not ticket:
+            self._through_early.add(ticket.sequence)
+        while queue and queue[0].state is TicketState.DONE:
+            self._low_water_mark = sequence = queue.popleft().sequence
+            self._through_early.discard(sequence)
+            for follower in self._followers.pop(sequence, ()):
+                self._wake(follower)
+        for waiter in self._awaiting.pop(ticket.sequence, ()):
+            self._wake(waiter)
+        if self._consistency is Consistency.MOST_OF_THE_TIME:
+            self._sent = max(self._sent, self._low_water_mark)
+            self._wake_next_sender()
+        elif queue:
+            self._wake(queue[0])
+
+    def _wake_next_sender(self) -> None:
+        """The oldest ticket whose commit is not sent yet; tickets in the queue have consecutive sequences."""
+        queue = self._queue
+        if queue and 0 <= (place := self._sent + 1 - queue[0].sequence) < len(queue):
+            self._wake(queue[place])
 
     def _fail(self, error: BaseException) -> None:
         if self._failure is None:

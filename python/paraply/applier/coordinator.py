@@ -9,6 +9,7 @@ from paraply.applier.job_list import Job
 from paraply.applier.merge import MAX_BLOCK_BYTES, MergeSize
 from paraply.applier.policy import Policy, runs_statement
 from paraply.errors import ParaplyError, PrecedingFailed
+from paraply.target.places import end_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from paraply._native import Block, Planner
     from paraply.applier.job_list import JobList
     from paraply.applier.run_state import RunState
+    from paraply.applier.sessions import SessionOrder
     from paraply.applier.worker import Worker
     from paraply.schema.catalog import SchemaCatalog
     from paraply.source.feed import Feed, FeedItem
@@ -101,15 +103,29 @@ class Coordinator:
         policy: Says when a block may start.
         merge: Says how many transactions become one commit.
         crew: Who applies them.
+        sessions: Keeps the sessions' own order where commits are not in order; else None.
+        done: File and offset behind each transaction that an earlier run committed ahead of a gap, in a log without GTIDs.
     """
 
-    def __init__(self, run: RunState, feed: Feed, planner: Planner, policy: Policy, merge: MergeSize, crew: Crew) -> None:
+    def __init__(
+        self,
+        run: RunState,
+        feed: Feed,
+        planner: Planner,
+        policy: Policy,
+        merge: MergeSize,
+        crew: Crew,
+        sessions: SessionOrder | None = None,
+        done: frozenset[tuple[str, int]] = frozenset(),
+    ) -> None:
         self._run = run
         self._feed = feed
         self._planner = planner
         self._policy = policy
         self._merge = merge
         self._crew = crew
+        self._sessions = sessions
+        self._done = set(done)
         self._last = 0
         self._pending = 0
 
@@ -137,7 +153,7 @@ class Coordinator:
             raise
 
     def _hand_out_item(self, item: FeedItem) -> bool:
-        size = self._merge.next(self._feed.backlog + item.transactions)
+        size = 1 if self._done else self._merge.next(self._feed.backlog + item.transactions)
         committed = self._run.order.low_water_mark
         blocks = self._planner.plan(item.batch, item.write_sets, merge=size, max_bytes=MAX_BLOCK_BYTES, committed=committed)
         held = sum(block.transaction_count + block.skipped for block in blocks)
@@ -152,16 +168,33 @@ class Coordinator:
         return not item.reread or self._reread()
 
     def _hand_out(self, block: Block) -> bool:
+        if self._done and end_of(block) in self._done:
+            return self._pass_over(block)
         order = self._run.order
-        needs = self._policy.needs(block, order.low_water_mark)
-        ticket = order.register()
+        committed = order.low_water_mark
+        needs = self._policy.needs(block, committed)
+        ticket = order.register(after=self._sessions.before(block, committed) if self._sessions is not None else ())
         if block.id != ticket.sequence:
             raise ValueError(f"block {block.id} is out of order: {ticket.sequence} is next")
         self._last = ticket.sequence
-        if self._crew.put(Job(ticket.sequence, needs, block, ticket)):
+        if self._crew.put(Job(ticket.sequence, needs.up_to, block, ticket, needs.blocks)):
             return True
         order.withdraw(ticket)
         return False
+
+    def _pass_over(self, block: Block) -> bool:
+        """A block that is committed already takes its turn like any other (R19)."""
+        order = self._run.order
+        ticket = order.register()
+        order.wait_turn(ticket)
+        with self._run.target.exclusive() as target:
+            target.pass_over(block)
+        self._done.discard(end_of(block))
+        self._run.skipped += block.transaction_count + block.skipped
+        order.finish(ticket)
+        self._last = ticket.sequence
+        self._crew.passed(ticket.sequence)
+        return True
 
     def _tell_target(self, item: FeedItem, schema: SchemaCatalog) -> bool:
         """Everything before the statement is committed when the target hears of it, the statement itself is not."""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paraply.applier.stop_point import StopPlace
 
 __all__ = ["ApplyReport", "Counters", "WorkerCounters"]
 
@@ -111,6 +115,8 @@ class ApplyReport:
         transactions: Transactions committed.
         commits: Commits that they took.
         skipped: Transactions passed over because they were applied before.
+        filtered: Transactions of which the filters left nothing; they are recorded as done.
+        stop: The transaction at which the log was left, where a stop was reached.
         rows: Rows committed.
         merged: Transactions that shared a commit.
         executed: GTID set that the target holds now, by its progress; empty for a log without GTIDs.
@@ -129,6 +135,8 @@ class ApplyReport:
     transactions: int = 0
     commits: int = 0
     skipped: int = 0
+    filtered: int = 0
+    stop: StopPlace | None = None
     rows: int = 0
     merged: int = 0
     executed: str = ""

@@ -24,12 +24,14 @@ class Job:
         needs: Number up to which everything must be committed before this one may start; 0 for nothing.
         block: What to apply.
         ticket: Its place in the commit order.
+        blocks: Numbers of jobs that must be committed too before this one may start.
     """
 
     number: int
     needs: int
     block: Block
     ticket: Ticket
+    blocks: tuple[int, ...] = ()
 
 
 class Seat:
@@ -49,14 +51,16 @@ class JobList:
     """Jobs in the source's order; a worker gets the oldest one that may start.
 
     With commits in order, "everything that it conflicts with is committed" is one comparison: the newest of them is at or
-    below the low-water mark. The oldest job that is not committed may always start, so that there is always progress.
+    below the low-water mark. Else the jobs that are committed ahead of the mark are known one by one. The oldest job that is
+    not committed may always start, so that there is always progress.
 
     Args:
         workers: Number of workers, n.
         factor: k: the list is filled up to k * n jobs and refilled when n are left.
+        ordered: Whether a committed job says that all older ones are committed as well.
     """
 
-    def __init__(self, workers: int, factor: int = 4) -> None:
+    def __init__(self, workers: int, factor: int = 4, *, ordered: bool = True) -> None:
         self._mutex = threading.Lock()
         self._room = threading.Condition(self._mutex)
         self._drained = threading.Condition(self._mutex)
@@ -68,6 +72,8 @@ class JobList:
         self._awaited: int | None = None
         self._newest_started = 0
         self._low_water_mark = 0
+        self._ordered = ordered
+        self._committed_early: set[int] = set()
         self._serial = False
         self._closed = False
         self._limit: int | None = None
@@ -144,15 +150,14 @@ class JobList:
             return job
 
     def committed(self, number: int, *, returns: bool = True) -> None:
-        """Raises the low-water mark; jobs that may start now go to idle workers.
+        """Notes a commit and raises the low-water mark; jobs that may start now go to idle workers.
 
         Args:
-            number: The job that was committed last.
+            number: The job that was committed.
             returns: Whether the caller takes a job next: then one is left for it.
         """
         with self._mutex:
-            if number > self._low_water_mark:
-                self._low_water_mark = number
+            self._raise_mark(number)
             if self._idle and self._jobs:
                 self._hand_over(leave=1 if returns else 0)
             if self._awaited is not None and self._low_water_mark >= self._awaited:
@@ -204,14 +209,25 @@ class JobList:
         self._room.notify_all()
         self._dismiss_if_over()
 
+    def _raise_mark(self, number: int) -> None:
+        if self._ordered:
+            self._low_water_mark = max(number, self._low_water_mark)
+            return
+        early = self._committed_early
+        early.add(number)
+        while self._low_water_mark + 1 in early:
+            self._low_water_mark += 1
+            early.remove(self._low_water_mark)
+
     def _may_start(self, job: Job) -> bool:
-        return (job.number - 1 if self._serial else job.needs) <= self._low_water_mark
+        mark = self._low_water_mark
+        if (job.number - 1 if self._serial else job.needs) > mark:
+            return False
+        return all(number <= mark or number in self._committed_early for number in job.blocks)
 
     def _pop_ready(self, skip: int = 0) -> Job | None:
-        mark = self._low_water_mark
-        serial = self._serial
         for index, job in enumerate(self._jobs):
-            if (job.number - 1 if serial else job.needs) <= mark:
+            if self._may_start(job):
                 if skip:
                     skip -= 1
                     continue

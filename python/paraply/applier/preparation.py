@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from paraply.applier.consistency import Consistency
 from paraply.applier.fingerprint import plan_fingerprint
+from paraply.applier.merge import MergeSize
+from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
+from paraply.applier.policy import make_policy
 from paraply.errors import ConfigurationMismatch, LogNotUnderstood, UsageError
 from paraply.target.base import ApplyPlan, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from paraply._native import GtidSet, Transaction
+    from paraply.applier.filters import Filters
+    from paraply.applier.stop_point import StopPoint
+    from paraply.schema.model import Table
+    from paraply.source.file_order import LogFile
     from paraply.target.base import Target
 
-__all__ = ["Options", "Start", "check_channel", "parse_gtids", "refuse_xa", "start_place", "start_run"]
+__all__ = ["Look", "Options", "Start", "check_channel", "look_ahead", "parse_gtids", "refuse_xa", "start_place", "start_run"]
 
 _LONGEST_CHANNEL = 64
 """Characters of a channel's name that the progress tables hold."""
@@ -46,7 +54,16 @@ class Options:
     start_after: str | None
     allow_nontransactional: bool
     ddl_decision: Literal["done", "not-done"] | None
-    filters: Mapping[str, object]
+    filters: Filters
+    stop: StopPoint | None = None
+    allow_gap: bool = False
+
+    def reader_options(self) -> dict[str, Any]:
+        """What the native reader is told of the stop and the filters."""
+        options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
+        if self.filters:
+            options["tables"] = self.filters.native()
+        return options
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +93,21 @@ class Start:
         return name in names and (names.index(name), transaction.end_offset) <= self.place
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is known before the first write.
+
+    Attributes:
+        plan: As the target is opened with it.
+        outline: The plan for the user.
+        start: Where the run would begin, by what the target holds now.
+    """
+
+    plan: ApplyPlan
+    outline: Outline
+    start: Start
+
+
 def parse_gtids(text: str | None) -> GtidSet:
     """A GTID set from text.
 
@@ -93,16 +125,65 @@ def parse_gtids(text: str | None) -> GtidSet:
         raise UsageError(f"--start-after {text!r} is not a GTID set: {error.message}; {advice}") from error
 
 
-def start_run(options: Options, target: Target, first: Transaction) -> Start:
-    """Checks the options against log and target, and opens the target.
+def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first: Transaction, tables: Sequence[Table] = ()) -> Look:
+    """Checks the options against log and target, and writes nothing.
+
+    Args:
+        options: The options.
+        target: The target, not yet open.
+        files: The logs, their order checked.
+        first: The first transaction.
+        tables: Definitions that the user gave.
 
     Raises:
-        UsageError: They do not fit; nothing was written.
+        UsageError: They do not fit.
         ParaplyError: Whatever the target finds.
     """
-    has_gtids = first.gtid is not None
+    has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
-    if not has_gtids:
+    _check_options(options, first, start_after)
+    plan = ApplyPlan(
+        channel=options.channel,
+        fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, options.filters.identity()),
+        workers=options.workers,
+        gtid_mode=options.gtid,
+        has_gtids=has_gtids,
+        mariadb=mariadb,
+        allow_nontransactional=options.allow_nontransactional,
+        ddl_decision=options.ddl_decision,
+        gaps=not Consistency(options.consistency).keeps_order and options.workers > 0,
+    )
+    peek = target.peek(plan, tables=bool(options.filters) and not tables)
+    if tables:
+        peek = replace(peek, tables=tuple(tables))
+    if isinstance(options.merge, int) and options.merge > 1 and not peek.merges:
+        raise UsageError("the target commits each transaction under its own GTID in this mode and cannot merge; use --merge off or auto")
+    held = peek.progress.executed | start_after
+    note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
+    check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
+    place = None if has_gtids else start_place(options.paths, peek.progress)
+    refuse_xa(options, held, place)
+    merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
+    outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
+    if note is not None:
+        outline.notes.append(note)
+    return Look(plan, outline, Start(peek.progress, held, place, mariadb))
+
+
+def start_run(options: Options, target: Target, look: Look) -> Start:
+    """Opens the target.
+
+    Raises:
+        UsageError: It does not fit the options; nothing was written.
+        ParaplyError: Whatever the target finds.
+    """
+    progress = target.open(look.plan)
+    place = None if look.plan.has_gtids else start_place(options.paths, progress)
+    return Start(progress, progress.executed | parse_gtids(options.start_after), place, look.plan.mariadb)
+
+
+def _check_options(options: Options, first: Transaction, start_after: GtidSet) -> None:
+    if first.gtid is None:
         _refuse_without_gtids(options)
     if start_after and (":" not in str(start_after)) != first.format.mariadb:
         ours = "MariaDB" if first.format.mariadb else "MySQL"
@@ -114,27 +195,9 @@ def start_run(options: Options, target: Target, first: Transaction) -> Start:
             position=first.offset,
             gtid=first.gtid,
         )
-    progress = target.open(
-        ApplyPlan(
-            channel=options.channel,
-            fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, options.filters),
-            workers=options.workers,
-            gtid_mode=options.gtid,
-            has_gtids=has_gtids,
-            mariadb=first.format.mariadb,
-            allow_nontransactional=options.allow_nontransactional,
-            ddl_decision=options.ddl_decision,
-        )
-    )
-    if isinstance(options.merge, int) and options.merge > 1 and not target.merges:
-        raise UsageError("the target commits each transaction under its own GTID in this mode and cannot merge; use --merge off or auto")
-    place = None if has_gtids else start_place(options.paths, progress)
-    skip = progress.executed | start_after
-    refuse_xa(options.paths, skip, place)
-    return Start(progress, skip, place, first.format.mariadb)
 
 
-def refuse_xa(paths: Sequence[str], skip: GtidSet, place: tuple[int, int] | None) -> None:
+def refuse_xa(options: Options, skip: GtidSet, place: tuple[int, int] | None) -> None:
     """Looks for XA transactions before the first write: no target can commit one together with its progress (R35).
 
     Raises:
@@ -142,18 +205,34 @@ def refuse_xa(paths: Sequence[str], skip: GtidSet, place: tuple[int, int] | None
     """
     from paraply._native import first_xa_transaction
 
-    found = first_xa_transaction(paths, skip, place)
-    if found is None:
+    found = first_xa_transaction(options.paths, skip, place)
+    if found is None or _is_behind_stop(options, found[0], found[1]):
         return
     file, position, gtid, xid = found
     behind = "go on behind it with --start-after" if gtid else "begin with a log behind it"
     raise LogNotUnderstood(
         f"the log has the XA transaction {xid}, prepared and ended apart, which no target can record together with its"
-        f" progress; nothing was applied: apply a log cut before this place, end the XA transaction by hand, and {behind}",
+        f" progress; nothing was applied: stop before it with --stop-before or --stop-at, end the XA transaction by hand, and {behind}",
         file=file,
         position=position,
         gtid=gtid,
     )
+
+
+def _is_behind_stop(options: Options, file: str, position: int) -> bool:
+    """Whether a transaction comes after the one at which the log is left; reads up to there."""
+    if options.stop is None:
+        return False
+    from paraply._native import LogReader
+
+    reader = LogReader(options.paths, **options.stop.reader_options())
+    while reader.next_batch() is not None:
+        pass
+    stopped = reader.stopped
+    if stopped is None:
+        return False
+    at, found = (options.paths.index(stopped[0]), stopped[1]), (options.paths.index(file), position)
+    return found > at or (found == at and not stopped[4])
 
 
 def _refuse_without_gtids(options: Options) -> None:

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from paraply.applier.commit_order import CommitOrder
+from paraply.applier.consistency import Consistency
 from paraply.applier.retry import RetryPolicy, StormGuard
 
 if TYPE_CHECKING:
@@ -66,21 +67,38 @@ class RunState:
         retry: How temporary errors are met.
         jobs: The job list; None when blocks are applied inline.
         storm: Sees storms of retries; a default one if not given.
+        consistency: When a commit may be sent.
+        optimistic: Whether blocks start although they may conflict with older ones.
+        low: What is executed without a gap, if the log's GTIDs are MariaDB's, whose text is a position; else None.
     """
 
     def __init__(
-        self, target: Target, executed: GtidSet, retry: RetryPolicy, jobs: JobList | None, storm: StormGuard | None = None
+        self,
+        target: Target,
+        executed: GtidSet,
+        retry: RetryPolicy,
+        jobs: JobList | None,
+        storm: StormGuard | None = None,
+        *,
+        consistency: Consistency = Consistency.ANY_TIME,
+        optimistic: bool = False,
+        low: GtidSet | None = None,
     ) -> None:
         self.target = SharedTarget(target)
-        self.order = CommitOrder()
+        self.order = CommitOrder(consistency)
+        self.optimistic = optimistic
+        self._counting = threading.Lock()
         self.jobs = jobs
         self.retry = retry
         self.storm = storm or StormGuard()
         self.executed = executed
+        self._early: list[tuple[int, GtidSet]] = []
+        self._low = low
         self.notes: list[str] = []
         self.transactions = 0
         self.commits = 0
         self.skipped = 0
+        self.filtered = 0
         self.merged = 0
         self.rows = 0
         self.last_block: Block | None = None
@@ -90,18 +108,46 @@ class RunState:
         self.foreign_blockers: tuple[int, ...] = ()
 
     def through(self, block: Block) -> None:
-        """Counts a committed block; called by whoever has the turn, so by one thread at a time."""
-        count = block.transaction_count
-        self.transactions += count
-        self.commits += 1
-        self.skipped += block.skipped
-        self.rows += block.rows
-        if count > 1:
-            self.merged += count
-        self.executed = self.executed | block.gtids
-        self.last_block = block
-        if self.storm.committed():
+        """Counts a committed block; called by those who have the turn."""
+        filtered = block.filtered
+        count = block.transaction_count - filtered
+        with self._counting:
+            self.filtered += filtered
+            self.transactions += count
+            self.commits += 1
+            self.skipped += block.skipped
+            self.rows += block.rows
+            if count > 1:
+                self.merged += count
+            self.executed = self.executed | block.gtids
+            if self._low is not None:
+                self._early.append((block.id, block.gtids))
+                self._low = self._raised(self._low)
+            if self.last_block is None or self.last_block.id <= block.id:
+                self.last_block = block
+            calm = self.storm.committed()
+        if calm:
             self.set_serial(serial=False)
+
+    def executed_text(self) -> str:
+        """What is executed, as a GTID set; of MariaDB's only as far as there is no gap, which a position cannot tell."""
+        with self._counting:
+            if self._low is None:
+                return str(self.executed)
+            self._low = self._raised(self._low)
+            return str(self._low)
+
+    def session_unknown(self) -> None:
+        """The log does not tell the sessions, so that the order of each can only be kept by keeping that of their server."""
+        self.note("the log does not tell the sessions of the source: transactions of one server commit in its order")
+
+    def _raised(self, low: GtidSet) -> GtidSet:
+        mark = self.order.low_water_mark
+        for number, gtids in self._early:
+            if number <= mark:
+                low = low | gtids
+        self._early = [early for early in self._early if early[0] > mark]
+        return low
 
     def apply_took(self, seconds: float) -> None:
         """Moves the median; the length of an outlier, such as a wait for a lock, does not count."""

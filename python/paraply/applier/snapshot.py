@@ -102,7 +102,7 @@ def make_report(run: RunState, feed: Feed, workers: Sequence[Worker]) -> ApplyRe
         skipped=run.skipped,
         rows=run.rows,
         merged=run.merged,
-        executed=str(run.executed),
+        executed=run.executed_text(),
         seconds=time.perf_counter() - run.started,
         retries=sum(counter.retries for counter in counters),
         rollbacks=sum(counter.rollbacks for counter in counters),

@@ -159,7 +159,7 @@ class Worker:
         self.counters.replays += 1
         for part in job.block.split():
             try:
-                self._get_in(job, part)
+                self._get_in(job, part, part_of_job=True)
             except (PrecedingFailed, AlreadyRunning):
                 raise
             except ParaplyError as error:
@@ -181,8 +181,14 @@ class Worker:
         self._run.abort(error)
         raise error
 
-    def _get_in(self, job: Job, block: Block) -> None:
-        """Applies and commits one block, with all the tries that it may take."""
+    def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False) -> None:
+        """Applies and commits one block, with all the tries that it may take.
+
+        Args:
+            job: The job.
+            block: Its block.
+            part_of_job: The block is one of several that the job is committed in, so the job is not through with it.
+        """
         run, ticket = self._run, job.ticket
         retries = losses = 0
         statement = runs_statement(block)
@@ -190,6 +196,7 @@ class Worker:
             if retries > run.retry.limit // 2 or statement:
                 self._wait_turn_empty_handed(job)
             committing = False
+            early = run.optimistic and run.order.low_water_mark < job.number - 1
             try:
                 self._begin_attempt(APPLYING)
                 session = self._session
@@ -204,6 +211,8 @@ class Worker:
                     self._wait_turn(job)
                     committing = True
                     self._begin_attempt(COMMITTING)
+                    if not part_of_job:
+                        run.order.sent(ticket)
                     session.commit()
                 self._end_attempt()
                 return
@@ -229,9 +238,10 @@ class Worker:
                 older = run.order.take_request(ticket)
                 if run.order.failure is not None:
                     run.order.wait_for(ticket, job.number)  # raises PrecedingFailed
-                if older is None:
+                if older is None and not early:
                     raise
-                self._step_back(job, older)
+                # What an optimistic block did not find may be what an older one is about to commit.
+                self._step_back(job, job.number - 1 if older is None else older)
 
     def _begin_attempt(self, state: str) -> None:
         self.attempt += 1

@@ -10,8 +10,11 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.markup import escape
 
+from paraply.applier.policy import CONSISTENCIES, POLICIES
 from paraply.cli import output
+from paraply.cli.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.progress import progress_line
 from paraply.errors import UsageError
 
@@ -26,6 +29,8 @@ EXAMPLES = """
   paraply apply binlog.000041 binlog.000042
 
   paraply apply binlog.0000* --to mysql://root@127.0.0.1:3306 --workers 8
+
+  paraply apply binlog.00004* --to mysql://root@127.0.0.1 --stop-at 2026-03-01T14:07:00+01:00 --dry-run
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
@@ -48,15 +53,28 @@ def apply(
         int | None,
         typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),
     ] = None,
-    policy: Annotated[str, typer.Option(help="Who may start when: [bold]dependency[/bold] or [bold]logical-clock[/bold].")] = "dependency",
+    policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
     consistency: Annotated[
-        str, typer.Option(help="[bold]any-time[/bold]: every state that a reader sees was a state of the source.")
+        str, typer.Option(metavar="LEVEL", help=f"What a reader may see meanwhile: {', '.join(CONSISTENCIES)}.")
     ] = "any-time",
     merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
     gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",
     start_after: Annotated[
         str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")
     ] = None,
+    stop_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME|GTID", help="Stop before this time, such as 2026-03-01T14:07:00+01:00, or behind this GTID."),
+    ] = None,
+    stop_before: Annotated[str | None, typer.Option(metavar="GTID", help="Stop before this GTID.")] = None,
+    allow_gap: Annotated[
+        bool, typer.Option("--allow-gap", help="Go on although transactions are missing between the target and the first log.")
+    ] = False,
+    database: Annotated[list[str] | None, typer.Option(metavar="D", help="Apply this database only; may be repeated.")] = None,
+    table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Apply this table only; may be repeated.")] = None,
+    exclude_database: Annotated[list[str] | None, typer.Option(metavar="D", help="Leave this database out; may be repeated.")] = None,
+    exclude_table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Leave this table out; may be repeated.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be applied, and write nothing.")] = False,
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
     ] = None,
@@ -75,6 +93,7 @@ def apply(
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier import Applier
+        from paraply.applier.filters import parse_filters
         from paraply.schema.dump import read_dump
         from paraply.source import log_paths
         from paraply.target import open_target
@@ -96,10 +115,20 @@ def apply(
                 channel=channel,
                 allow_nontransactional=allow_nontransactional,
                 ddl_decision=decision,
+                stop_at=stop_at,
+                stop_before=stop_before,
+                allow_gap=allow_gap,
+                filters=parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
+                on_plan=None if quiet or as_json else show_plan,
                 on_progress=lambda counters: line.update(
                     counters.read_bytes, f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"
                 ),
             )
+            if dry_run:
+                found = applier.dry_run()
+                if not as_json:
+                    show_dry_run(found)
+                return 0, dry_run_json(found)
             with stops_on_signal(applier):
                 report = applier.run()
         if not as_json:
@@ -170,6 +199,9 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
         "transactions": report.transactions,
         "commits": report.commits,
         "skipped": report.skipped,
+        "filtered": report.filtered,
+        "stop": report.stop.as_json() if report.stop is not None else None,
+        "notes": report.notes,
         "rows": report.rows,
         "executed": report.executed,
         "retries": report.retries,
@@ -189,6 +221,12 @@ def show(report: ApplyReport) -> None:
         f"{report.transactions:,} transactions ({report.rows:,} rows) in {report.seconds:.2f} s, {rate:,.0f}/s, "
         f"{report.commits:,} commits{skipped}, {report.retries:,} retries"
     )
+    if report.filtered:
+        output.console.print(f"{report.filtered:,} transactions had nothing that is to be applied; they are recorded as done")
+    if report.stop is not None:
+        output.console.print(f"stopped {report.stop}", soft_wrap=True)
+    for note in report.notes:
+        output.console.print(escape(note), soft_wrap=True)
     for reason, table, count in report.fallbacks:
         output.console.print(f"coarser write set: {reason}, table {table}, {count:,} times")
 

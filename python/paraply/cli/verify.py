@@ -22,15 +22,22 @@ EXAMPLES = """
   paraply verify member3.relay
   paraply verify relay-group_replication_applier.000002 --infer-gc
   paraply verify member1.relay --order member3.relay --local-server-id 1
+  paraply verify binlog.000007 --scheme writeset --schema dump.sql
 """
 
 
 def verify(
     log: Annotated[
         list[Path],
-        typer.Argument(metavar="LOG...", help="Relay logs of a group member, in order."),
+        typer.Argument(metavar="LOG...", help="Relay logs of a group member, or binary logs of a source, in order."),
     ],
-    scheme: Annotated[str, typer.Option(help="Whose numbers the log carries: [bold]group[/bold] (the certifier's).")] = "group",
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="Whose numbers the log carries: [bold]group[/bold] (the certifier's, in a group member's relay log) or"
+            " [bold]writeset[/bold] (a source's tracker's, in its binary log)."
+        ),
+    ] = "group",
     server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: the log's own.")] = None,
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
@@ -45,6 +52,24 @@ def verify(
     local_server_id: Annotated[
         int | None, typer.Option(help="With --order: the server id whose transactions were local on LOG's member.")
     ] = None,
+    sessions: Annotated[
+        str,
+        typer.Option(
+            help="With writeset: [bold]auto[/bold] takes each transaction's session from the log, [bold]single[/bold] if no two"
+            " overlapped, [bold]many[/bold] to check only the upper bound."
+        ),
+    ] = "auto",
+    history: Annotated[
+        int | None,
+        typer.Option(help="With writeset: the source's binlog_transaction_dependency_history_size; default: its version's default."),
+    ] = None,
+    tracking: Annotated[
+        str,
+        typer.Option(
+            help="With writeset: the source's binlog_transaction_dependency_tracking, writeset, writeset-session or commit-order"
+            " (5.7 and 8.0; newer servers always track write sets)."
+        ),
+    ] = "writeset",
     ignore_collations: Annotated[
         bool, typer.Option("--ignore-collations", hidden=True, help="Hash text bytewise; wrong on purpose.")
     ] = False,
@@ -70,12 +95,15 @@ def verify(
                 infer_gc=infer_gc,
                 order=order,
                 local_server_id=local_server_id,
+                sessions=sessions,
+                history=history,
+                tracking=tracking,
                 bytewise=ignore_collations,
                 on_progress=lambda done, count: line.update(done, f"{count:,} transactions"),
             )
         if not as_json:
             show(report)
-        require_equal(report)
+        require_equal(report, scheme)
         return 0, report.as_json()
 
     output.run("verify", body, as_json=as_json, debug=debug, so_far=lambda: report.as_json() if report is not None else {})
@@ -87,6 +115,12 @@ def show(report: VerifyReport) -> None:
     output.console.print(
         f"{report.transactions:,} transactions, [{colour}]{report.different:,} different[/{colour}], fallbacks {report.fallbacks:,}"
     )
+    if report.check == "bound":
+        output.console.print(
+            f"check: bound ({report.checked_exactly:,} exactly; of the others the log shows only between which numbers theirs must be)"
+        )
+    else:
+        output.console.print("check: exact")
     if report.gc_after:
         output.console.print("collections after " + ", ".join(str(number) for number in report.gc_after))
     if report.first_difference:

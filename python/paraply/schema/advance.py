@@ -70,7 +70,7 @@ class Advance:
             case AlterTableStatement():
                 return self._alter_table(statement)
             case RenameTablesStatement():
-                return [change for old, new in statement.pairs for change in self._rename(self._place(old), self._place(new))]
+                return [change for old, new in statement.pairs for change in self._rename_named(old, new, statement.if_exists)]
             case DropTablesStatement():
                 return [self._drop_table(name) for name in statement.names]
             case TruncateStatement():
@@ -125,7 +125,8 @@ class Advance:
         elif statement.if_not_exists and known is not None:
             return [CreateDatabase(name, known.charset, known.collation, existed=True)]
         self.catalog.put_database(Database(name, charset, collation, assumed=not certain), empty=certain)
-        return [CreateDatabase(name, charset, collation)]
+        replaced: list[SchemaChange] = [DropDatabase(name)] if statement.replace else []
+        return [*replaced, CreateDatabase(name, charset, collation)]
 
     def _alter_database(self, statement: DatabaseStatement) -> SchemaChange:
         name = self.catalog.stored(statement.name or self.database)
@@ -187,7 +188,8 @@ class Advance:
         if old is None:
             if statement.if_exists and self.catalog.is_absent(*place):
                 return [Irrelevant("the table does not exist")]
-            places = (place, self._place(statement.rename)) if statement.rename else (place,)
+            others = [name for name in (statement.rename, statement.taken, statement.made) if name]
+            places = [place, *(self._place(name) for name in others)]
             return [self._unknown("ALTER TABLE of a table that is not known", *places)]
         altered = alter(old, statement, self.rules, self.catalog.table, self._defaults(old, statement.options))
         table = self._settled(self._stored_parents(altered.table), statement.options)
@@ -200,6 +202,13 @@ class Advance:
             if isinstance(renamed[0], RenameTable):
                 changes[0] = AlterTable(old, renamed[0].table, altered.column_renames, altered.added)
             changes += renamed[1:]
+        if statement.taken:
+            changes.append(self._drop_table(statement.taken))
+        if statement.made:
+            database, name = self._place(statement.made)
+            made = replace(table, database=database, name=name, foreign_keys=())
+            self.catalog.put(made)
+            changes.append(CreateTable(made))
         return changes
 
     def _defaults(self, table: Table, options: TableOptions | None) -> TableOptions:
@@ -245,12 +254,26 @@ class Advance:
         self.catalog.put(new)
         return AlterTable(old, new, consequence=True)
 
+    def _rename_named(self, old: Name, new: Name, if_exists: bool) -> list[SchemaChange]:
+        place = self._place(old)
+        if if_exists and self.catalog.table(*place) is None:
+            if self.catalog.is_absent(*place):
+                return [Irrelevant("the table does not exist")]
+            return [self._unknown("RENAME TABLE IF EXISTS: whether the table existed is not known", place, self._place(new))]
+        return self._rename(place, self._place(new))
+
+    def _rename_unknown(self, old: tuple[str, str], new: tuple[str, str]) -> list[SchemaChange]:
+        """The children's foreign keys follow also a parent whose definition is not known."""
+        children = self.catalog.children(*old)
+        self.catalog.remove(*old)
+        places = dict.fromkeys((new, *((child.database, child.name) for child in children)))
+        return [self._unknown("RENAME of a table that is not known", *places)]
+
     def _rename(self, old: tuple[str, str], new: tuple[str, str]) -> list[SchemaChange]:
         """Renames a table; foreign keys to it, and the names of its own that the server made, follow."""
         table = self.catalog.table(*old)
         if table is None:
-            self.catalog.remove(*old)
-            return [self._unknown("RENAME of a table that is not known", new)]
+            return self._rename_unknown(old, new)
         children = [child for child in self.catalog.children(*old) if not self._same(*old, child)]
         self.catalog.remove(*old)
         keys = tuple(self._follow(key, table, new) for key in table.foreign_keys)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.create import read_elements, read_option
 from paraply.schema.cursor import Cursor
-from paraply.schema.elements import ColumnSpec, KeySpec, Kind, at_constraint, read_column, read_constraint, read_parts
+from paraply.schema.elements import ColumnSpec, KeySpec, Kind, at_constraint, read_column, read_constraint, read_key_options, read_parts
 from paraply.schema.statements import (
     Action,
     AddColumn,
@@ -35,8 +33,9 @@ def read_alter_table(cursor: Cursor) -> AlterTableStatement:
     reader = _Reader(cursor)
     while not cursor.done and not reader.finished:
         reader.action()
-        cursor.accept(",")
-    return AlterTableStatement(name, tuple(reader.actions), reader.options, reader.rename, if_exists)
+        if cursor.accept(",") and cursor.done:
+            cursor.fail("an action")
+    return AlterTableStatement(name, tuple(reader.actions), reader.options, reader.rename, if_exists, reader.taken, reader.made)
 
 
 class _Reader:
@@ -47,6 +46,8 @@ class _Reader:
         self.actions: list[Action] = []
         self.options: TableOptions | None = None
         self.rename: Name | None = None
+        self.taken: Name | None = None
+        self.made: Name | None = None
         self.finished = False
 
     def action(self) -> None:
@@ -74,8 +75,15 @@ class _Reader:
         """Partitions come last and do not change the definition; MariaDB's CONVERT makes or takes tables."""
         cursor = self.cursor
         first, second = cursor.token.upper, cursor.ahead(1).upper
-        if first == "CONVERT" and second in ("PARTITION", "TABLE"):
-            cursor.fail("an action that leaves other tables alone")
+        if cursor.accept("CONVERT", "PARTITION"):
+            cursor.name()
+            cursor.expect("TO", "TABLE")
+            self.made = cursor.table_name()
+            return True
+        if cursor.accept("CONVERT", "TABLE"):
+            self.taken = cursor.table_name()
+            cursor.expect("TO", "PARTITION")
+            return True
         verbs = ("ADD", "DROP", "DISCARD", "IMPORT", "TRUNCATE", "COALESCE", "REORGANIZE", "EXCHANGE", "ANALYZE", "CHECK", "OPTIMIZE",
                  "REBUILD", "REPAIR", "REMOVE")  # fmt: skip
         return (first == "PARTITION" and second == "BY") or (first in verbs and second in PARTITION_WORDS)
@@ -214,17 +222,23 @@ class _Reader:
         self.options = TableOptions(known, collation, engine, convert=True)
 
 
-def read_create_index(cursor: Cursor, kind: str) -> AlterTableStatement:
-    """Reads what follows ``CREATE [UNIQUE|FULLTEXT|SPATIAL|VECTOR] INDEX``."""
+def read_create_index(cursor: Cursor, kind: str, *, replace: bool = False) -> AlterTableStatement:
+    """Reads what follows ``CREATE [OR REPLACE] [UNIQUE|FULLTEXT|SPATIAL|VECTOR] INDEX``."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.name()
     if cursor.accept("USING") or cursor.accept("TYPE"):
         cursor.name()
     cursor.expect("ON")
     table = cursor.table_name()
+    if cursor.accept("WAIT"):
+        cursor.number()
+    cursor.accept("NOWAIT")
     key_kind: Kind = "fulltext" if kind == "FULLTEXT" else "spatial" if kind == "SPATIAL" else "btree"
-    key = KeySpec(name, read_parts(cursor), unique=kind == "UNIQUE", kind=key_kind)
-    return AlterTableStatement(table, (AddConstraint(replace(key, if_not_exists=if_not_exists)),))
+    key = KeySpec(name, read_parts(cursor), unique=kind == "UNIQUE", kind=key_kind, if_not_exists=if_not_exists)
+    read_key_options(cursor)
+    _pass_waits(cursor)
+    dropped = (DropPart("key", name, if_exists=True),) if replace else ()
+    return AlterTableStatement(table, (*dropped, AddConstraint(key)))
 
 
 def read_drop_index(cursor: Cursor) -> AlterTableStatement:
@@ -233,4 +247,17 @@ def read_drop_index(cursor: Cursor) -> AlterTableStatement:
     name = cursor.name()
     cursor.expect("ON")
     table = cursor.table_name()
+    _pass_waits(cursor)
     return AlterTableStatement(table, (DropPart("key", name, if_exists),))
+
+
+def _pass_waits(cursor: Cursor) -> None:
+    """Passes over how CREATE INDEX and DROP INDEX are carried out; anything else behind them is not known."""
+    while not cursor.done:
+        if cursor.accept_any(("ALGORITHM", "LOCK")):
+            cursor.accept("=")
+            cursor.next()
+        elif cursor.accept("WAIT"):
+            cursor.number()
+        elif not cursor.accept("NOWAIT"):
+            cursor.expect_end()

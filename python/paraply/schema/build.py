@@ -76,7 +76,8 @@ class Draft:
     def of(cls, table: Table) -> Draft:
         """An existing table, to be altered."""
         generated = json.loads(table.options.get(GENERATED_KEYS, "[]"))
-        keys = [KeySpec(key.name, key.parts, key.unique, key.primary, key.kind, generated=key.name in generated) for key in table.keys]
+        keys = [KeySpec(key.name, key.parts, key.unique, key.primary, key.kind, generated=key.name in generated)
+                for key in sorted(table.keys, key=lambda key: key.position)]  # fmt: skip
         return cls(
             table.database, table.name, list(table.columns), keys, list(table.foreign_keys), table.charset, table.collation, table.engine,
             dict(table.options),
@@ -157,6 +158,8 @@ class Draft:
         """The finished definition."""
         self._drop_served_keys()
         keys = self._named_keys()
+        places = self._server_order(keys)
+        keys = [replace(key, position=places[key.name]) for key in keys]
         primary = next((key for key in keys if key.primary), None)
         required = {(part.column or "").lower() for part in primary.parts} if primary else set()
         columns = tuple(replace(c, nullable=False) if c.name.lower() in required else c for c in self.columns)
@@ -181,6 +184,23 @@ class Draft:
             else:
                 kept.append(key)
         self.keys = kept
+
+    def _server_order(self, keys: Sequence[Key]) -> dict[str, int]:
+        """The place of each key by its name, as ``sort_keys`` of sql/sql_table.cc arranges them.
+
+        Of keys that differ in nothing else the older one is first.
+        """
+        virtual = {column.name for column in self.columns if column.generated == "virtual"}
+        nullable = {column.name for column in self.columns if column.nullable}
+
+        def rank(key: Key) -> tuple[bool, ...]:
+            expression = any(part.column is None for part in key.parts)
+            has_null = expression or any(part.column in nullable for part in key.parts)
+            has_virtual = expression or any(part.column in virtual for part in key.parts)
+            has_prefix = any(part.prefix is not None for part in key.parts)
+            return not key.primary, not key.unique, key.kind != "btree", has_null and not key.primary, has_prefix, has_virtual
+
+        return {key.name: place for place, key in enumerate(sorted(keys, key=rank))}
 
     def _named_keys(self) -> list[Key]:
         """Every key with its name and its parts checked against the columns."""

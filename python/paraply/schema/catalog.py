@@ -8,10 +8,12 @@ from typing import Any
 
 from paraply.schema.change import SchemaChange, Unknown
 from paraply.schema.collations import canonical_collation
-from paraply.schema.ddl import parse, touched_table
+from paraply.schema.ddl import named_words, parse, touched_table
 from paraply.schema.lexer import DdlSyntaxError
 from paraply.schema.model import Table
 from paraply.schema.rules import Rules
+from paraply.schema.spelling import Spellings, database_of, names_of, proves_case
+from paraply.schema.statements import Statement
 
 __all__ = ["Database", "SchemaCatalog"]
 
@@ -34,7 +36,8 @@ class SchemaCatalog:
     handled as R13 says: what touches them is a barrier.
 
     Args:
-        lower_case_table_names: The source's setting: 0 tells ``T`` from ``t``, 1 and 2 do not.
+        lower_case_table_names: The source's setting: 0 tells ``T`` from ``t``, 1 and 2 do not. No log says it. While it is None, a
+            statement that names ``T`` where ``t`` is known makes both unknown (R13), unless it could only succeed under 0.
         complete: Whether every table that exists is in here, so that IF NOT EXISTS can be decided: True after reading a whole server
             or for a log that begins with the server.
 
@@ -44,13 +47,14 @@ class SchemaCatalog:
     'PRIMARY'
     """
 
-    lower_case_table_names: int = 0
+    lower_case_table_names: int | None = None
     complete: bool = False
     databases: dict[str, Database] = field(default_factory=dict)
     _tables: dict[tuple[str, str], Table] = field(default_factory=dict, repr=False)
     _unknown: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _absent: set[tuple[str, str]] = field(default_factory=set, repr=False)
     _complete_databases: set[str] = field(default_factory=set, repr=False)
+    _spellings: Spellings = field(default_factory=Spellings, repr=False)
 
     def __len__(self) -> int:
         """How many tables are known."""
@@ -70,6 +74,7 @@ class SchemaCatalog:
             set(self._unknown),
             set(self._absent),
             set(self._complete_databases),
+            self._spellings.copy(),
         )
 
     def fold(self, name: str) -> str:
@@ -113,6 +118,7 @@ class SchemaCatalog:
         self._unknown.discard(key)
         self._absent.discard(key)
         self._tables[key] = table
+        self._spellings.add(table)
 
     def remove(self, database: str, name: str) -> None:
         """Notes that a table does not exist (any more)."""
@@ -204,21 +210,66 @@ class SchemaCatalog:
         rules = Rules.of(context, mariadb=mariadb, version=version)
         before = self.copy()
         try:
-            return Advance(self, database, rules).run(parse(sql, rules))
+            statement = parse(sql, rules)
+            unsure = self._unsure(statement, database, succeeded=not context.get("error_code"))
+            changes = Advance(self, database, rules).run(statement)
         except (DdlSyntaxError, RecursionError) as error:
             self._restore(before)
-            return [self._fail(str(error), touched_table(sql, rules), database)]
+            return [self._fail(str(error), touched_table(sql, rules), database, named_words(sql, rules))]
+        if unsure is not None:
+            for name in unsure.databases:
+                self.forget_database(name)
+            for table in unsure.tables:
+                self.forget(*table)
+            changes.append(unsure)
+        return changes
+
+    def _unsure(self, statement: Statement, database: str, *, succeeded: bool) -> Unknown | None:
+        """What the statement means only if names are compared without regard to case, while it is not known whether they are."""
+        if self.lower_case_table_names is not None:
+            return None
+        named = database_of(statement)
+        databases = tuple(name for name in self.databases if named and name != named and name.lower() == named.lower())
+        places = [(owner or database, name) for owner, name in names_of(statement)]
+        if proves_case(statement) and succeeded and (databases or any(other in self._tables for other in self._others(places[:1]))):
+            self.lower_case_table_names = 0
+            return None
+        tables: list[tuple[str, str]] = []
+        for place in places:
+            tables += self._twins(place)
+        if not tables and not databases:
+            return None
+        return Unknown(
+            "whether names that differ in case are the same is not known", tables=tuple(dict.fromkeys(tables)), databases=databases
+        )
+
+    def _others(self, places: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        for place in places:
+            yield from self._spellings.others(place)
+
+    def _twins(self, place: tuple[str, str]) -> list[tuple[str, str]]:
+        """A table, other spellings of its name that are in use, and the children of all of them; nothing if there are none."""
+        used = [other for other in self._spellings.others(place) if other in self._tables or self.children(*other)]
+        if not used:
+            return []
+        children = [(child.database, child.name) for name in (place, *used) for child in self.children(*name)]
+        return [place, *used, *children]
 
     def _restore(self, before: SchemaCatalog) -> None:
         self.databases, self._tables, self._unknown = before.databases, before._tables, before._unknown
         self._absent, self._complete_databases, self.complete = before._absent, before._complete_databases, before.complete
+        self._spellings, self.lower_case_table_names = before._spellings, before.lower_case_table_names
 
-    def _fail(self, reason: str, touched: tuple[str | None, str] | None, database: str) -> Unknown:
+    def _fail(self, reason: str, touched: tuple[str | None, str] | None, database: str, words: set[str]) -> Unknown:
         if touched is None:
             self.forget_everything()
             return Unknown(f"statement not understood: {reason}", everything=True)
         place = (self.stored(touched[0] or database), self.stored(touched[1]))
         affected = [place, *((t.database, t.name) for t in self.children(*place))]
+        # In a grammar that is not known, the name may stand elsewhere than expected.
+        affected += [(table.database, table.name) for table in self if table.name.lower() in words]
+        if self.lower_case_table_names is None:
+            affected += self._twins(place)
         for name in affected:
             self.forget(*name)
         return Unknown(f"statement not understood: {reason}", tables=tuple(dict.fromkeys(affected)))

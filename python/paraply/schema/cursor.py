@@ -77,6 +77,11 @@ class Cursor:
         if not self.accept(*words):
             self.fail(" ".join(words))
 
+    def expect_end(self) -> None:
+        """Gives up unless all tokens are read: what is left may mean anything."""
+        if not self.done:
+            self.fail("the end of the statement")
+
     @property
     def at_name(self) -> bool:
         """Whether an identifier may come next."""

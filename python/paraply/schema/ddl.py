@@ -23,7 +23,7 @@ from paraply.schema.statements import (
     TruncateStatement,
 )
 
-__all__ = ["parse", "touched_table"]
+__all__ = ["named_words", "parse", "touched_table"]
 
 OBJECTS = ("VIEW", "ALGORITHM", "DEFINER", "SQL", "TRIGGER", "PROCEDURE", "FUNCTION", "AGGREGATE", "EVENT", "USER", "ROLE", "SERVER",
            "TABLESPACE", "LOGFILE", "UNDO", "RESOURCE", "LIBRARY", "PACKAGE", "INSTANCE", "LOADABLE", "PREPARE", "CATALOG")  # fmt: skip
@@ -81,9 +81,7 @@ def _create(cursor: Cursor) -> Statement:
         return IrrelevantStatement("spatial reference system")
     kind = cursor.accept_any(("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR")) or ""
     if cursor.accept_any(("INDEX", "KEY")):
-        if replace:
-            cursor.fail("CREATE INDEX without OR REPLACE")
-        return read_create_index(cursor, kind)
+        return read_create_index(cursor, kind, replace=replace)
     return _other_object(cursor, "create")
 
 
@@ -126,10 +124,17 @@ def _drop(cursor: Cursor) -> Statement:
         names = [cursor.table_name()]
         while cursor.accept(","):
             names.append(cursor.table_name())
+        cursor.accept_any(("RESTRICT", "CASCADE"))
+        if cursor.accept("WAIT"):
+            cursor.number()
+        cursor.accept("NOWAIT")
+        cursor.expect_end()
         return DropTablesStatement(tuple(names))
     if cursor.accept_any(("DATABASE", "SCHEMA")):
         cursor.accept("IF", "EXISTS")
-        return DropDatabaseStatement(cursor.name())
+        name = cursor.name()
+        cursor.expect_end()
+        return DropDatabaseStatement(name)
     if cursor.accept_any(("INDEX", "KEY")):
         return read_drop_index(cursor)
     if cursor.at("SPATIAL", "REFERENCE"):
@@ -149,7 +154,7 @@ def _rename(cursor: Cursor) -> Statement:
         return IrrelevantStatement("rename user")
     if cursor.accept_any(("TABLE", "TABLES")) is None:
         cursor.fail("TABLE or USER")
-    cursor.accept("IF", "EXISTS")
+    if_exists = cursor.accept("IF", "EXISTS")
     pairs = []
     while True:
         old = cursor.table_name()
@@ -159,7 +164,8 @@ def _rename(cursor: Cursor) -> Statement:
         cursor.expect("TO")
         pairs.append((old, cursor.table_name()))
         if not cursor.accept(","):
-            return RenameTablesStatement(tuple(pairs))
+            cursor.expect_end()
+            return RenameTablesStatement(tuple(pairs), if_exists)
 
 
 def _truncate(cursor: Cursor) -> Statement:
@@ -185,3 +191,15 @@ def touched_table(sql: str, rules: Rules) -> tuple[str | None, str] | None:
         return cursor.table_name()
     except DdlSyntaxError:
         return None
+
+
+def named_words(sql: str, rules: Rules) -> set[str]:
+    """Everything in a statement that may be a name, in lower case.
+
+    >>> sorted(named_words("alter table `A b` add c int default 'x'", Rules()))
+    ['a b', 'add', 'alter', 'c', 'default', 'int', 'table']
+    """
+    try:
+        return {token.text.lower() for token in Cursor(sql, rules).tokens if token.kind in ("word", "name")}
+    except DdlSyntaxError:
+        return set()

@@ -16,6 +16,8 @@ __all__ = ["ColumnSpec", "ForeignSpec", "KeySpec", "at_constraint", "read_column
 
 Action = Literal["refuse", "cascade", "set null"]
 Kind = Literal["btree", "fulltext", "spatial"]
+VALUED_KEY_OPTIONS = ("KEY_BLOCK_SIZE", "COMMENT", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE", "CLUSTERING")
+PLAIN_KEY_OPTIONS = ("VISIBLE", "INVISIBLE", "IGNORED")
 VALUED_ATTRIBUTES = ("COMMENT", "COLUMN_FORMAT", "STORAGE", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE", "SRID", "REF_SYSTEM_ID")
 
 
@@ -164,7 +166,9 @@ def _skip_default(cursor: Cursor) -> None:
         return
     cursor.accept("-") or cursor.accept("+")
     first = cursor.next()
-    if first.kind in ("word", "name"):
+    if first.kind == "word" and first.text.startswith("_") and cursor.token.kind in ("number", "string"):
+        cursor.next()
+    elif first.kind in ("word", "name"):
         while cursor.accept("."):
             cursor.name()
         if cursor.at("("):
@@ -260,5 +264,21 @@ def _key(cursor: Cursor, symbol: str | None) -> KeySpec:
     if cursor.accept("USING") or (not cursor.at("(") and cursor.accept("TYPE")):
         cursor.name()
     parts = read_parts(cursor)
-    cursor.skip_to_separator()
+    read_key_options(cursor)
     return KeySpec(name, parts, if_not_exists=if_not_exists)
+
+
+def read_key_options(cursor: Cursor) -> None:
+    """Passes over what may stand behind a key's parts and does not change which values are equal."""
+    while True:
+        if cursor.accept_any(("USING", "TYPE")) or cursor.accept("WITH", "PARSER"):
+            cursor.name()
+        elif cursor.accept_any(VALUED_KEY_OPTIONS):
+            cursor.accept("=")
+            cursor.next()
+        elif cursor.rules.mariadb and cursor.at_name and cursor.ahead(1).text == "=":
+            cursor.next()
+            cursor.expect("=")
+            cursor.next()
+        elif not (cursor.accept_any(PLAIN_KEY_OPTIONS) or cursor.accept("NOT", "IGNORED")):
+            return

@@ -67,12 +67,21 @@ class KeyPart:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a table; ``PRIMARY`` is the primary key's name."""
+    """A key of a table; ``PRIMARY`` is the primary key's name.
+
+    Attributes:
+        name: The key's name.
+        parts: Its parts in order.
+        unique: Whether it is unique.
+        kind: ``btree``, ``fulltext`` or ``spatial``.
+        position: Its place among the table's keys as the server keeps them. It does not count when keys are compared.
+    """
 
     name: str
     parts: tuple[KeyPart, ...]
     unique: bool = False
     kind: Literal["btree", "fulltext", "spatial"] = "btree"
+    position: int = field(default=0, compare=False)
 
     @property
     def primary(self) -> bool:

@@ -103,13 +103,25 @@ Action = AddColumn | ChangeColumn | AddConstraint | DropPart | RenameKey
 
 @dataclass(frozen=True, slots=True)
 class AlterTableStatement:
-    """ALTER TABLE, CREATE INDEX or DROP INDEX."""
+    """ALTER TABLE, CREATE INDEX or DROP INDEX.
+
+    Attributes:
+        name: The table.
+        actions: What is done to its definition.
+        options: Table options that it names.
+        rename: Its new name.
+        if_exists: Whether the table may be missing.
+        taken: MariaDB's CONVERT TABLE ... TO PARTITION: the table that becomes a partition of this one.
+        made: MariaDB's CONVERT PARTITION ... TO TABLE: the table that a partition of this one becomes.
+    """
 
     name: Name
     actions: tuple[Action, ...] = ()
     options: TableOptions | None = None
     rename: Name | None = None
     if_exists: bool = False
+    taken: Name | None = None
+    made: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +163,7 @@ class RenameTablesStatement:
     """RENAME TABLE, pairs in order."""
 
     pairs: tuple[tuple[Name, Name], ...]
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ class Feed:
         rereads: Whether somebody answers ``FeedItem.reread``; else tables touched by what is not understood stay unknown (R13).
         threaded: Whether to read ahead in a thread.
         limits: How far.
+        wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
     """
 
     def __init__(
@@ -95,7 +96,9 @@ class Feed:
         rereads: bool = False,
         threaded: bool = True,
         limits: FeedLimits | None = None,
+        wants: Callable[[Transaction], bool] | None = None,
     ) -> None:
+        self._wants = wants
         self._reader = reader
         self._schema = schema
         self._catalog = catalog
@@ -191,6 +194,8 @@ class Feed:
             batch = self._reader.next_batch(limits.batch_transactions, limits.batch_bytes)
             if batch is None:
                 return
+            if self._wants is not None and len(batch) == 1 and batch[0].statements and not self._wants(batch[0]):
+                batch = batch.emptied()
             item = self._prepare(batch)
             yield item
             if item.reread:
@@ -242,13 +247,14 @@ class Feed:
             case CreateTable(table=table):
                 self._define(table)
             case AlterTable(old=old, new=new):
-                self._forget(lambda database, name: (database, name) == (old.database, old.name))
+                if (old.database, old.name) != (new.database, new.name):
+                    self._retire(old.database, old.name)
                 self._define(new)
             case RenameTable(old_database=database, old_name=name, table=table):
-                self._drop(database, name)
+                self._retire(database, name)
                 self._define(table)
             case DropTable(database=database, name=name):
-                self._drop(database, name)
+                self._retire(database, name)
             case DropDatabase(database=database):
                 self._forget(lambda owner, _: owner == database)
             case Unknown(tables=tables, databases=databases, everything=everything):
@@ -267,8 +273,16 @@ class Feed:
         else:
             self._unsettled.discard(key)
 
+    def _retire(self, database: str, name: str) -> None:
+        """A name is gone, but rows that were written before may still come."""
+        self._catalog.retire(database, name)
+        self._lose(database, name)
+
     def _drop(self, database: str, name: str) -> None:
         self._catalog.remove(database, name)
+        self._lose(database, name)
+
+    def _lose(self, database: str, name: str) -> None:
         self._known.pop((database, name), None)
         self._unsettled.discard((database, name))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
 
-__all__ = ["ApplyPlan", "Progress", "Session", "Target"]
+__all__ = ["ApplyPlan", "Peek", "Progress", "Session", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class ApplyPlan:
         mariadb: Whether a MariaDB server wrote the log.
         allow_nontransactional: Take tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done`` where the user answered the question of R25b, else None.
+        gaps: Whether blocks may commit while older ones have not, so that the progress must hold gaps (R25).
     """
 
     channel: str
@@ -38,6 +39,7 @@ class ApplyPlan:
     mariadb: bool = False
     allow_nontransactional: bool = False
     ddl_decision: Literal["done", "not-done"] | None = None
+    gaps: bool = False
 
 
 @dataclass(slots=True)
@@ -50,6 +52,9 @@ class Progress:
         offset: Offset after that transaction.
         ordinal: Transactions of the source that are through.
         resumed: Whether an earlier run left this.
+        notes: What is worth saying about it.
+        done: File and offset behind each transaction that is applied ahead of ``offset``, in a log without GTIDs.
+        low: What is applied without a gap, where the text of ``executed`` cannot hold gaps; else None.
     """
 
     executed: GtidSet
@@ -58,6 +63,25 @@ class Progress:
     ordinal: int = 0
     resumed: bool = False
     notes: list[str] = field(default_factory=list)
+    low: GtidSet | None = None
+    done: frozenset[tuple[str, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """What an apply would find in the target, read without writing anything.
+
+    Attributes:
+        progress: What the target holds already.
+        gtid_mode: The GTID mode that ``auto`` would become; ``none`` where the target has no GTIDs.
+        merges: Whether several transactions may become one commit in that mode.
+        tables: The tables that stand in the target, where they were asked for.
+    """
+
+    progress: Progress
+    gtid_mode: str = "none"
+    merges: bool = True
+    tables: tuple[Table, ...] = ()
 
 
 class Session(Protocol):
@@ -104,6 +128,14 @@ class Target(Protocol):
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
 
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+        """Reads what ``open`` would find, and writes nothing; closes what it opened.
+
+        Args:
+            plan: As for ``open``.
+            tables: Whether to read the tables' definitions too.
+        """
+
     def open(self, plan: ApplyPlan) -> Progress:
         """Connects, checks privileges and modes, raises the channel's epoch, makes the progress tables, and reads progress."""
 
@@ -115,6 +147,9 @@ class Target(Protocol):
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
+
+    def pass_over(self, block: Block) -> None:
+        """Told that an earlier run committed the block, one of ``Progress.done``."""
 
     def committed(self, block: Block) -> bool:
         """Whether the block (or DDL) is in: asked after a connection broke during its commit."""

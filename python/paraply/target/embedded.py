@@ -41,6 +41,11 @@ class EmbeddedPostgres:
         return self.uri
 
     @property
+    def exists(self) -> bool:
+        """Whether the data folder holds a database already."""
+        return (self.folder / "PG_VERSION").exists()
+
+    @property
     def uri(self) -> str:
         """How to connect; only after ``start``."""
         if self._server is None:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Literal
 
 from paraply import _native
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
-from paraply.target.base import ApplyPlan, Progress
+from paraply.target.base import ApplyPlan, Peek, Progress
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
+from paraply.target.mysql_peek import check_family, peek
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_statement import decide_pending
-from paraply.target.progress import ProgressLedger
+from paraply.target.places import PlaceLedger, PlaceRow
+from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
 
 if TYPE_CHECKING:
@@ -91,6 +93,17 @@ class MySqlTarget:
         """A new plain connection."""
         return self._connector(self._url)
 
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+        """Reads what ``open`` would find, on a connection of its own, and writes nothing."""
+        try:
+            connection = self.connect()
+            try:
+                return peek(connection, plan, tables=tables)
+            finally:
+                connection.close()
+        except ParaplyError as error:
+            raise explain(error) from None
+
     def open(self, plan: ApplyPlan) -> Progress:
         """Connects, checks the server, takes the channel over and reads what is applied already."""
         control = self._control = self.connect()
@@ -126,6 +139,10 @@ class MySqlTarget:
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
+
+    def pass_over(self, block: Block) -> None:
+        """An earlier run committed the block."""
+        self.ledger.acknowledge(block)
 
     def note_session(self, block: Block, connection_id: int) -> None:
         """Remembers which connection works on a block, so that ``committed`` can wait for its end."""
@@ -177,6 +194,10 @@ class MySqlTarget:
             control = self._controlled()
             self.mode.finish(control, executed)
             stored = self.store.read(control)
+            if isinstance(self.ledger, PlaceLedger):
+                places = self.ledger.places()
+                if places.file is not None:
+                    stored = replace(stored, file=places.file, position=places.offset)
             self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
         except ParaplyError as error:
             raise explain(error) from None
@@ -197,23 +218,32 @@ class MySqlTarget:
 
     def _open(self, plan: ApplyPlan, control: Connection) -> Progress:
         self.server = ServerKind.parse(control.server_version)
-        if plan.mariadb != self.server.mariadb:
-            raise UsageError(
-                f"the log is {'MariaDB' if plan.mariadb else 'MySQL'}'s and the target is {self.family}: raw row events fit only"
-                " a server of the same family; use a PostgreSQL target"
-            )
+        check_family(self.server, plan)
         check_server(control, self.server)
         self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
+        if plan.gaps and not self.mode.holds_gaps:
+            raise UsageError(
+                f"--gtid {self.mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
+                " use --consistency any-time, or another GTID mode"
+            )
         self._configure(control, plan)
         self.store = ProgressStore(plan.channel)
         self.store.create_schema(control)
         stored = self.store.open(control, plan.fingerprint)
         self.epoch = stored.epoch
         stored, notes = self._settle_pending(control, stored, plan)
-        executed = self._executed(control, stored, plan)
-        self.store.consolidate(control, stored, str(executed) if plan.has_gtids else "")
-        self.ledger = ProgressLedger(executed, has_gtids=plan.has_gtids)
-        return Progress(executed, stored.file, stored.position, stored.ordinal, stored.resumed, notes)
+        if not plan.has_gtids:
+            return self._open_without_gtids(plan, control, stored, notes)
+        executed = self._executed(control, stored)
+        self.store.consolidate(control, stored, executed.text())
+        self.ledger = make_ledger(executed, mariadb=self.server.mariadb, gaps=plan.gaps)
+        return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, notes, executed.low)
+
+    def _open_without_gtids(self, plan: ApplyPlan, control: Connection, stored: StoredProgress, notes: list[str]) -> Progress:
+        places, nothing = stored.places(), _native.GtidSet("")
+        self.store.consolidate(control, replace(stored, file=places.file, position=places.offset), places.text())
+        self.ledger = PlaceLedger(places, nothing, ordered=not plan.gaps)
+        return Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, notes, done=places.done)
 
     def _configure(self, control: Connection, plan: ApplyPlan) -> None:
         # In preserve mode our own tables must not reach the replicas either.
@@ -242,29 +272,21 @@ class MySqlTarget:
             stored = replace(
                 stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal)
             )
-            self.store.consolidate(control, stored, str(self._union(executed)))
+            text = read_executed(executed, _native.GtidSet).text() if plan.has_gtids else ""
+            self.store.consolidate(control, stored, text)
+            stored = replace(stored, kept=PlaceRow("", pending.file, pending.position, 0), rows=())
         control.query(self.store.end_ddl())
         note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
         return replace(stored, pending_ddl=None), [self.mode.note, note]
 
-    def _executed(self, connection: Connection, stored: StoredProgress, plan: ApplyPlan) -> GtidSet:
-        if not plan.has_gtids:
-            return _native.GtidSet("")
-        return self._union([*stored.executed, self.mode.own_executed(connection)])
-
-    @staticmethod
-    def _union(texts: Sequence[str]) -> GtidSet:
-        executed = _native.GtidSet("")
-        for text in texts:
-            executed = executed | _native.GtidSet(text)
-        return executed
+    def _executed(self, connection: Connection, stored: StoredProgress) -> Executed:
+        return read_executed([*stored.executed, self.mode.own_executed(connection)], _native.GtidSet)
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         stored = self.store.read(connection)
         if block.first_gtid is None:
-            return stored.ordinal >= block.ordinal
-        own = self.mode.own_executed(connection)
-        return block.gtids <= self._union([*stored.executed, own])
+            return stored.places().hold(block)
+        return block.gtids <= self._executed(connection, stored).gtids
 
     def _await_end(self, connection: Connection, connection_id: int, started: float) -> None:
         """Ends a server session and waits until it is gone, so that it can neither commit nor roll back any more."""

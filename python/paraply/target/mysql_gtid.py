@@ -102,6 +102,8 @@ class GtidMode:
     writes_progress = True
     #: Whether the replay stays out of the target's binlog.
     hidden = False
+    #: Whether the progress can say that a transaction is committed and an older one is not.
+    holds_gaps = True
     #: Whether a DDL runs under its own GTID, which the server records with it (MySQL 8.0).
     ddl_under_gtid = False
     #: What the plan says of it.
@@ -211,6 +213,7 @@ class MariaDbPreserve(GtidMode):
     name = "preserve"
     merges = False
     writes_progress = False
+    holds_gaps = False
 
     def begin(self, gtid: str | None) -> list[str]:
         """Statements before a transaction."""

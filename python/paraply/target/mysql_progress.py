@@ -11,9 +11,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
+from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
 from paraply.target.mysql_sql import Connection, Result, bytes_literal, rows_of, text_literal, to_int, to_text
+from paraply.target.places import PlaceRow, Places, read_places
 
 if TYPE_CHECKING:
     from paraply.target.progress import Mark
@@ -84,6 +85,12 @@ class StoredProgress:
     complete: bool
     resumed: bool
     pending_ddl: PendingDdl | None
+    kept: PlaceRow | None = None
+    rows: tuple[PlaceRow, ...] = ()
+
+    def places(self) -> Places:
+        """What is committed of a log without GTIDs."""
+        return read_places(self.kept, self.rows)
 
 
 class ProgressStore:
@@ -130,6 +137,20 @@ class ProgressStore:
         finally:
             self.unlock_statements(connection)
 
+    def look(self, connection: Connection, fingerprint: str) -> StoredProgress | None:
+        """Reads the progress without writing anything; None where the channel has none.
+
+        Raises:
+            ConfigurationMismatch: The channel belongs to other sources, filters or start.
+        """
+        exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
+        if to_int(rows_of(connection.query(exists))[0][0]) < 2:
+            return None
+        self._check_fingerprint(connection, fingerprint)
+        if not rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}")):
+            return None
+        return self.read(connection)
+
     def read(self, connection: Connection) -> StoredProgress:
         """Reads the progress as it is committed now."""
         results = connection.query(
@@ -139,6 +160,7 @@ class ProgressStore:
         )
         epoch, executed, file, position, ordinal, state, *ddl = rows_of(results, 0)[0]
         slots = rows_of(results, 1)
+        kept = _place_row(executed, file, position, ordinal)
         if slots and to_int(slots[-1][3]) > to_int(ordinal):
             _, file, position, ordinal = slots[-1]
         texts = [to_text(text) for text in (executed, *(slot[0] for slot in slots))]
@@ -151,6 +173,8 @@ class ProgressStore:
             complete=to_text(state) == "complete",
             resumed=to_int(epoch) > 1,
             pending_ddl=_pending(ddl),
+            kept=kept,
+            rows=tuple(_place_row(*slot) for slot in slots),
         )
 
     def consolidate(self, connection: Connection, progress: StoredProgress, executed: str, state: str = "incomplete") -> None:
@@ -197,6 +221,8 @@ class ProgressStore:
         Raises:
             AlreadyRunning: Another apply took the channel over.
         """
+        if len(results) <= at:  # a KILL QUERY that comes between two statements ends the text without an error
+            raise TemporaryFailure("the statement was interrupted before the channel's epoch was read")
         rows = results[at][1]
         if not rows or to_int(rows[0][0]) != epoch:
             connection.query("ROLLBACK")
@@ -256,6 +282,10 @@ class ProgressStore:
 
 def _nullable(text: str | None) -> str:
     return "NULL" if text is None else text_literal(text)
+
+
+def _place_row(text: Any, file: Any, position: Any, ordinal: Any) -> PlaceRow:
+    return PlaceRow(to_text(text), to_text(file) or None, None if position is None else to_int(position), to_int(ordinal))
 
 
 def _pending(columns: list[Any]) -> PendingDdl | None:

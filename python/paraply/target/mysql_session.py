@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from paraply import _native
-from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError
+from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError, TemporaryFailure
 from paraply.target.mysql_errors import explain, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_statement import StatementRunner
@@ -46,6 +46,8 @@ class MySqlSession:
         self._slot = slot
         self._format: bytes | None = None
         self._open: Block | None = None
+        self._interrupts = 0
+        self._interrupting = False
 
     @property
     def connection_id(self) -> int:
@@ -99,12 +101,17 @@ class MySqlSession:
 
     def interrupt(self) -> None:
         """Ends the statement under way, from another thread."""
-        with contextlib.suppress(ParaplyError):
-            other = self._target.connect()
-            try:
-                other.query(f"KILL QUERY {self.connection_id}")
-            finally:
-                other.close()
+        self._interrupting = True
+        self._interrupts += 1
+        try:
+            with contextlib.suppress(ParaplyError):
+                other = self._target.connect()
+                try:
+                    other.query(f"KILL QUERY {self.connection_id}")
+                finally:
+                    other.close()
+        finally:
+            self._interrupting = False
 
     def close(self) -> None:
         """Closes the connection."""
@@ -122,6 +129,7 @@ class MySqlSession:
 
     def _apply(self, block: Block) -> None:
         target = self._target
+        interrupts = self._interrupts - (1 if self._interrupting else 0)
         rows = block.kind == "dml"
         if rows:
             target.checker.check(self._connection, block.table_maps())
@@ -133,24 +141,25 @@ class MySqlSession:
         self._open = block
         target.note_session(block, self._connection.connection_id)
         statements = _native.binlog_statements(block, target.max_packet) if rows else []
-        first = self._combined(head, statements)
-        target.store.checked(self._connection.query(first), target.epoch, self._connection, at=len(before) + 1)
+        text, answers = self._first_text(head, statements)
+        results = self._connection.query(text)
+        # KILL QUERY between two statements of one text ends it without an error: what is missing must not count as done.
+        if len(results) < answers or self._interrupts != interrupts or self._interrupting:
+            raise TemporaryFailure("the statements of a transaction were interrupted")
+        target.store.checked(results, target.epoch, self._connection, at=len(before) + 1)
         for statement in statements:
             self._connection.query(statement)
 
-    def _combined(self, head: list[str], statements: list[bytes]) -> bytes:
-        """The first round trip; on MySQL it takes the rows along, where one packet holds them.
+    def _first_text(self, head: list[str], statements: list[bytes]) -> tuple[bytes, int]:
+        """The first round trip, and how many results it has; on MySQL it takes rows along, where one packet holds them.
 
-        The epoch is compared before the commit, so rows of a session that was fenced off never become visible. MariaDB loses
-        rows of BINLOG statements that stand with others in one text.
+        The epoch is compared before the commit, so rows of a session that was fenced off never become visible. Only one BINLOG
+        goes along, at the end: MySQL announces no results behind it, and MariaDB loses rows of those that stand with others.
         """
         text = "; ".join(head).encode()
-        size = len(text) + sum(len(statement) + 2 for statement in statements)
-        if self._target.server.mariadb or not statements or size > self._target.max_packet - _HEADROOM:
-            return text
-        combined = b"; ".join([text, *statements])
-        statements.clear()
-        return combined
+        if self._target.server.mariadb or not statements or len(text) + len(statements[0]) + 2 > self._target.max_packet - _HEADROOM:
+            return text, len(head)
+        return b"; ".join([text, statements.pop(0)]), len(head) + 1
 
     def _explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         if block is None:

@@ -22,13 +22,15 @@ from paraply.target.base import ApplyPlan, Progress
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_errors import failure
 from paraply.target.pg_types import quote_literal
+from paraply.target.places import PlaceLedger, PlaceRow, read_places
+from paraply.target.progress import ProgressLedger, make_ledger, read_executed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paraply._native import Block, GtidSet
 
-__all__ = ["Channel", "advisory_key", "open_channel"]
+__all__ = ["Channel", "advisory_key", "look", "open_channel"]
 
 _TABLES = (
     b"CREATE SCHEMA IF NOT EXISTS paraply",
@@ -123,7 +125,7 @@ class Channel:
 
 def open_channel(
     connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, wait_seconds: float = 30.0
-) -> tuple[Channel, Progress]:
+) -> tuple[Channel, Progress, ProgressLedger]:
     """Makes the progress tables, raises the channel's epoch, and reads what is committed.
 
     Args:
@@ -159,6 +161,37 @@ def open_channel(
         raise
 
 
+def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> Progress:
+    """What is committed, read without writing anything.
+
+    Raises:
+        ConfigurationMismatch: The stored progress belongs to another fingerprint (R25).
+    """
+    there = _rows(connection.run([b"SELECT to_regclass('paraply.channel') IS NOT NULL AND to_regclass('paraply.progress') IS NOT NULL"])[0])
+    name = quote_literal(plan.channel)
+    if there[0][0] != b"t":
+        return Progress(executed=new_gtid_set(""))
+    stored, slots = connection.run(
+        [
+            f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode(),
+            f'SELECT slot, executed, file, "offset", ordinal FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+        ]
+    )
+    fingerprints = _rows(stored)
+    if fingerprints:
+        _check_fingerprint(fingerprints[0][0].decode(), plan)
+    rows = [(int(slot), _place_row(*row)) for slot, *row in _rows(slots)]
+    return _union(rows, plan, new_gtid_set, resumed=bool(fingerprints))[0]
+
+
+def _check_fingerprint(stored: str, plan: ApplyPlan) -> None:
+    if stored != plan.fingerprint:
+        raise ConfigurationMismatch(
+            f"the target holds progress of channel {plan.channel} for other logs, filters or another start;"
+            " give the same arguments as before, or another --channel"
+        )
+
+
 def _make_tables(connection: PgConnection) -> None:
     lock = f"SELECT pg_advisory_xact_lock({advisory_key('tables')})".encode()
     try:
@@ -168,42 +201,53 @@ def _make_tables(connection: PgConnection) -> None:
         raise failure(failed.error) from failed
 
 
-def _take_over(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> tuple[Channel, Progress]:
+def _take_over(
+    connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]
+) -> tuple[Channel, Progress, ProgressLedger]:
     name, fingerprint = quote_literal(plan.channel), quote_literal(plan.fingerprint)
     stored = _rows(connection.run([f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode()])[0])
-    if stored and stored[0][0].decode() != plan.fingerprint:
-        raise ConfigurationMismatch(
-            f"the target holds progress of channel {plan.channel} for other logs, filters or another start;"
-            " give the same arguments as before, or another --channel"
-        )
+    if stored:
+        _check_fingerprint(stored[0][0].decode(), plan)
     raised, progress = connection.run(
         [
             f"INSERT INTO paraply.channel AS c VALUES ({name}, 1, {fingerprint}, 'running')"
             f" ON CONFLICT (name) DO UPDATE SET epoch = c.epoch + 1, state = 'running' RETURNING epoch".encode(),
-            f'SELECT ordinal, executed, file, "offset" FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+            f'SELECT slot, executed, file, "offset", ordinal FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
         ]
     )
-    read = _union(_rows(progress), new_gtid_set, resumed=bool(stored))
-    _fold(connection, plan.channel, read)
-    return Channel(plan.channel, int(_rows(raised)[0][0])), read
+    rows = [(int(slot), _place_row(*row)) for slot, *row in _rows(progress)]
+    read, ledger, text = _union(rows, plan, new_gtid_set, resumed=bool(stored))
+    _fold(connection, plan.channel, read, text)
+    return Channel(plan.channel, int(_rows(raised)[0][0])), read, ledger
 
 
-def _union(rows: list[tuple[Any, ...]], new_gtid_set: Callable[[str], GtidSet], *, resumed: bool) -> Progress:
-    """All slots' sets together, and the furthest position."""
-    progress = Progress(executed=new_gtid_set(""), resumed=resumed)
-    for ordinal, executed, file, offset in rows:
-        progress.executed = progress.executed | new_gtid_set(executed.decode())
-        if file is not None:
-            progress.ordinal, progress.file, progress.offset = int(ordinal), file.decode(), int(offset)
-    return progress
+def _union(
+    rows: list[tuple[int, PlaceRow]], plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, resumed: bool
+) -> tuple[Progress, ProgressLedger, str]:
+    """All slots together: the progress, the ledger that goes on from it, and the text for slot 0."""
+    if not plan.has_gtids:
+        places = read_places(next((row for slot, row in rows if slot == 0), None), [row for slot, row in rows if slot])
+        nothing = new_gtid_set("")
+        progress = Progress(nothing, places.file, places.offset, places.ordinal, resumed, done=places.done)
+        return progress, PlaceLedger(places, nothing, ordered=not plan.gaps), places.text()
+    union = read_executed([row.text for _, row in rows], new_gtid_set)
+    progress = Progress(executed=union.gtids, resumed=resumed, low=union.low)
+    for _, row in rows:
+        if row.file is not None:
+            progress.ordinal, progress.file, progress.offset = row.ordinal, row.file, row.offset
+    return progress, make_ledger(union, mariadb=plan.mariadb, gaps=plan.gaps), union.text()
 
 
-def _fold(connection: PgConnection, channel: str, progress: Progress) -> None:
+def _place_row(executed: bytes, file: bytes | None, offset: bytes | None, ordinal: bytes) -> PlaceRow:
+    return PlaceRow(executed.decode(), None if file is None else file.decode(), None if offset is None else int(offset), int(ordinal))
+
+
+def _fold(connection: PgConnection, channel: str, progress: Progress, text: str) -> None:
     """One row, slot 0, in the place of the earlier run's; its sessions then find theirs gone."""
     name = quote_literal(channel)
     file = quote_literal(progress.file) if progress.file is not None else "NULL"
     offset = progress.offset if progress.offset is not None else "NULL"
-    executed = quote_literal(str(progress.executed))
+    executed = quote_literal(text)
     connection.run(
         [
             f"DELETE FROM paraply.progress WHERE channel = {name}".encode(),

@@ -15,15 +15,17 @@ import weakref
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from paraply.errors import AlreadyRunning, LogNotUnderstood, ParaplyError, UsageError
+from paraply.target.base import Peek, Progress
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_checks import check_table, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
-from paraply.target.pg_progress import Channel, open_channel
+from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
 from paraply.target.pg_types import TableMapping, map_table
+from paraply.target.progress import ProgressLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
-    from paraply.target.base import ApplyPlan, Progress
+    from paraply.target.base import ApplyPlan
 
 __all__ = ["PostgresTarget", "Renderer"]
 
@@ -85,7 +87,7 @@ class PostgresTarget:
         self._control_lock = threading.Lock()
         self._control: PgConnection | None = None
         self._channel: Channel | None = None
-        self._executed: GtidSet = new_gtid_set("")
+        self._ledger: ProgressLedger = ProgressLedger(new_gtid_set(""), has_gtids=True, copy=lambda gtids: gtids)
         self._tables: dict[TableKey, Table] = {}
         self._checked: set[str] = set()
         self._changes: list[SchemaChange] | None = None
@@ -111,6 +113,23 @@ class PostgresTarget:
             raise UsageError("the target is not open")
         return self._channel
 
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+        """Reads what ``open`` would find, on a connection of its own; an embedded server that is not there yet is not made."""
+        _refuse_preserve(plan)
+        if self._is_embedded:
+            if not self._embedded.exists:
+                return Peek(Progress(self._new_gtid_set("")))
+            self._uri = self._embedded.start()
+        connection = PgConnection(self._uri or "", name="paraply look")
+        try:
+            progress = look(connection, plan, self._new_gtid_set)
+            known = load_tables(connection, plan.channel) if tables and progress.resumed else []
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
+        finally:
+            connection.close()
+        return Peek(progress, tables=tuple(known))
+
     def open(self, plan: ApplyPlan) -> Progress:
         """Connects, raises the channel's epoch, reads progress and the source's definitions.
 
@@ -119,14 +138,12 @@ class PostgresTarget:
             ConfigurationMismatch: Progress of another fingerprint.
             AlreadyRunning: Another apply's transaction stays open.
         """
-        if plan.gtid_mode == "preserve":
-            raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
+        _refuse_preserve(plan)
         if self._is_embedded:
             self._uri = self._embedded.start()
         with self._control_lock:
             control = self._connect_control()
-            self._channel, progress = open_channel(control, plan, self._new_gtid_set)
-            self._executed = progress.executed
+            self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
             for table in load_tables(control, plan.channel):
                 self._put(table)
         return progress
@@ -171,6 +188,10 @@ class PostgresTarget:
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
+
+    def pass_over(self, block: Block) -> None:
+        """An earlier run committed the block."""
+        self._ledger.acknowledge(block)
 
     def committed(self, block: Block) -> bool:
         """Whether the block is in: reads the slot that its session wrote, once that session's transaction has ended."""
@@ -219,8 +240,7 @@ class PostgresTarget:
 
     def executed_with(self, block: Block) -> str:
         """The GTID set for the progress of a block: all that is acknowledged, and the block's own."""
-        with self._lock:
-            return str(self._executed | block.gtids)
+        return self._ledger.mark(block).executed
 
     def remember_slot(self, block: Block, slot: int) -> None:
         """Which slot tells whether the block is committed."""
@@ -229,8 +249,8 @@ class PostgresTarget:
 
     def acknowledge(self, block: Block) -> None:
         """The block is committed."""
+        self._ledger.acknowledge(block)
         with self._lock:
-            self._executed = self._executed | block.gtids
             self._slots.pop(block.ordinal, None)
             self._changes = None
 
@@ -323,6 +343,11 @@ class PostgresTarget:
         if self._control is None or self._control.broken:
             self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
         return self._control
+
+
+def _refuse_preserve(plan: ApplyPlan) -> None:
+    if plan.gtid_mode == "preserve":
+        raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
 
 
 def _parents(table: Table) -> set[TableKey]:

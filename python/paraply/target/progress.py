@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from paraply._native import Block, GtidSet
 
-__all__ = ["Mark", "ProgressLedger"]
+__all__ = ["Executed", "GapLedger", "Mark", "ProgressLedger", "make_ledger", "read_executed"]
+
+Ranges = dict[int, list[tuple[int, int, int]]]
+"""First and last numbers of GTIDs, and the server of the last, for each domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,60 @@ class Mark:
     file: str
     offset: int
     ordinal: int
+
+
+@dataclass(slots=True)
+class Executed:
+    """What is committed.
+
+    MySQL's sets hold gaps in their text. MariaDB's text is a position, so that gaps are kept beside it.
+
+    Attributes:
+        gtids: Exactly that, in memory.
+        low: What is committed without a gap.
+        beyond: For MariaDB, the numbers that are committed ahead of a gap.
+    """
+
+    gtids: GtidSet
+    low: GtidSet
+    beyond: Ranges = field(default_factory=dict)
+
+    def text(self) -> str:
+        """For the progress tables; ``read_executed`` reads it."""
+        return _write(str(self.low), self.beyond)
+
+
+def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) -> Executed:
+    """The union of the texts that the sessions of a run have written.
+
+    Args:
+        texts: GTID sets, or what ``Executed.text`` gave.
+        new_gtid_set: Reads a GTID set.
+    """
+    low = new_gtid_set("")
+    beyond: Ranges = {}
+    for text in texts:
+        if text.startswith("{"):
+            stored = json.loads(text)
+            low = low | new_gtid_set(stored["low"])
+            for domain, ranges in stored["beyond"].items():
+                beyond.setdefault(int(domain), []).extend((first, last, server) for first, last, server in ranges)
+        else:
+            low = low | new_gtid_set(text)
+    beyond = _behind(_joined(beyond), str(low))
+    reached = _reached(str(low)) if beyond else {}
+    for domain, ranges in list(beyond.items()):
+        first, last, server = ranges[0]
+        if first == reached.get(domain, 0) + 1:  # nothing can be between the position and its next number
+            low = low | new_gtid_set(f"{domain}-{server}-{last}")
+            beyond[domain] = ranges[1:]
+    beyond = {domain: ranges for domain, ranges in beyond.items() if ranges}
+    gtids = low | new_gtid_set("")
+    for domain, ranges in beyond.items():
+        for first, last, server in ranges:
+            for number in range(first, last + 1):
+                gtids.add(f"{domain}-{server}-{number}")
+    return Executed(gtids, low, beyond)
 
 
 class ProgressLedger:
@@ -62,4 +120,105 @@ class ProgressLedger:
     def executed(self) -> GtidSet:
         """What is acknowledged."""
         with self._lock:
-            return self._executed.copy()
+            return self._executed | self._executed
+
+
+class GapLedger(ProgressLedger):
+    """The same for MariaDB's GTIDs where commits leave gaps, which the text of a position cannot hold.
+
+    A row holds the position up to which everything was acknowledged, and the numbers that were acknowledged ahead of it. Blocks
+    follow each other by their places in the log, so it is known which of them is the next.
+
+    Args:
+        executed: What is committed at the start.
+    """
+
+    def __init__(self, executed: Executed) -> None:
+        super().__init__(executed.gtids, has_gtids=True)
+        self._low = executed.low
+        self._initial = executed.beyond
+        self._through = 0
+        #: Blocks ahead of the position: place of the first transaction, with that of the last one, GTIDs and numbers.
+        self._early: dict[int, tuple[int, GtidSet, Ranges]] = {}
+
+    def mark(self, block: Block) -> Mark:
+        """The progress to write in the transaction that applies a block."""
+        own = _ranges(block)
+        with self._lock:
+            low = str(self._low)
+            ahead = [self._initial, own, *(ranges for _, _, ranges in self._early.values())]
+        beyond: Ranges = {}
+        for ranges in ahead:
+            for domain, numbers in ranges.items():
+                beyond.setdefault(domain, []).extend(numbers)
+        return Mark(_write(low, _behind(_joined(beyond), low)), block.end_file, block.end_offset, block.ordinal)
+
+    def acknowledge(self, block: Block) -> None:
+        """Notes that a block's commit was acknowledged."""
+        begin = block.ordinal - block.transaction_count - block.skipped
+        ranges = _ranges(block)
+        with self._lock:
+            self._executed = self._executed | block.gtids
+            self._early[begin] = (block.ordinal, block.gtids, ranges)
+            while (early := self._early.pop(self._through, None)) is not None:
+                self._through, gtids, _ = early
+                self._low = self._low | gtids
+
+
+def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLedger:
+    """The ledger that can hold what may happen to a log with GTIDs.
+
+    Args:
+        executed: What is committed at the start.
+        mariadb: Whether the GTIDs are MariaDB's.
+        gaps: Whether blocks may commit while older ones have not.
+    """
+    if mariadb and (gaps or executed.beyond):
+        return GapLedger(executed)
+    return ProgressLedger(executed.gtids, has_gtids=True, copy=lambda gtids: gtids | gtids)
+
+
+def _write(low: str, beyond: Ranges) -> str:
+    if not beyond:
+        return low
+    return json.dumps({"low": low, "beyond": beyond}, separators=(",", ":"))
+
+
+def _ranges(block: Block) -> Ranges:
+    ranges: Ranges = {}
+    for transaction in block.transactions:
+        if transaction.gtid is not None:
+            domain, server, number = (int(part) for part in transaction.gtid.split("-"))
+            ranges.setdefault(domain, []).append((number, number, server))
+    return _joined(ranges)
+
+
+def _joined(ranges: Ranges) -> Ranges:
+    """The same numbers in as few ranges as possible."""
+    joined: Ranges = {}
+    for domain, numbers in ranges.items():
+        kept: list[tuple[int, int, int]] = []
+        for first, last, server in sorted(numbers):
+            if not kept or first > kept[-1][1] + 1:
+                kept.append((first, last, server))
+            elif last > kept[-1][1]:
+                kept[-1] = (kept[-1][0], last, server)
+        joined[domain] = kept
+    return joined
+
+
+def _behind(ranges: Ranges, low: str) -> Ranges:
+    """Those that a position does not cover."""
+    if not ranges:
+        return {}
+    reached = _reached(low)
+    left = {
+        domain: [(max(first, reached.get(domain, 0) + 1), last, server) for first, last, server in numbers if last > reached.get(domain, 0)]
+        for domain, numbers in ranges.items()
+    }
+    return {domain: numbers for domain, numbers in left.items() if numbers}
+
+
+def _reached(low: str) -> dict[int, int]:
+    """The number of each domain in a position."""
+    return {int(domain): int(number) for domain, _, number in (gtid.split("-") for gtid in low.split(",") if gtid)}

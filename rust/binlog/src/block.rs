@@ -70,6 +70,11 @@ impl Block {
         &self.batch
     }
 
+    /// How many of the transactions a filter emptied: they are only recorded.
+    pub fn filtered(&self) -> usize {
+        self.transactions().filter(|t| t.filtered).count()
+    }
+
     /// How many transactions become one commit.
     pub fn len(&self) -> usize {
         self.members.len()

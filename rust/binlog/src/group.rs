@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paraply_core::gtid::Gtid;
+use paraply_core::gtid::{Gtid, GtidSet};
 
 use crate::cursor::Cursor;
 use crate::error::{Fault, LogError};
@@ -15,6 +15,7 @@ use crate::refusal;
 use crate::start::Group;
 use crate::text::TextKind;
 use crate::transaction::{Identity, Kind, RawEvent, Transaction};
+use crate::transaction_context;
 
 /// The flag in a row event's own header.
 const NO_FOREIGN_KEY_CHECKS: u16 = 2;
@@ -26,6 +27,8 @@ const TYPE_OFFSET: usize = 4;
 #[derive(Debug)]
 pub struct Assembler {
     open: Option<Group>,
+    /// What a context of certification says of the transaction behind it.
+    snapshot: Option<Arc<GtidSet>>,
     most_bytes: u64,
 }
 
@@ -34,7 +37,7 @@ type Done = Result<Option<Transaction>, LogError>;
 impl Assembler {
     /// Transactions of more than `most_bytes` bytes (uncompressed) are refused.
     pub fn new(most_bytes: u64) -> Self {
-        Self { open: None, most_bytes }
+        Self { open: None, snapshot: None, most_bytes }
     }
 
     /// Whether a transaction has begun and not yet ended.
@@ -89,12 +92,8 @@ impl Assembler {
             | types::PARTIAL_UPDATE_ROWS => self.row_event(event, None)?,
             types::VIEW_CHANGE => self.open_group(event)?.view_change = true,
             types::FORMAT_DESCRIPTION | types::ROTATE | types::STOP => self.interruption(event)?,
-            types::PREVIOUS_GTIDS
-            | types::HEARTBEAT
-            | types::HEARTBEAT_V2
-            | types::IGNORABLE
-            | types::ROWS_QUERY
-            | types::TRANSACTION_CONTEXT => {}
+            types::PREVIOUS_GTIDS | types::HEARTBEAT | types::HEARTBEAT_V2 | types::IGNORABLE | types::ROWS_QUERY => {}
+            types::TRANSACTION_CONTEXT => self.snapshot = transaction_context::snapshot(event.body()).map(Arc::new),
             types::MARIADB_ANNOTATE_ROWS | types::MARIADB_BINLOG_CHECKPOINT | types::MARIADB_GTID_LIST
                 if event.format.mariadb => {}
             other => match mariadb::plain_rows_type(other).filter(|_| event.format.mariadb) {
@@ -107,7 +106,8 @@ impl Assembler {
     }
 
     /// Opens a group. One that is open already may only be sent again, by a receiver that was interrupted.
-    fn begin(&mut self, group: Group) -> Result<(), Failure> {
+    fn begin(&mut self, mut group: Group) -> Result<(), Failure> {
+        group.transaction.snapshot = self.snapshot.take();
         if let Some(open) = &self.open {
             let again = open.interrupted
                 && open.transaction.identity != Identity::Anonymous

@@ -41,6 +41,8 @@ pub struct KnownTable {
     pub hashed: Vec<bool>,
     /// Whether a change of this table's rows may go on to rows of its children (ON DELETE CASCADE and the like).
     pub cascades: bool,
+    /// Whether it is read under a previous definition because its table id stood for that before.
+    by_sight: bool,
     body: Vec<u8>,
     mariadb: bool,
 }
@@ -48,15 +50,38 @@ pub struct KnownTable {
 /// Tables kept before everything is forgotten and read again; a log repeats far fewer.
 const MOST_TABLES: usize = 10_000;
 
+/// Sightings of table ids kept before all of them are forgotten.
+const MOST_SEEN: usize = 100_000;
+
+/// The definition that a server's table id stood for, with the hash of the table map.
+///
+/// A server gives a table a new id when it opens it anew, as it has to after each change of its definition.
+#[derive(Debug)]
+struct Seen {
+    body: u64,
+    definition: Arc<Table>,
+}
+
 /// Finds tables by the bytes of their table maps.
 #[derive(Debug, Default)]
 pub struct KnownTables {
     version: u64,
     tables: Vec<KnownTable>,
     by_body: HashMap<u64, Vec<usize>>,
+    /// Whether rows may be read under a previous definition; else they are not usable where the present one does not fit.
+    previous: bool,
+    seen: HashMap<(u32, u64), Seen>,
 }
 
 impl KnownTables {
+    /// Tables whose rows may have been written under the definition before the last statement.
+    ///
+    /// A group's member may certify rows behind a statement that another member ran meanwhile. The server hashed them under the old
+    /// definition, so its numbers are found only with that. What is to be applied must not use this: there the statement comes first.
+    pub fn with_previous() -> Self {
+        Self { previous: true, ..Self::default() }
+    }
+
     /// Must be called before a transaction's first table: what another catalog said is forgotten.
     pub fn begin(&mut self, catalog: &Catalog) {
         if self.version != catalog.version() || self.tables.len() > MOST_TABLES {
@@ -71,40 +96,86 @@ impl KnownTables {
         self.tables.get(index)
     }
 
-    /// Reads a table-map event: the table id, and the index of the table.
-    pub fn find(&mut self, event: &[u8], format: &Format, catalog: &Catalog) -> Decoded<(u64, usize)> {
+    /// Reads a table-map event of a server: the table id, and the index of the table.
+    pub fn find(&mut self, event: &[u8], format: &Format, catalog: &Catalog, server_id: u32) -> Decoded<(u64, usize)> {
         let (table_id, body) = split_table_id(event, format)?;
         let hash = xxh64(body, 0);
-        let same = self.by_body.get(&hash).into_iter().flatten().copied();
-        let is_same = |index: &usize| {
-            self.tables.get(*index).is_some_and(|known| known.body == body && known.mariadb == format.mariadb)
+        let seen = self.seen.get(&(server_id, table_id)).filter(|seen| seen.body == hash).map(|s| &s.definition);
+        let index = if let Some(index) = self.same(hash, body, format, seen) {
+            index
+        } else {
+            let map = TableMap::parse(event, format)?;
+            let kept = self.kept(&map, catalog, seen);
+            let by_sight = kept.is_some();
+            let definition = kept.map_or_else(|| self.definition(&map, catalog, format), Ok);
+            let table = prepare(map, definition, catalog, body, format);
+            self.tables.push(KnownTable { by_sight, ..table });
+            let index = self.tables.len() - 1;
+            self.by_body.entry(hash).or_default().push(index);
+            index
         };
-        if let Some(index) = same.into_iter().find(is_same) {
-            return Ok((table_id, index));
-        }
-        let map = TableMap::parse(event, format)?;
-        let index = self.tables.len();
-        self.tables.push(prepare(map, catalog, body, format));
-        self.by_body.entry(hash).or_default().push(index);
+        self.note((server_id, table_id), hash, index);
         Ok((table_id, index))
+    }
+
+    /// A table that was read before from the same bytes, and under the same definition if one is asked for.
+    fn same(&self, hash: u64, body: &[u8], format: &Format, wanted: Option<&Arc<Table>>) -> Option<usize> {
+        let agrees = |known: &KnownTable| match wanted {
+            Some(wanted) => known.definition.as_ref().is_ok_and(|own| Arc::ptr_eq(own, wanted)),
+            None => !known.by_sight,
+        };
+        let is_same = |known: &KnownTable| known.body == body && known.mariadb == format.mariadb && agrees(known);
+        let candidates = self.by_body.get(&hash)?;
+        candidates.iter().copied().find(|index| self.tables.get(*index).is_some_and(is_same))
+    }
+
+    /// The previous definition that a table id stood for before.
+    fn kept(&self, map: &TableMap, catalog: &Catalog, seen: Option<&Arc<Table>>) -> Option<Arc<Table>> {
+        let seen = seen.filter(|_| self.previous)?;
+        catalog.previous(&map.name).find(|table| Arc::ptr_eq(table, seen)).map(Arc::clone)
+    }
+
+    /// The present definition, else the newest previous one that fits.
+    fn definition(&self, map: &TableMap, catalog: &Catalog, format: &Format) -> Result<Arc<Table>, Unusable> {
+        let fits = |table: &Arc<Table>| compare(map, table, format.mariadb);
+        let unusable = match catalog.get(&map.name) {
+            None => Unusable::UnknownTable,
+            Some(table) => match fits(table) {
+                Ok(()) => return Ok(Arc::clone(table)),
+                Err(difference) => Unusable::OtherDefinition(difference),
+            },
+        };
+        let mut previous = catalog.previous(&map.name).filter(|_| self.previous);
+        previous.find(|table| fits(table).is_ok()).map(Arc::clone).ok_or(unusable)
+    }
+
+    fn note(&mut self, place: (u32, u64), body: u64, index: usize) {
+        let Some(definition) = self.tables.get(index).and_then(|known| known.definition.as_ref().ok()) else { return };
+        if !self.previous || self.seen.get(&place).is_some_and(|seen| Arc::ptr_eq(&seen.definition, definition)) {
+            return;
+        }
+        let seen = Seen { body, definition: Arc::clone(definition) };
+        if self.seen.len() > MOST_SEEN {
+            self.seen.clear();
+        }
+        self.seen.insert(place, seen);
     }
 }
 
-fn prepare(mut map: TableMap, catalog: &Catalog, body: &[u8], format: &Format) -> KnownTable {
-    let definition = match catalog.get(&map.name) {
-        None => Err(Unusable::UnknownTable),
-        Some(table) => match compare(&map, table, format.mariadb) {
-            Err(difference) => Err(Unusable::OtherDefinition(difference)),
-            Ok(()) => Ok(Arc::clone(table)),
-        },
-    };
+fn prepare(
+    mut map: TableMap,
+    definition: Result<Arc<Table>, Unusable>,
+    catalog: &Catalog,
+    body: &[u8],
+    format: &Format,
+) -> KnownTable {
     let mut hashed = vec![false; map.columns.len()];
     if let Ok(table) = &definition {
         map.take_signs(table);
         mark_hashed(table, catalog, &mut hashed);
     }
     let cascades = carries_on(&map.name, catalog);
-    KnownTable { map, definition, hashed, cascades, body: body.to_vec(), mariadb: format.mariadb }
+    KnownTable { map, definition, hashed, cascades, by_sight: false, body: body.to_vec(), mariadb: format.mariadb }
 }
 
 fn carries_on(name: &TableName, catalog: &Catalog) -> bool {

@@ -57,12 +57,22 @@ pub struct Planner {
     next_id: u64,
     ordinal: u64,
     skipped: u64,
+    gathers: bool,
 }
 
 impl Planner {
     /// A planner that skips what was applied before; the write sets of that are not looked at.
     pub fn new(passed: Passed) -> Self {
         Self { executed: Arc::new(passed.executed.clone()), passed, next_id: 1, ..Self::default() }
+    }
+
+    /// Lets transactions that a filter emptied join any block, so that they cost no commit of their own.
+    ///
+    /// Not where each transaction must keep its own commit on the target (rules R21a, R26).
+    #[must_use]
+    pub fn gathering_filtered(mut self, gathers: bool) -> Self {
+        self.gathers = gathers;
+        self
     }
 
     /// Transactions skipped since the last block: they are through once that block is committed.
@@ -96,7 +106,11 @@ impl Planner {
                 continue;
             }
             let alone = stands_alone(transaction, set);
-            if alone || !open.as_ref().is_some_and(|block| fits(block, transaction, limits)) {
+            let joins = |block: &Block| {
+                let costless = self.gathers && transaction.filtered;
+                same_format(block, transaction) && (costless || fits(block, transaction, limits, self.gathers))
+            };
+            if alone || !open.as_ref().is_some_and(joins) {
                 blocks.extend(open.take());
             }
             let mut block = open.take().unwrap_or_else(|| self.begin(batch));
@@ -128,10 +142,10 @@ impl Planner {
             Arc::make_mut(&mut self.executed).add(gtid);
         }
         block.executed = Arc::clone(&self.executed);
-        block.keyed &= !set.missing_keys && !set.barrier;
         if changes_nothing(transaction.kind) {
             return;
         }
+        block.keyed &= !set.missing_keys && !set.barrier;
         let found = self.tracker.add(block.id, &set.exclusive, &set.shared, is_barrier(transaction, set));
         let Needs { blocks, all } = &mut block.needs;
         *all |= found.all;
@@ -155,7 +169,12 @@ fn stands_alone(transaction: &Transaction, set: &WriteSet) -> bool {
     !changes_nothing(transaction.kind) && is_barrier(transaction, set)
 }
 
-fn fits(block: &Block, transaction: &Transaction, limits: BlockLimits) -> bool {
-    let same_format = block.last().is_some_and(|last| Arc::ptr_eq(&last.format, &transaction.format));
-    same_format && block.len() < limits.transactions && block.bytes() + transaction.bytes <= limits.bytes
+fn same_format(block: &Block, transaction: &Transaction) -> bool {
+    block.last().is_some_and(|last| Arc::ptr_eq(&last.format, &transaction.format))
+}
+
+/// Whether a block has room; transactions that a filter emptied take none where they are gathered.
+fn fits(block: &Block, transaction: &Transaction, limits: BlockLimits, gathers: bool) -> bool {
+    let counted = block.len() - if gathers { block.filtered() } else { 0 };
+    counted < limits.transactions && block.bytes() + transaction.bytes <= limits.bytes
 }

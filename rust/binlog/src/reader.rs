@@ -9,11 +9,13 @@ use std::sync::Arc;
 use paraply_core::gtid::Gtid;
 
 use crate::error::LogError;
-use crate::event::{Event, flags, types};
+use crate::event::Event;
 use crate::file::{EventReader, Source};
+use crate::filter::TableFilter;
 use crate::group::Assembler;
-use crate::gtid_event::{self, GtidRange};
-use crate::mariadb;
+use crate::gtid_event::GtidRange;
+use crate::head::{next_file, previous_gtids};
+use crate::stop::{StopPlace, StopPoint};
 use crate::transaction::{Kind, Transaction};
 
 /// How a log is read.
@@ -59,6 +61,11 @@ pub struct LogReader {
     announced: Option<String>,
     failed: Option<LogError>,
     failure_given: bool,
+    filter: Option<TableFilter>,
+    stop: Option<StopPoint>,
+    stopped: Option<StopPlace>,
+    /// A statement that begins the next batch: with a filter it stands in one of its own.
+    held: Option<Transaction>,
 }
 
 impl LogReader {
@@ -89,7 +96,32 @@ impl LogReader {
             announced: None,
             failed: None,
             failure_given: false,
+            filter: None,
+            stop: None,
+            stopped: None,
+            held: None,
         }
+    }
+
+    /// Takes the row changes of tables that are not chosen out of every transaction, before it is handed out.
+    ///
+    /// Whether a statement is about chosen tables is not for this reader to tell; each stands in a batch of its own.
+    #[must_use]
+    pub fn filtered(mut self, filter: TableFilter) -> Self {
+        self.filter = Some(filter).filter(|filter| !filter.is_empty());
+        self
+    }
+
+    /// Ends the log at a point; nothing behind it is read.
+    #[must_use]
+    pub fn until(mut self, stop: StopPoint) -> Self {
+        self.stop = Some(stop).filter(|stop| *stop != StopPoint::default());
+        self
+    }
+
+    /// The transaction at which the log was left, once it was met.
+    pub fn stopped(&self) -> Option<&StopPlace> {
+        self.stopped.as_ref()
     }
 
     /// The files, in order.
@@ -107,7 +139,10 @@ impl LogReader {
         if self.failed.is_some() {
             return self.failed.clone().filter(|_| !std::mem::replace(&mut self.failure_given, true)).map(Err);
         }
-        let next = self.advance();
+        if let Some(held) = self.held.take() {
+            return Some(Ok(held));
+        }
+        let next = self.advance().and_then(|next| self.cut(next));
         if let Err(error) = &next {
             self.failed = Some(error.clone());
             self.failure_given = true;
@@ -134,6 +169,10 @@ impl LogReader {
                 Some(Err(error)) if batch.is_empty() => return Err(error),
                 None | Some(Err(_)) => break,
                 Some(Ok(transaction)) => {
+                    if self.filter.is_some() && transaction.kind == Kind::Ddl && !batch.is_empty() {
+                        self.held = Some(transaction);
+                        break;
+                    }
                     bytes += transaction.bytes.max(transaction.data.len() as u64);
                     let ddl = transaction.kind == Kind::Ddl;
                     batch.push(transaction);
@@ -146,7 +185,27 @@ impl LogReader {
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
 
+    /// Leaves out what is behind the stop, and what is not chosen.
+    fn cut(&mut self, next: Option<Transaction>) -> Result<Option<Transaction>, LogError> {
+        let Some(mut transaction) = next else { return Ok(None) };
+        if let Some(place) = self.stop.as_ref().and_then(|stop| stop.meets(&transaction)) {
+            let included = place.included;
+            self.stopped = Some(place);
+            if !included {
+                return Ok(None);
+            }
+        }
+        if let Some(filter) = &self.filter {
+            let name = self.files.get(transaction.file as usize).map(|file| Arc::clone(&file.name));
+            filter.keep_chosen(&mut transaction, &name.unwrap_or_default())?;
+        }
+        Ok(Some(transaction))
+    }
+
     fn advance(&mut self) -> Result<Option<Transaction>, LogError> {
+        if self.stopped.is_some() {
+            return Ok(None);
+        }
         loop {
             if self.current.is_none() && !self.open_next()? {
                 return Ok(None);
@@ -198,24 +257,13 @@ impl LogReader {
     }
 }
 
-/// The next file's name, if the event is the Rotate that closes a binlog.
-fn next_file(event: &Event<'_>) -> Option<String> {
-    let closes = event.header.type_code == types::ROTATE && !event.relay_log && !event.header.has(flags::ARTIFICIAL);
-    let name = event.body().get(8..).filter(|_| closes)?;
-    Some(String::from_utf8_lossy(name).into_owned())
-}
-
 /// The number that ends a log file's name.
 fn number_of(name: &str) -> Option<u64> {
     Path::new(name).extension()?.to_str()?.parse().ok()
 }
 
 fn note_previous_gtids(file: &mut LogFile, event: &Event<'_>) -> Result<(), LogError> {
-    let set = match event.header.type_code {
-        types::PREVIOUS_GTIDS => gtid_event::previous_gtids(event.body()),
-        types::MARIADB_GTID_LIST if event.format.mariadb => mariadb::gtid_list(event.body()),
-        _ => return Ok(()),
-    };
+    let Some(set) = previous_gtids(event) else { return Ok(()) };
     file.previous_gtids = Some(set.map_err(|fault| fault.at(&file.name, event.offset))?);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub struct RowsError {
 }
 
 impl RowsError {
-    fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
+    pub(crate) fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
         Self { file: transaction.file, offset: event.offset, source }
     }
 
@@ -75,7 +75,7 @@ impl RowPlan {
         let Some(event) = transaction.events.get(index) else { return Ok(()) };
         let bytes = event_bytes(transaction, event)?;
         if event.type_code == TABLE_MAP {
-            let (id, table) = known.find(bytes, &transaction.format, catalog)?;
+            let (id, table) = known.find(bytes, &transaction.format, catalog, transaction.server_id)?;
             match self.ids.iter_mut().find(|(known_id, _)| *known_id == id) {
                 Some(entry) => entry.1 = table,
                 None => self.ids.push((id, table)),

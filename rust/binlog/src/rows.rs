@@ -34,6 +34,12 @@ pub fn rows_kind(type_code: u8) -> Option<RowsKind> {
     })
 }
 
+/// Where the flags stand in a whole row event.
+pub(crate) fn flags_place(type_code: u8, format: &Format) -> usize {
+    let short = format.post_header_length(type_code) == Some(6);
+    EVENT_HEADER + if short { 4 } else { 6 }
+}
+
 /// The part of a row event that stands before its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowsHeader<'a> {

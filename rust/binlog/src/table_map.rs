@@ -124,6 +124,13 @@ impl TableMap {
     }
 }
 
+/// The table id of a table-map event and the table's name; nothing else is read.
+pub(crate) fn name_of(event: &[u8], format: &Format) -> Decoded<(u64, TableName)> {
+    let (table_id, mut cursor) = open(event, format)?;
+    cursor.u16()?;
+    Ok((table_id, TableName { database: identifier(&mut cursor)?, table: identifier(&mut cursor)? }))
+}
+
 /// The table id of a table-map event and the bytes behind it, where two events that say the same are equal.
 pub(crate) fn split_table_id<'a>(event: &'a [u8], format: &Format) -> Decoded<(u64, &'a [u8])> {
     let (table_id, mut cursor) = open(event, format)?;
@@ -146,6 +153,13 @@ pub(crate) fn has_sign(code: u8) -> bool {
 #[inline]
 pub(crate) fn bit_is_set(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+}
+
+/// Database and table of a whole table-map event; nothing else of it is looked at.
+pub fn table_name(event: &[u8], format: &Format) -> Decoded<TableName> {
+    let (_, mut cursor) = open(event, format)?;
+    cursor.u16()?;
+    Ok(TableName { database: identifier(&mut cursor)?, table: identifier(&mut cursor)? })
 }
 
 fn open<'a>(event: &'a [u8], format: &Format) -> Decoded<(u64, Cursor<'a>)> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use paraply_core::gtid::Gtid;
+use paraply_core::gtid::{Gtid, GtidSet};
 
 /// The format that the events of a transaction are written in: the last format description event before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,6 +151,8 @@ pub struct Transaction {
     pub mariadb_flags: u8,
     /// The session (thread id) that ran it, where the log says.
     pub session: Option<u32>,
+    /// What its group member had executed before it: only where a log holds the context of certification.
+    pub snapshot: Option<Arc<GtidSet>>,
     /// Commit time on the original source, microseconds since 1970 UTC; whole seconds where the log has no better.
     pub committed_at: Option<i64>,
     /// `FLAG_NO_FOREIGN_KEY_CHECKS` on any of its row events.
@@ -165,6 +167,8 @@ pub struct Transaction {
     pub data: Vec<u8>,
     /// Changed rows, as counted from the row events (an update's two images are one row). Filled by the row decoder.
     pub rows: u64,
+    /// A filter took everything out of it: only its identity is left.
+    pub filtered: bool,
     /// Bytes that the transaction takes in the file.
     pub bytes: u64,
     /// Which of the log's files it stands in, as an index into the reader's list.
@@ -175,4 +179,16 @@ pub struct Transaction {
     pub end_offset: u64,
     /// The format that held.
     pub format: Arc<Format>,
+}
+
+impl Transaction {
+    /// Takes everything out but the identity, so that the transaction still takes its turn and is recorded (rule R19).
+    pub fn empty_out(&mut self) {
+        self.kind = Kind::Empty;
+        self.filtered = true;
+        self.statements = Vec::new();
+        self.events = Vec::new();
+        self.data = Vec::new();
+        self.rows = 0;
+    }
 }

@@ -1,4 +1,7 @@
-//! Recomputing the numbers of a group member's relay log (rules R1 to R7) and comparing them with the server's.
+//! Recomputing the numbers of a group member's relay log (rules R1 to R7) and comparing them with the server's; those of a source's own
+//! binary log are in [`tracked`].
+
+pub mod tracked;
 
 use std::collections::VecDeque;
 

@@ -22,10 +22,12 @@ pub struct Options {
     pub bytewise: bool,
     /// The log is known to have partial row images; must stay the same for a whole log.
     pub partial_images: bool,
+    /// Hash the rows of XA PREPARE too, as a source's tracker does (rule R16); else it is a barrier (rule R35).
+    pub prepared: bool,
 }
 
 impl Options {
-    fn for_format(self, format: &Format) -> HashOptions {
+    pub(crate) fn for_format(self, format: &Format) -> HashOptions {
         HashOptions {
             scheme: self.scheme,
             cascades_logged: may_log_cascades(format),
@@ -59,7 +61,8 @@ pub struct Scratch {
 impl Scratch {
     /// Nothing known yet.
     pub fn new(options: Options) -> Self {
-        Self { options, ..Self::default() }
+        let known = if options.scheme == Scheme::Group { KnownTables::with_previous() } else { KnownTables::default() };
+        Self { options, known, ..Self::default() }
     }
 
     /// What has been counted since the last call.
@@ -91,7 +94,8 @@ pub fn transaction_write_set(
     scratch: &mut Scratch,
 ) -> Result<WriteSet, RowsError> {
     let switched = scratch.switch_options(&transaction.format);
-    if transaction.kind != Kind::Dml {
+    let prepared = scratch.options.prepared && transaction.kind == Kind::XaPrepare;
+    if transaction.kind != Kind::Dml && !prepared {
         return Ok(WriteSet { barrier: true, ..WriteSet::default() });
     }
     let Scratch { builder, known, plan, fallbacks, options, .. } = scratch;
@@ -102,25 +106,24 @@ pub fn transaction_write_set(
     let mut hash_plan = None;
     let walked = plan.walk(transaction, known, |index, table, header, row| {
         let name = &table.map.name;
-        if let Err(unusable) = table.definition {
-            fallbacks.add(reason(unusable), name);
-            barrier = true;
-            return;
-        }
+        let definition = match &table.definition {
+            Ok(definition) => definition,
+            Err(unusable) => {
+                fallbacks.add(reason(*unusable), name);
+                barrier = true;
+                return;
+            }
+        };
         if watches_cascades && hides_cascades(table, header) {
             fallbacks.add(Reason::CascadeNotLogged, name);
             barrier = true;
         }
         if hash_plan.as_ref().is_none_or(|(of, _)| *of != index) {
-            hash_plan = builder.plan(catalog, name).map(|plan| (index, plan));
+            hash_plan = Some((index, builder.plan_of(catalog, definition)));
         }
+        let Some((_, plan)) = &hash_plan else { return };
         let foreign_key_checks = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
-        match &hash_plan {
-            Some((_, plan)) => {
-                builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
-            }
-            None => builder.add_unknown_table(name),
-        }
+        builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
     });
     // Also behind an error, so that nothing of this transaction stays for the next one.
     let mut set = builder.finish();

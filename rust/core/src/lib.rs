@@ -7,6 +7,8 @@ pub mod collation;
 pub mod gtid;
 pub mod schedule;
 pub mod schema;
+pub mod trace;
+pub mod tracker;
 pub mod value;
 pub mod verification;
 pub mod write_set;

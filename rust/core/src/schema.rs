@@ -106,7 +106,7 @@ pub struct Table {
     pub name: TableName,
     /// Columns in row-image order.
     pub columns: Vec<Column>,
-    /// Primary key first, then the unique keys in the order of the definition.
+    /// Primary key first, then the unique keys in the order in which the server keeps them.
     pub unique_keys: Vec<UniqueKey>,
     /// Foreign keys of this table as a child.
     pub foreign_keys: Vec<ForeignKey>,
@@ -126,8 +126,16 @@ impl Table {
 pub struct Catalog {
     tables: HashMap<TableName, Arc<Table>>,
     children: HashMap<TableName, Vec<Arc<Table>>>,
+    /// What tables were before, newest last.
+    previous: HashMap<TableName, Vec<Arc<Table>>>,
     version: u64,
 }
+
+/// Earlier definitions that are kept of one table; rows come late by one statement, seldom by two.
+const MOST_PREVIOUS: usize = 8;
+
+/// Tables of which earlier definitions are kept before all of them are forgotten.
+const MOST_CHANGED: usize = 10_000;
 
 impl Catalog {
     /// A number that no other content has in this process: catalogs with equal versions know the same.
@@ -140,9 +148,9 @@ impl Catalog {
         self.version = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    /// Adds a table or replaces its definition.
+    /// Adds a table, or replaces its definition, which is kept as a previous one.
     pub fn put(&mut self, table: Table) {
-        self.remove(&table.name);
+        self.retire(&table.name);
         let table = Arc::new(table);
         for key in &table.foreign_keys {
             let children = self.children.entry(key.parent.clone()).or_default();
@@ -153,16 +161,42 @@ impl Catalog {
         self.tables.insert(table.name.clone(), table);
     }
 
-    /// Forgets a table; unknown names are passed over.
+    /// Forgets a table and what it was before; unknown names are passed over.
     pub fn remove(&mut self, name: &TableName) {
+        self.take(name);
+        self.previous.remove(name);
+    }
+
+    /// Takes a table out whose name is gone, but keeps its definition as a previous one.
+    pub fn retire(&mut self, name: &TableName) {
+        let Some(old) = self.take(name) else { return };
+        if self.previous.len() > MOST_CHANGED {
+            self.previous.clear();
+        }
+        let kept = self.previous.entry(name.clone()).or_default();
+        kept.retain(|table| *table != old);
+        if kept.len() >= MOST_PREVIOUS {
+            kept.remove(0);
+        }
+        kept.push(old);
+    }
+
+    fn take(&mut self, name: &TableName) -> Option<Arc<Table>> {
         self.touch();
-        if let Some(old) = self.tables.remove(name) {
-            for key in &old.foreign_keys {
-                if let Some(children) = self.children.get_mut(&key.parent) {
-                    children.retain(|c| c.name != *name);
-                }
+        let old = self.tables.remove(name)?;
+        for key in &old.foreign_keys {
+            if let Some(children) = self.children.get_mut(&key.parent) {
+                children.retain(|c| c.name != *name);
             }
         }
+        Some(old)
+    }
+
+    /// What a table was before the last changes of the schema, newest first.
+    ///
+    /// A member of a group may write rows under an old definition that are certified behind the statement that changed it.
+    pub fn previous(&self, name: &TableName) -> impl Iterator<Item = &Arc<Table>> {
+        self.previous.get(name).into_iter().flatten().rev()
     }
 
     /// The definition of a table, if known.
@@ -173,6 +207,11 @@ impl Catalog {
     /// The tables with a foreign key to this one.
     pub fn children(&self, parent: &TableName) -> &[Arc<Table>] {
         self.children.get(parent).map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of all known tables, in no order.
+    pub fn names(&self) -> impl Iterator<Item = &TableName> {
+        self.tables.keys()
     }
 
     /// How many tables are known.

@@ -71,6 +71,11 @@ impl PyBlock {
     }
 
     #[getter]
+    fn filtered(&self) -> usize {
+        self.block.filtered()
+    }
+
+    #[getter]
     fn skipped(&self) -> u64 {
         self.block.skipped
     }
@@ -231,9 +236,9 @@ pub struct PyPlanner {
 #[pymethods]
 impl PyPlanner {
     #[new]
-    #[pyo3(signature = (*, executed=None, after=None))]
-    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Self {
-        Self { planner: Mutex::new(Planner::new(passed(executed, after))) }
+    #[pyo3(signature = (*, executed=None, after=None, gathers_filtered=false))]
+    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>, gathers_filtered: bool) -> Self {
+        Self { planner: Mutex::new(Planner::new(passed(executed, after)).gathering_filtered(gathers_filtered)) }
     }
 
     /// Transactions skipped since the last block.

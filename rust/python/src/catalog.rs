@@ -55,6 +55,10 @@ impl PyCatalog {
         self.change(|catalog| catalog.remove(&TableName::new(database, table)));
     }
 
+    fn retire(&self, database: &str, table: &str) {
+        self.change(|catalog| catalog.retire(&TableName::new(database, table)));
+    }
+
     fn __len__(&self) -> usize {
         self.snapshot().len()
     }
@@ -67,10 +71,11 @@ pub fn table_from_python(table: &Bound<'_, PyAny>) -> PyResult<Table> {
     let mut unique_keys = Vec::new();
     for key in sequence(table, "keys")? {
         if key.getattr("unique")?.is_truthy()? {
-            unique_keys.push(unique_key(&key, &columns)?);
+            unique_keys.push((key.getattr("position")?.extract::<u32>()?, unique_key(&key, &columns)?));
         }
     }
-    unique_keys.sort_by_key(|key| key.name != "PRIMARY");
+    unique_keys.sort_by_key(|(position, key)| (key.name != "PRIMARY", *position));
+    let unique_keys = unique_keys.into_iter().map(|(_, key)| key).collect();
     let foreign_keys =
         sequence(table, "foreign_keys")?.iter().map(|key| foreign_key(key, &columns)).collect::<PyResult<Vec<_>>>()?;
     Ok(Table { name, columns, unique_keys, foreign_keys })

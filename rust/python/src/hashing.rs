@@ -11,12 +11,13 @@ use crate::errors::usage;
 
 /// The options of hashing by the scheme's name.
 pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Options> {
-    let scheme = match scheme {
-        "fine" => Scheme::Fine,
-        "group" => Scheme::Group,
-        other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine or group"))),
+    let (scheme, prepared) = match scheme {
+        "fine" => (Scheme::Fine, false),
+        "group" => (Scheme::Group, false),
+        "writeset" => (Scheme::Group, true),
+        other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine, group or writeset"))),
     };
-    Ok(Options { scheme, bytewise, partial_images: true })
+    Ok(Options { scheme, bytewise, partial_images: true, prepared })
 }
 
 /// The hash of one key of one row (rule R11).

@@ -5,12 +5,18 @@ mod catalog;
 mod certifier;
 mod certifier_batch;
 mod errors;
+mod explain;
 mod gtid;
+mod hash_columns;
 mod hashing;
 mod log;
+mod log_head;
 mod mysql;
 mod postgres;
+mod resolver;
+mod row_values;
 mod table_map;
+mod trace;
 mod transaction;
 mod verifier;
 
@@ -26,19 +32,29 @@ mod _native {
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
     #[pymodule_export]
+    use crate::explain::{explain_rows, explain_values};
+    #[pymodule_export]
     use crate::gtid::PyGtidSet;
+    #[pymodule_export]
+    use crate::hash_columns::write_set_hashes;
     #[pymodule_export]
     use crate::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, first_xa_transaction};
     #[pymodule_export]
+    use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
+    #[pymodule_export]
     use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
+    use crate::resolver::{PyChunkResolver, PyKeyResolver, chunk_numbers};
+    #[pymodule_export]
     use crate::table_map::{PyColumnInfo, PyTableMap};
+    #[pymodule_export]
+    use crate::trace::{trace_batch, trace_schema};
     #[pymodule_export]
     use crate::transaction::{PyFormat, PyStatement, PyTransaction};
     #[pymodule_export]
-    use crate::verifier::PyStampVerifier;
+    use crate::verifier::{PyStampVerifier, PyTrackerVerifier};
 }

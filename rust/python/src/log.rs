@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::error::LogError;
+use paraply_binlog::filter::TableFilter;
 use paraply_binlog::plan::{Passed, Place};
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::row_walk::count_rows;
-use paraply_binlog::transaction::Transaction;
+use paraply_binlog::stop::StopPoint;
+use paraply_binlog::transaction::{Identity, Transaction};
 use paraply_binlog::write_sets::{Scratch, transaction_write_set};
 use paraply_binlog::xa_scan::first_xa;
 use paraply_core::schema::Catalog;
@@ -17,9 +19,10 @@ use pyo3::prelude::*;
 
 use crate::block::passed;
 use crate::catalog::PyCatalog;
-use crate::errors::log_error;
-use crate::gtid::PyGtidSet;
+use crate::errors::{log_error, usage};
+use crate::gtid::{PyGtidSet, parse_gtid};
 use crate::hashing::hash_options;
+use crate::log_head::PyTableFilter;
 use crate::table_map::{PyTableMap, table_maps};
 use crate::transaction::{PyTransaction, file_name, gtid_text};
 
@@ -38,6 +41,8 @@ struct State {
 
 /// An error, and the GTID of the transaction that it stands in, where that is known.
 type Failure = (LogError, Option<String>);
+/// Where reading stopped: file, offset, GTID, time of commit, whether that transaction was still given.
+type Stopped = (String, u64, Option<String>, Option<i64>, bool);
 
 impl State {
     fn next_batch(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
@@ -69,18 +74,31 @@ impl State {
 impl PyLogReader {
     #[new]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    #[pyo3(signature = (paths, *, verify_checksums=true, executed=None, after=None))]
+    #[allow(clippy::too_many_arguments)] // keywords in Python
+    #[pyo3(signature = (
+        paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
+        stop_after=None,
+    ))]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
         verify_checksums: bool,
         executed: Option<&PyGtidSet>,
         after: Option<(u32, u64)>,
+        tables: Option<&PyTableFilter>,
+        stop_time: Option<i64>,
+        stop_before: Option<&str>,
+        stop_after: Option<&str>,
     ) -> PyResult<Self> {
+        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
+        let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
+        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let reader = py
             .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
-            .map_err(|error| log_error(py, &error, None))?;
+            .map_err(|error| log_error(py, &error, None))?
+            .filtered(filter)
+            .until(stop);
         let state = State { reader, damaged: None, passed: passed(executed, after) };
         Ok(Self { state: Mutex::new(state), files })
     }
@@ -88,6 +106,18 @@ impl PyLogReader {
     #[getter]
     fn files(&self) -> Vec<String> {
         self.files.to_vec()
+    }
+
+    /// File, offset, GTID, commit time, whether it is applied: of the transaction at which the log was left.
+    #[getter]
+    fn stopped(&self) -> Option<Stopped> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = state.reader.stopped()?;
+        let gtid = match &place.identity {
+            Identity::Gtid(gtid) => Some(gtid.to_string()),
+            Identity::Anonymous => None,
+        };
+        Some((file_name(&self.files, place.file).to_owned(), place.offset, gtid, place.committed_at, place.included))
     }
 
     #[pyo3(signature = (max_transactions=1024, max_bytes=16_777_216))]
@@ -144,6 +174,16 @@ impl PyTransactionBatch {
     #[getter]
     fn bytes(&self) -> u64 {
         self.transactions.iter().map(|t| t.bytes).sum()
+    }
+
+    /// A batch of one transaction, emptied of all but its identity.
+    fn emptied(&self, py: Python<'_>) -> PyResult<Self> {
+        let [transaction] = &self.transactions[..] else {
+            return Err(usage(py, "only a batch of one transaction can be emptied"));
+        };
+        let mut emptied = transaction.clone();
+        emptied.empty_out();
+        Ok(Self { transactions: Arc::new(vec![emptied]), files: Arc::clone(&self.files), passed: self.passed.clone() })
     }
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]

@@ -137,6 +137,16 @@ impl PyTransaction {
     fn get(&self) -> &Transaction {
         &self.batch[self.index]
     }
+
+    /// The transaction itself.
+    pub fn inner(&self) -> &Transaction {
+        self.get()
+    }
+
+    /// The file that it stands in.
+    pub fn file_name(&self) -> &str {
+        file_name(&self.files, self.get().file)
+    }
 }
 
 /// The name of a file by its index in the reader's list.
@@ -147,7 +157,7 @@ pub fn file_name(files: &[String], index: u32) -> &str {
 #[pymethods]
 impl PyTransaction {
     #[getter]
-    fn gtid(&self) -> Option<String> {
+    pub fn gtid(&self) -> Option<String> {
         gtid_text(self.get())
     }
 
@@ -199,6 +209,11 @@ impl PyTransaction {
     #[getter]
     fn rows(&self) -> u64 {
         self.get().rows
+    }
+
+    #[getter]
+    fn filtered(&self) -> bool {
+        self.get().filtered
     }
 
     #[getter]

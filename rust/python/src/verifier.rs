@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paraply_binlog::verify::StampVerifier;
+use paraply_binlog::verify::tracked::TrackerVerifier;
+use paraply_binlog::verify::{Place, StampVerifier};
+use paraply_core::tracker::{Mode, Rules, Sessions};
+use paraply_core::verification::Difference;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -77,16 +80,103 @@ impl PyStampVerifier {
     }
 
     #[getter]
+    fn missed(&self) -> u64 {
+        self.lock().comparison().missed()
+    }
+
+    #[getter]
     fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let verifier = self.lock();
-        let Some(first) = verifier.comparison().first_difference() else { return Ok(None) };
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let dict = PyDict::new(py);
-        dict.set_item("gtid", first.place.gtid.as_ref().map(ToString::to_string))?;
-        dict.set_item("file", file_name(&files, first.place.file))?;
-        dict.set_item("position", first.place.offset)?;
-        dict.set_item("logged", (first.logged.last_committed, first.logged.sequence_number))?;
-        dict.set_item("computed", (first.computed.last_committed, first.computed.sequence_number))?;
-        Ok(Some(dict))
+        self.lock().comparison().first_difference().map(|first| dict_of(py, first, &files)).transpose()
+    }
+
+    #[getter]
+    fn differences<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let verifier = self.lock();
+        verifier.comparison().differences().iter().map(|difference| dict_of(py, difference, &files)).collect()
+    }
+}
+
+/// A transaction that differs, as Python sees it.
+fn dict_of<'py>(py: Python<'py>, difference: &Difference<Place>, files: &[String]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("gtid", difference.place.gtid.as_ref().map(ToString::to_string))?;
+    dict.set_item("file", file_name(files, difference.place.file))?;
+    dict.set_item("position", difference.place.offset)?;
+    dict.set_item("logged", (difference.logged.last_committed, difference.logged.sequence_number))?;
+    dict.set_item("computed", (difference.computed.last_committed, difference.computed.sequence_number))?;
+    Ok(dict)
+}
+
+#[pyclass(name = "TrackerVerifier", module = "paraply._native", frozen)]
+pub struct PyTrackerVerifier {
+    verifier: Mutex<TrackerVerifier>,
+    files: Mutex<Arc<Vec<String>>>,
+}
+
+impl PyTrackerVerifier {
+    fn lock(&self) -> MutexGuard<'_, TrackerVerifier> {
+        self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyTrackerVerifier {
+    #[new]
+    #[pyo3(signature = (*, version, history_size=None, tracking="writeset", sessions="auto"))]
+    fn new(
+        py: Python<'_>,
+        version: (u8, u8),
+        history_size: Option<u64>,
+        tracking: &str,
+        sessions: &str,
+    ) -> PyResult<Self> {
+        let mut rules = Rules::of_version(version);
+        rules.history_size = history_size.unwrap_or(rules.history_size);
+        let mode = match tracking {
+            "writeset" => Mode::WriteSet,
+            "writeset-session" => Mode::WriteSetSession,
+            "commit-order" => Mode::CommitOrder,
+            other => return Err(usage(py, &format!("unknown tracking `{other}`"))),
+        };
+        let sessions = match sessions {
+            "auto" => Sessions::Logged,
+            "single" => Sessions::Single,
+            "many" => Sessions::Many,
+            other => return Err(usage(py, &format!("unknown sessions `{other}`: it is auto, single or many"))),
+        };
+        let verifier = Mutex::new(TrackerVerifier::new(mode, rules, sessions));
+        Ok(Self { verifier, files: Mutex::default() })
+    }
+
+    fn observe(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) {
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&batch.files);
+        py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets));
+    }
+
+    fn finish(&self) {
+        self.lock().finish();
+    }
+
+    #[getter]
+    fn transactions(&self) -> u64 {
+        self.lock().comparison().transactions()
+    }
+
+    #[getter]
+    fn exact(&self) -> u64 {
+        self.lock().exact()
+    }
+
+    #[getter]
+    fn different(&self) -> u64 {
+        self.lock().comparison().different()
+    }
+
+    #[getter]
+    fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        self.lock().comparison().first_difference().map(|first| dict_of(py, first, &files)).transpose()
     }
 }

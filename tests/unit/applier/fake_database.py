@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unit.applier.fakes import GtidSet
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, TemporaryFailure
-from paraply.target.base import ApplyPlan, Progress
+from paraply.target.base import ApplyPlan, Peek, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,8 +219,14 @@ class Target:
         self.tables: list[Any] = []
         self.sessions: list[Session] = []
 
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+        return Peek(self._progress(), merges=self.merges)
+
     def open(self, plan: ApplyPlan) -> Progress:
         self.plan = plan
+        return self._progress()
+
+    def _progress(self) -> Progress:
         return self.progress or Progress(GtidSet(members=frozenset(f"u:{n:05}" for n in self.database.applied)))
 
     def session(self) -> Session:

@@ -75,7 +75,11 @@ class Transaction:
     bytes: int = 100
     rows: int = 1
     committed_at: int | None = None
+    filtered: bool = False
     format: Format = field(default_factory=Format)
+    server_id: int = 7
+    session: int | None = None
+    tables: list[str] = field(default_factory=list)
 
     @property
     def offset(self) -> int:
@@ -87,6 +91,8 @@ class Transaction:
 
 
 def make(ordinal: int, *keys: str, gtid: bool = True, **more: Any) -> Transaction:
+    """A transaction of a session of its own, unless told otherwise."""
+    more.setdefault("session", ordinal)
     return Transaction(ordinal, tuple(keys), gtid=f"u:{ordinal:05}" if gtid else None, **more)
 
 
@@ -121,6 +127,9 @@ class Catalog:
     def remove(self, database: str, name: str) -> None:
         self.tables.pop((database, name), None)
 
+    def retire(self, database: str, name: str) -> None:
+        self.remove(database, name)
+
 
 class LogReader:
     """Reads ``logs[path]``; an exception in the list is raised behind what stands before it."""
@@ -128,7 +137,9 @@ class LogReader:
     logs: ClassVar[dict[str, list[Transaction | Exception]]] = {}
     delay = 0.0
 
-    def __init__(self, paths: Sequence[str], **_: Any) -> None:
+    def __init__(self, paths: Sequence[str], *, stop_time: int | None = None, **_: Any) -> None:
+        self._stop_time = stop_time
+        self.stopped: tuple[str, int, str | None, int | None, bool] | None = None
         self._items = [item for path in paths for item in self.logs.get(path, [])]
         self._next = 0
 
@@ -142,6 +153,10 @@ class LogReader:
                 if batch:
                     break
                 raise item
+            if self._stop_time is not None and (item.committed_at or 0) >= self._stop_time:
+                self.stopped = (item.file, item.offset, item.gtid, item.committed_at, False)
+                self._next = len(self._items)
+                break
             self._next += 1
             batch.append(item)
             if item.statements:
@@ -156,6 +171,7 @@ class Block:
     depends_on: list[int] = field(default_factory=list)
     depends_on_all: bool = False
     skipped: int = 0
+    filtered: int = 0
     executed: GtidSet = field(default_factory=GtidSet)
 
     @property
@@ -189,6 +205,10 @@ class Block:
     @property
     def offset(self) -> int:
         return self.transactions[0].offset
+
+    @property
+    def committed_at(self) -> int | None:
+        return self.transactions[-1].committed_at
 
     @property
     def last_committed(self) -> int | None:
@@ -249,8 +269,32 @@ class Planner:
             self._writer[key] = block.id
 
 
+@dataclass
+class LogHead:
+    previous_gtids: GtidSet | None = None
+    next_file: str | None = None
+    has_transactions: bool = False
+    first_gtid: str | None = None
+    first_committed_at: int | None = None
+    server_id: int = 7
+    server_version: str = "9.7.0"
+    begun: int = 0
+    relay_log: bool = False
+    size: int = 0
+
+
+def log_head(path: str) -> LogHead:
+    return LogHead()
+
+
+def first_xa_transaction(*_: Any) -> None:
+    return None
+
+
 def native_module() -> types.ModuleType:
     module = types.ModuleType("paraply._native")
+    module.log_head = log_head  # type: ignore[attr-defined]
+    module.first_xa_transaction = first_xa_transaction  # type: ignore[attr-defined]
     for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction):
         setattr(module, part.__name__, part)
     module.first_xa_transaction = lambda paths, executed, after=None: None

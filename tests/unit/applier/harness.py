@@ -55,6 +55,20 @@ def apply(log: list[Any], target: Target, **options: Any) -> ApplyReport:
     return outcome
 
 
+def check_gaps(target: Target, log: list[Transaction]) -> None:
+    """What is applied is applied once, in the order of each session, and the rows are as serial apply of it leaves them."""
+    database = target.database
+    assert len(database.applied) == len(set(database.applied))
+    applied = set(database.applied)
+    assert database.rows == database.serial([t for t in log if t.ordinal in applied])
+    session_of = {t.ordinal: (t.server_id, t.session) for t in log}
+    for session in set(session_of.values()):
+        mine = [number for number in database.applied if session_of[number] == session]
+        assert mine == sorted(mine), "reordered within a session"
+        assert mine == [t.ordinal for t in log if session_of[t.ordinal] == session][: len(mine)], "a gap within a session"
+    assert not database.owners, "locks left behind"
+
+
 def check_serial(target: Target, log: list[Transaction]) -> None:
     """Exactly these are applied, in this order, each once, and the rows are as serial apply leaves them."""
     database = target.database

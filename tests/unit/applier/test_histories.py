@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import Statement, Transaction, make
-from unit.applier.harness import check_serial, make_applier, run_within
+from unit.applier.harness import check_gaps, check_serial, make_applier, run_within
 
+from paraply.applier.policy import allowed_combinations
 from paraply.errors import ApplyFailed, PrecedingFailed
 
 KEYS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3, unique=True)
@@ -26,6 +27,8 @@ def histories(draw: st.DrawFn) -> list[Transaction]:
         else:
             gaps = draw(st.lists(st.sampled_from("xyz"), max_size=2, unique=True))
             log.append(make(number, *draw(KEYS), gaps=tuple(gaps), gaps_first=draw(st.booleans())))
+        log[-1].session = draw(st.sampled_from([None, 1, 2, 3, *[number + 3] * 6]))
+        log[-1].tables = [f"d.{key}" for key in log[-1].keys]
     return log
 
 
@@ -107,3 +110,40 @@ def test_r21_logical_clock_follows_the_numbers_of_the_log(data, workers):
     outcome = run_within(make_applier(log, target, workers=workers, policy="logical-clock"))
     assert not isinstance(outcome, BaseException), outcome
     check_serial(target, log)
+
+
+COMBINATIONS = [(policy, level, merges) for policy, level, merges in allowed_combinations() if policy != "logical-clock"]
+
+
+@given(
+    log=histories(),
+    combination=st.sampled_from(COMBINATIONS),
+    workers=st.sampled_from([0, 1, 2, 8]),
+    merge=st.sampled_from(["off", "auto", 5]),
+    faults=st.dictionaries(st.integers(1, 60), FAULTS, max_size=5),
+    culprit=st.none() | st.integers(1, 60),
+)
+def test_r20_r21_r23_every_policy_and_level_ends_as_serial_apply(log, combination, workers, merge, faults, culprit):
+    """With a failure, whatever is missing then is applied by the next run, each once."""
+    policy, consistency, merges = combination
+    options = {"policy": policy, "consistency": consistency, "workers": workers, "merge": merge if merges else "off"}
+    target = Target(Database(lock_timeout=0.2))
+    target.database.faults.update({number: list(kinds) for number, kinds in faults.items()})
+    if culprit is not None and culprit <= len(log):
+        target.database.always[culprit] = ApplyFailed("the culprit")
+    outcome = run_within(make_applier(log, target, **options))
+    check_gaps(target, log)
+    if target.database.always:
+        assert isinstance(outcome, ApplyFailed)
+        assert not isinstance(outcome, PrecedingFailed)
+        assert outcome.gtid == log[culprit - 1].gtid
+        assert set(target.database.applied) >= {t.ordinal for t in log[: culprit - 1]}
+        if consistency == "any-time":
+            check_serial(target, log[: culprit - 1])
+        target.database.always.clear()
+        outcome = run_within(make_applier(log, target, **options))
+    assert not isinstance(outcome, BaseException), outcome
+    check_gaps(target, log)
+    assert sorted(target.database.applied) == [t.ordinal for t in log]
+    if consistency == "any-time":
+        check_serial(target, log)

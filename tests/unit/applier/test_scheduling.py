@@ -12,7 +12,19 @@ from unit.applier.harness import apply, make_applier
 from paraply.applier.commit_order import CommitOrder
 from paraply.applier.job_list import Job, JobList
 from paraply.applier.merge import MergeSize
-from paraply.applier.policy import DependencyPolicy, LogicalClockPolicy, check_combination, make_policy
+from paraply.applier.policy import (
+    CONSISTENCIES,
+    NOTHING,
+    BarrierPolicy,
+    DependencyPolicy,
+    LogicalClockPolicy,
+    Needs,
+    OptimisticPolicy,
+    TablePolicy,
+    allowed_combinations,
+    check_combination,
+    make_policy,
+)
 from paraply.applier.retry import RetryPolicy, StormGuard
 from paraply.errors import UsageError
 
@@ -129,6 +141,11 @@ class TestJobList:
 
 
 @dataclass
+class Touching:
+    tables: list[str]
+
+
+@dataclass
 class Numbered:
     id: int
     last_committed: int | None
@@ -139,25 +156,27 @@ class Numbered:
     depends_on: list[int] = field(default_factory=list)
     offset: int = 4
     first_gtid: str | None = None
+    transactions: list[Touching] = field(default_factory=list)
 
 
 class TestPolicies:
-    def test_r21_dependency_waits_for_the_newest_conflict_only(self):
+    def test_r21_dependency_waits_for_its_conflicts_only(self):
         policy = DependencyPolicy()
-        assert policy.needs(Numbered(5, None, None, depends_on=[2, 4]), 0) == 4
-        assert policy.needs(Numbered(6, None, None), 0) == 0
-        assert policy.needs(Numbered(7, None, None, depends_on=[2]), 3) == 0
+        assert policy.needs(Numbered(5, None, None, depends_on=[2, 4]), 0) == Needs(0, (2, 4))
+        assert policy.needs(Numbered(6, None, None), 0) == NOTHING
+        assert policy.needs(Numbered(7, None, None, depends_on=[2]), 3) == NOTHING
 
     @pytest.mark.parametrize("barrier", [{"depends_on_all": True}, {"kind": "ddl"}, {"kind": "xa_prepare"}])
-    def test_r5_a_barrier_waits_for_all_and_holds_all(self, barrier):
-        policy = DependencyPolicy()
-        assert policy.needs(Numbered(3, None, None, **barrier), 0) == 2
-        assert policy.needs(Numbered(4, None, None), 0) == 3
-        assert policy.needs(Numbered(5, None, None), 0) == 3
+    @pytest.mark.parametrize("make_one", [DependencyPolicy, BarrierPolicy, OptimisticPolicy, TablePolicy])
+    def test_r5_a_barrier_waits_for_all_and_holds_all(self, make_one, barrier):
+        policy = make_one()
+        assert policy.needs(Numbered(3, None, None, **barrier), 0) == Needs(2)
+        assert policy.needs(Numbered(4, None, None), 0) == Needs(3)
+        assert policy.needs(Numbered(5, None, None), 0) == Needs(3)
 
     def needs(self, *stamps, **more):
         policy = LogicalClockPolicy()
-        return [policy.needs(Numbered(n, *stamp), 0) for n, stamp in enumerate(stamps, 1)]
+        return [policy.needs(Numbered(n, *stamp), 0).up_to for n, stamp in enumerate(stamps, 1)]
 
     def test_r21_logical_clock_starts_when_last_committed_is_reached(self):
         assert self.needs((0, 1), (1, 2), (1, 3), (2, 4), (2, 5), (5, 6)) == [0, 1, 1, 2, 2, 5]
@@ -177,7 +196,7 @@ class TestPolicies:
     def test_old_numbers_are_forgotten_without_a_difference(self):
         policy = LogicalClockPolicy()
         for n in range(1, 2001):
-            assert policy.needs(Numbered(n, n - 1, n), max(0, n - 10)) == n - 1
+            assert policy.needs(Numbered(n, n - 1, n), max(0, n - 10)).up_to == n - 1
         assert len(policy._ids) < 400
 
     def test_r21_a_log_without_numbers_is_refused(self):
@@ -188,7 +207,25 @@ class TestPolicies:
             apply([make(1, "a")], target, policy="logical-clock")
         assert target.plan is None
 
-    @pytest.mark.parametrize("name", ["barrier", "optimistic", "no-such"])
+    def test_r21_barrier_stops_at_the_first_conflict_and_goes_on_behind_it(self):
+        policy = BarrierPolicy()
+        conflicts = [[], [], [1], [], [3], [2], []]
+        needs = [policy.needs(Numbered(n, None, None, depends_on=older), 0).up_to for n, older in enumerate(conflicts, 1)]
+        assert needs == [0, 0, 2, 2, 4, 4, 4], "the sixth conflicts with what the fifth has waited for"
+        assert policy.needs(Numbered(8, None, None, depends_on=[7]), 7) == NOTHING, "committed already"
+
+    def test_r21_optimistic_waits_for_no_conflict(self):
+        assert OptimisticPolicy().needs(Numbered(5, None, None, depends_on=[2, 4]), 0) == NOTHING
+
+    def test_r21_table_has_a_stream_for_each_table(self):
+        policy = TablePolicy()
+        tables = [["d.a"], ["d.b"], ["d.a"], ["d.a", "d.b"], ["d.b"], ["d.c"]]
+        needs = [policy.needs(Numbered(n, None, None, transactions=[Touching(t)]), 0).blocks for n, t in enumerate(tables, 1)]
+        assert needs == [(), (), (1,), (2, 3), (4,), ()]
+        child = Numbered(7, None, None, depends_on=[2], transactions=[Touching(["d.d"])])
+        assert policy.needs(child, 0).blocks == (2,), "a foreign key joins two tables"
+
+    @pytest.mark.parametrize("name", ["unordered", "row", "no-such"])
     def test_r21_other_policies_are_refused_with_those_that_exist(self, name):
         with pytest.raises(UsageError, match="dependency, logical-clock"):
             make_policy(name)
@@ -202,8 +239,10 @@ class TestCombinations:
             ({"policy": "table"}, "eventual"),
             ({"policy": "row"}, "eventual"),
             ({"policy": "row", "consistency": "eventual", "gtid": "preserve"}, "preserve"),
-            ({"consistency": "eventual"}, "any-time"),
-            ({"consistency": "most-of-the-time"}, "any-time"),
+            ({"policy": "table", "consistency": "most-of-the-time"}, "eventual"),
+            ({"policy": "table", "consistency": "eventual", "merge": 8}, "cannot merge"),
+            ({"policy": "optimistic", "consistency": "eventual"}, "order"),
+            ({"policy": "unordered", "consistency": "eventual"}, "not available"),
             ({"consistency": "never"}, "does not exist"),
             ({"gtid": "preserve", "merge": 8}, "cannot merge"),
             ({"policy": "logical-clock", "merge": 8}, "cannot merge"),
@@ -217,6 +256,14 @@ class TestCombinations:
         options = {"policy": "dependency", "consistency": "any-time", "merge": "auto", "gtid": "auto", **change}
         with pytest.raises(UsageError, match=reason):
             check_combination(**options)
+
+    def test_r21a_what_goes_together(self):
+        allowed = {(policy, level) for policy, level, _ in allowed_combinations()}
+        ordered = {(policy, level) for policy in ("dependency", "logical-clock", "barrier") for level in CONSISTENCIES}
+        optimistic = {("optimistic", "any-time"), ("optimistic", "most-of-the-time")}
+        assert allowed == ordered | optimistic | {("table", "eventual")}
+        for policy, level, merges in allowed_combinations():
+            check_combination(policy, level, 8 if merges else "off", "auto")
 
     def test_r21a_preserve_merges_nothing_by_itself(self):
         target = Target(merges=False)

@@ -68,7 +68,7 @@ fn r15a_only_the_events_own_flags_say_that_cascades_are_logged() {
         catalog.put(table("child", action));
         let mut known = KnownTables::default();
         known.begin(&catalog);
-        let (_, index) = known.find(&parent_map(), &mysql, &catalog).unwrap();
+        let (_, index) = known.find(&parent_map(), &mysql, &catalog, 1).unwrap();
         let parent = known.get(index).unwrap();
         assert!(parent.definition.is_ok(), "{:?}", parent.definition);
         assert_eq!(hides_cascades(parent, &delete(1, &mysql)), expected);
@@ -91,12 +91,61 @@ fn tables_are_read_again_under_another_catalog() {
     let mut catalog = Catalog::default();
     let mut known = KnownTables::default();
     known.begin(&catalog);
-    let (id, first) = known.find(&parent_map(), &mysql, &catalog).unwrap();
-    assert_eq!(known.find(&parent_map(), &mysql, &catalog), Ok((id, first)));
+    let (id, first) = known.find(&parent_map(), &mysql, &catalog, 1).unwrap();
+    assert_eq!(known.find(&parent_map(), &mysql, &catalog, 1), Ok((id, first)));
     assert_eq!(known.get(first).unwrap().definition, Err(Unusable::UnknownTable));
     catalog.put(table("parent", ReferenceAction::Refuse));
     known.begin(&catalog);
-    let (_, second) = known.find(&parent_map(), &mysql, &catalog).unwrap();
+    let (_, second) = known.find(&parent_map(), &mysql, &catalog, 1).unwrap();
     assert!(known.get(second).unwrap().definition.is_ok());
     assert_eq!(known.get(second).unwrap().hashed, [true]);
+}
+
+/// The parent's table map under another table id.
+fn parent_map_of(id: u8) -> Vec<u8> {
+    let mut event = parent_map();
+    event[19] = id;
+    event
+}
+
+#[test]
+fn r11_rows_behind_a_statement_keep_the_definition_that_they_were_written_under() {
+    let mysql = format((9, 7, 4), false);
+    let old = table("parent", ReferenceAction::Refuse);
+    let mut wide = old.clone();
+    wide.columns.push(Column { name: "more".to_owned(), ..old.columns[0].clone() });
+    let mut keyed = old.clone();
+    keyed.unique_keys.push(UniqueKey { name: "u".to_owned(), parts: vec![KeyPart::Column(0)] });
+
+    let mut catalog = Catalog::default();
+    catalog.put(old);
+    let mut known = KnownTables::with_previous();
+    let mut keys = |catalog: &Catalog, id, server| {
+        known.begin(catalog);
+        let (_, index) = known.find(&parent_map_of(id), &mysql, catalog, server).unwrap();
+        known.get(index).unwrap().definition.as_ref().map(|table| table.unique_keys.len()).ok()
+    };
+    assert_eq!((keys(&catalog, 1, 1), keys(&catalog, 1, 2)), (Some(1), Some(1)));
+    catalog.put(keyed);
+    assert_eq!(keys(&catalog, 1, 2), Some(1), "the id that stood for the old definition");
+    assert_eq!(keys(&catalog, 2, 1), Some(2), "a new id");
+    assert_eq!(keys(&catalog, 7, 3), Some(2), "a server that was not seen before");
+    catalog.put(wide);
+    assert_eq!(keys(&catalog, 9, 3), Some(2), "the newest definition that fits");
+    catalog.retire(&TableName::new("d", "parent"));
+    assert_eq!(keys(&catalog, 10, 3), Some(2), "the name is gone, late rows are not");
+    catalog.remove(&TableName::new("d", "parent"));
+    assert_eq!(keys(&catalog, 11, 3), None, "nothing is known any more (R13)");
+}
+
+#[test]
+fn r13_what_is_applied_never_uses_a_previous_definition() {
+    let mysql = format((9, 7, 4), false);
+    let mut catalog = Catalog::default();
+    catalog.put(table("parent", ReferenceAction::Refuse));
+    catalog.retire(&TableName::new("d", "parent"));
+    let mut known = KnownTables::default();
+    known.begin(&catalog);
+    let (_, index) = known.find(&parent_map(), &mysql, &catalog, 1).unwrap();
+    assert_eq!(known.get(index).unwrap().definition, Err(Unusable::UnknownTable));
 }

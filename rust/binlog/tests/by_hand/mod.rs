@@ -130,12 +130,21 @@ impl Log {
 
     /// A table map and an insert; the flag in the row event's own header.
     pub fn rows(self, flags: u16) -> Self {
-        let mut map = vec![5, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, b't', 0, 1, 3, 0, 0];
-        map.push(0);
-        let mut rows = vec![5, 0, 0, 0, 0, 0];
-        rows.extend((flags | 1).to_le_bytes());
+        self.table_map(5, b't').insert(5, flags | 1)
+    }
+
+    /// A table map of a table in database `d` with one integer.
+    pub fn table_map(self, id: u8, table: u8) -> Self {
+        let map = [id, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, table, 0, 1, 3, 0, 0, 0];
+        self.event(TABLE_MAP, 0, &map)
+    }
+
+    /// An insert of one row; the flags are all that the event has.
+    pub fn insert(self, id: u8, flags: u16) -> Self {
+        let mut rows = vec![id, 0, 0, 0, 0, 0];
+        rows.extend(flags.to_le_bytes());
         rows.extend([2, 0, 1, 0xff, 0, 9, 0, 0, 0]);
-        self.event(TABLE_MAP, 0, &map).event(WRITE_ROWS, 0, &rows)
+        self.event(WRITE_ROWS, 0, &rows)
     }
 
     /// A whole transaction with one insert.

@@ -39,12 +39,12 @@ impl Contractions {
                     out.flags[*code_point as usize % FLAGS] |= flag;
                 }
             }
-            let mut bytes = Vec::new();
+            let mut units = Vec::new();
             for weight in weights.first().into_iter().flatten() {
-                codes.code(*weight, &mut bytes);
+                codes.code(*weight, &mut units);
             }
             let later = weights.iter().skip(1).cloned().collect();
-            out.units.insert(text.clone(), Unit { codes: bytes, later });
+            out.units.insert(text.clone(), Unit { codes: units, later });
         }
         Some(out)
     }

@@ -110,6 +110,11 @@ impl Collation {
         self.name
     }
 
+    /// Whether each of its character set's characters has one byte.
+    pub fn is_single_byte(&self) -> bool {
+        matches!(self.charset, Charset::One)
+    }
+
     /// Whether spaces at the end of a value count for nothing (PAD SPACE).
     pub fn pad_space(&self) -> bool {
         self.pad_space
@@ -168,7 +173,7 @@ impl Collation {
                 return Err(self.invalid(offset));
             }
             out.reserve(value.len() * 2);
-            tables.append_characters(text, by, out);
+            tables.append_characters(&text.chars().map(u32::from), by, out);
             return Ok(());
         }
         let mut text = self.charset.decode(value).map_err(|offset| self.invalid(offset))?;

@@ -91,9 +91,14 @@ impl Tables {
     }
 
     /// Appends the form of any text without contractions.
-    pub(super) fn append_characters(&self, text: &str, by: Comparison, out: &mut Vec<u8>) {
+    pub(super) fn append_characters(
+        &self,
+        text: &(impl Iterator<Item = u32> + Clone),
+        by: Comparison,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
-        for code_point in text.chars().map(u32::from) {
+        for code_point in text.clone() {
             self.first.append_one(code_point, out);
         }
         if by.pads_first {
@@ -101,7 +106,7 @@ impl Tables {
         }
         for later in self.later(by.levels) {
             let mut runs = Runs::begin(out);
-            for code_point in text.chars().map(u32::from) {
+            for code_point in text.clone() {
                 later.add(code_point, &mut runs);
             }
             runs.end(later.pad(by.pads_later));

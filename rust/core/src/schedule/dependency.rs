@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn r15_a_parents_change_and_its_childrens_wait_but_not_two_children() {
         let mut tracker = DependencyTracker::new();
-        assert_eq!(blocks(&tracker.add(1, &[7], &[], false)), []);
+        assert_eq!(blocks(&tracker.add(1, &[7], &[], false)), [0_u64; 0]);
         assert_eq!(blocks(&tracker.add(2, &[21], &[7], false)), [1]);
         assert_eq!(blocks(&tracker.add(3, &[22], &[7], false)), [1]);
         assert_eq!(blocks(&tracker.add(4, &[7], &[], false)), [1, 2, 3]);
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(blocks(&tracker.add(3, &[1], &[], false)), [2]);
         assert_eq!(blocks(&tracker.add(4, &[], &[], false)), [2]);
         tracker.forget_up_to(2);
-        assert_eq!(blocks(&tracker.add(5, &[9], &[], false)), []);
+        assert_eq!(blocks(&tracker.add(5, &[9], &[], false)), [0_u64; 0]);
     }
 
     #[test]
@@ -141,8 +141,8 @@ mod tests {
         assert_eq!(blocks(&tracker.add(2, &[], &[1], false)), [1]);
         assert_eq!(blocks(&tracker.add(2, &[1], &[2], false)), [1]);
         assert_eq!(blocks(&tracker.add(2, &[1, 2], &[1], false)), [1]);
-        assert_eq!(tracker.add(3, &[], &[], true).blocks, []);
-        assert_eq!(blocks(&tracker.add(3, &[1], &[], false)), []);
+        assert_eq!(tracker.add(3, &[], &[], true).blocks, [0_u64; 0]);
+        assert_eq!(blocks(&tracker.add(3, &[1], &[], false)), [0_u64; 0]);
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub struct Difference<P> {
 /// Collections run once a minute; two within this many microseconds are not believed.
 const COLLECTIONS_APART: i64 = 20_000_000;
 
+/// Differences that are kept one by one; all are counted.
+const MOST_DIFFERENCES: usize = 1000;
+
 /// Raised transactions that make a suspected collection certain: the first one alone may be a missed dependency.
 const RAISED_TO_BELIEVE: u64 = 2;
 
@@ -46,7 +49,8 @@ pub struct StampComparison<P> {
     suspect: Option<Suspect<P>>,
     transactions: u64,
     different: u64,
-    first_difference: Option<Difference<P>>,
+    missed: u64,
+    differences: Vec<Difference<P>>,
     collections: Vec<i64>,
 }
 
@@ -59,7 +63,8 @@ impl<P: Clone> StampComparison<P> {
             suspect: None,
             transactions: 0,
             different: 0,
-            first_difference: None,
+            missed: 0,
+            differences: Vec::new(),
             collections: Vec::new(),
         }
     }
@@ -110,9 +115,19 @@ impl<P: Clone> StampComparison<P> {
         self.different
     }
 
-    /// The first of them.
+    /// Those whose computed `last_committed` is smaller than the server's: a dependency that the rules do not see.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The first of those that differ.
     pub fn first_difference(&self) -> Option<&Difference<P>> {
-        self.first_difference.as_ref()
+        self.differences.first()
+    }
+
+    /// The first thousand of them.
+    pub fn differences(&self) -> &[Difference<P>] {
+        &self.differences
     }
 
     /// Numbers after which a collection ran.
@@ -168,7 +183,12 @@ impl<P: Clone> StampComparison<P> {
 
     fn record(&mut self, count: u64, difference: Difference<P>) {
         self.different += count;
-        self.first_difference.get_or_insert(difference);
+        if difference.computed.last_committed < difference.logged.last_committed {
+            self.missed += count;
+        }
+        if self.differences.len() < MOST_DIFFERENCES {
+            self.differences.push(difference);
+        }
     }
 }
 
@@ -223,7 +243,7 @@ mod tests {
     fn missed_dependency_is_not_taken_for_a_collection() {
         let pairs = [(stamp(3, 4), stamp(1, 4)), (stamp(1, 5), stamp(1, 5)), (stamp(2, 6), stamp(2, 6))];
         let result = compare(true, &pairs);
-        assert_eq!(result.different(), 1);
+        assert_eq!((result.different(), result.missed()), (1, 1));
         assert_eq!(result.first_difference().map(|d| d.place), Some(0));
         assert!(result.collections().is_empty());
     }
@@ -235,6 +255,7 @@ mod tests {
 
     #[test]
     fn smaller_number_than_computed_is_a_difference() {
-        assert_eq!(compare(true, &[(stamp(1, 4), stamp(3, 4))]).different(), 1);
+        let result = compare(true, &[(stamp(1, 4), stamp(3, 4))]);
+        assert_eq!((result.different(), result.missed()), (1, 0));
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::distinct::Distinct;
 use super::fallback::{Fallbacks, Reason};
 use super::hash::KeyHasher;
+use super::note::{Note, Noted};
 use super::plan::{KeyPlan, Part, ReferencePlan, TableAccess, TablePlan};
 use super::{Options, Scheme, WriteSet};
-use crate::schema::{Catalog, TableName};
+use crate::schema::{Catalog, Table, TableName};
 use crate::value::Value;
 
 /// The values of a row image by column; none for a column that a partial image lacks.
@@ -26,12 +27,27 @@ pub struct Row<'r, 'v> {
 }
 
 /// What a NULL among a key's parts means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nulls {
+#[derive(Debug, Clone, Copy)]
+enum Nulls<'p> {
     /// There is no key.
     NoKey,
-    /// The part is left out.
-    LeaveOut,
+    /// The part is left out of this reference.
+    LeaveOut(&'p ReferencePlan),
+}
+
+impl<'p> Nulls<'p> {
+    /// What tells the types of the values, where fewer of them are there than the parent's key has parts.
+    ///
+    /// Without all its parts a hash no longer says which values belong to which columns. The server's values show their types by their
+    /// lengths, ours do not.
+    fn signatures(self, is_null: impl Fn(&Part) -> bool) -> &'p [u64] {
+        match self {
+            Self::LeaveOut(reference) if !reference.whole || reference.parts().iter().any(is_null) => {
+                &reference.signatures
+            }
+            _ => &[],
+        }
+    }
 }
 
 /// What became of a key in one image.
@@ -81,6 +97,9 @@ impl<'r, 'v> Images<'r, 'v> {
     }
 }
 
+/// A definition and how its rows are hashed.
+type PlannedTable = (Arc<Table>, Arc<TablePlan>);
+
 /// Makes write sets, one transaction after another, in reused memory.
 ///
 /// Feed it the rows of a transaction with [`Self::add_row`], then take the result with [`Self::finish`].
@@ -88,13 +107,16 @@ impl<'r, 'v> Images<'r, 'v> {
 pub struct WriteSetBuilder {
     options: Options,
     catalog_version: u64,
-    plans: HashMap<TableName, Arc<TablePlan>>,
+    /// Each definition's plan; nearly always one a table.
+    plans: HashMap<TableName, Vec<PlannedTable>>,
     hasher: KeyHasher,
     items: Distinct,
     result: WriteSet,
     fallbacks: Fallbacks,
     /// Whether a key of the row at hand has been counted as not known.
     lost: bool,
+    /// What was hashed of the row that is being explained.
+    notes: Option<Vec<Note>>,
 }
 
 impl WriteSetBuilder {
@@ -105,16 +127,23 @@ impl WriteSetBuilder {
 
     /// The plan of a table under this catalog, kept until the catalog changes; none if the table is not known.
     pub fn plan(&mut self, catalog: &Catalog, table: &TableName) -> Option<Arc<TablePlan>> {
+        catalog.get(table).map(|table| self.plan_of(catalog, table))
+    }
+
+    /// The plan of one definition of a table, be it a previous one of this catalog.
+    pub fn plan_of(&mut self, catalog: &Catalog, table: &Arc<Table>) -> Arc<TablePlan> {
         if self.catalog_version != catalog.version() {
             self.plans.clear();
             self.catalog_version = catalog.version();
         }
-        if let Some(plan) = self.plans.get(table) {
-            return Some(Arc::clone(plan));
+        if let Some(known) = self.plans.get(&table.name)
+            && let Some((_, plan)) = known.iter().find(|(of, _)| Arc::ptr_eq(of, table))
+        {
+            return Arc::clone(plan);
         }
-        let plan = Arc::new(TablePlan::new(catalog.get(table)?, catalog, self.options));
-        self.plans.insert(table.clone(), Arc::clone(&plan));
-        Some(plan)
+        let plan = Arc::new(TablePlan::new(table, catalog, self.options));
+        self.plans.entry(table.name.clone()).or_default().push((Arc::clone(table), Arc::clone(&plan)));
+        plan
     }
 
     /// Takes note of rows of a table whose keys are not known: the transaction becomes a barrier (R13).
@@ -129,11 +158,15 @@ impl WriteSetBuilder {
         self.result.touches_parent |= plan.touches_parent;
         self.result.missing_keys |= plan.missing_keys;
         plan.fallbacks.iter().for_each(|reason| self.fallbacks.add(*reason, &plan.name));
+        if self.options.scheme == Scheme::Group && plan.missing_keys {
+            // The server hashes nothing of such a table, neither nullable keys nor references.
+            self.result.barrier = true;
+            return;
+        }
         self.lost = false;
         let full = self.add_keys(plan, &images);
         match self.options.scheme {
             Scheme::Group => {
-                self.result.barrier |= plan.missing_keys;
                 if row.foreign_key_checks {
                     plan.references.iter().for_each(|reference| self.add_reference(plan, reference, &images));
                 }
@@ -146,9 +179,17 @@ impl WriteSetBuilder {
         }
     }
 
+    /// What one row by itself adds, and how: the builder must be between two transactions.
+    pub fn explain(&mut self, plan: &TablePlan, row: &Row<'_, '_>) -> (WriteSet, Vec<Note>) {
+        self.notes = Some(Vec::new());
+        self.add_row(plan, row);
+        (self.finish(), self.notes.take().unwrap_or_default())
+    }
+
     /// The transaction's write set; the builder is ready for the next transaction.
     pub fn finish(&mut self) -> WriteSet {
         let mut result = std::mem::take(&mut self.result);
+        result.hashed = self.items.added();
         (result.exclusive, result.shared) = self.items.take();
         result
     }
@@ -171,6 +212,9 @@ impl WriteSetBuilder {
             for outcome in [before, after].into_iter().flatten() {
                 // A key that an update does not touch is not needed where another one tells which row it is.
                 self.add_outcome(plan, outcome, untouched && earlier_full);
+                if key.twice && matches!(outcome, Outcome::Full(_)) {
+                    self.items.repeat();
+                }
             }
             before_full |= matches!(before, Some(Outcome::Full(_)));
             after_full |= matches!(if untouched { before } else { after }, Some(Outcome::Full(_)));
@@ -219,10 +263,10 @@ impl WriteSetBuilder {
 
     fn add_reference(&mut self, plan: &TablePlan, reference: &ReferencePlan, images: &Images<'_, '_>) {
         let untouched = images.untouched(&reference.columns);
-        let parts = reference.key.as_ref().map_or(&reference.columns, |key| &key.parts);
+        let parts = reference.parts();
         let prefix = reference.key.as_ref().map_or(&[][..], |key| &key.prefix);
         // The server leaves NULL parts out of a reference and hashes what is left, be it nothing but the key's name.
-        let nulls = if self.options.scheme == Scheme::Group { Nulls::LeaveOut } else { Nulls::NoKey };
+        let nulls = if self.options.scheme == Scheme::Group { Nulls::LeaveOut(reference) } else { Nulls::NoKey };
         let before = images.before.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.before(c)));
         let after = images.after.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.after(c)));
         for outcome in [before, after].into_iter().flatten() {
@@ -279,6 +323,26 @@ impl WriteSetBuilder {
 
     fn outcome_with<'i, 'v: 'i>(
         &mut self,
+        nulls: Nulls<'_>,
+        prefix: &[u8],
+        parts: &[Part],
+        value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
+    ) -> Outcome {
+        let outcome = self.hash_parts(nulls, prefix, parts, value_of);
+        // Without a name in front, what is hashed stands for nothing: the table is taken as a whole.
+        if let Some(notes) = self.notes.as_mut().filter(|_| !prefix.is_empty()) {
+            let result = match outcome {
+                Outcome::Full(hash) => Noted::Hash(hash),
+                Outcome::Null => Noted::Null,
+                Outcome::Lost(reason) => Noted::Lost(reason),
+            };
+            notes.push(Note::new(prefix, parts, self.hasher.bytes(), result));
+        }
+        outcome
+    }
+
+    fn hash_parts<'i, 'v: 'i>(
+        &mut self,
         nulls: Nulls,
         prefix: &[u8],
         parts: &[Part],
@@ -286,21 +350,35 @@ impl WriteSetBuilder {
     ) -> Outcome {
         let mut lost = None;
         self.hasher.begin(prefix);
-        for part in parts {
+        let is_null =
+            |part: &Part| matches!(part, Part::Column { index, .. } if value_of(*index) == Some(&Value::Null));
+        let signatures = nulls.signatures(is_null);
+        for (n, part) in parts.iter().enumerate() {
             let Part::Column { index, form, prefix } = part else {
                 self.hasher.part(b"?");
                 continue;
             };
             match value_of(*index) {
-                Some(Value::Null) if nulls == Nulls::LeaveOut => {}
+                Some(Value::Null) if matches!(nulls, Nulls::LeaveOut(_)) => {}
                 Some(Value::Null) => return Outcome::Null,
                 Some(value) => {
-                    let written = self.hasher.part_with(|out| form.append(value, *prefix, out));
+                    let written = self.hasher.part_with(|out| {
+                        signatures.get(n).into_iter().for_each(|of_column| push_signature(*of_column, value, out));
+                        form.append(value, *prefix, out)
+                    });
                     lost = lost.or(written.err());
                 }
                 None => lost = lost.or(Some(Reason::MissingKeyColumn)),
             }
         }
         lost.map_or_else(|| Outcome::Full(self.hasher.finish()), Outcome::Lost)
+    }
+}
+
+/// Appends a column's signature, completed by what only its values tell.
+fn push_signature(of_column: u64, value: &Value<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&of_column.to_le_bytes());
+    if let Value::DateTime { decimals, .. } | Value::Timestamp { decimals, .. } | Value::Time { decimals, .. } = value {
+        out.push(*decimals);
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Distinct {
     items: Vec<(u64, bool)>,
     /// Where each item stands, once there are more than a few.
     places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
+    /// How many were added, repeats included.
+    added: u64,
 }
 
 impl Distinct {
@@ -50,6 +52,7 @@ impl Distinct {
     }
 
     fn add(&mut self, item: u64, exclusive: bool) {
+        self.added += 1;
         match self.find_or_place(item) {
             Some(known) => known.1 |= exclusive,
             None => self.items.push((item, exclusive)),
@@ -73,12 +76,23 @@ impl Distinct {
         }
     }
 
+    /// Counts the last item once more.
+    pub(super) fn repeat(&mut self) {
+        self.added += 1;
+    }
+
+    /// How many items were added since the last [`Self::take`], repeats included.
+    pub(super) fn added(&self) -> u64 {
+        self.added
+    }
+
     /// The exclusive and the shared items, each in order; nothing is left behind.
     pub(super) fn take(&mut self) -> (Vec<u64>, Vec<u64>) {
         let of = |wanted: bool| self.items.iter().filter(|(_, e)| *e == wanted).map(|(item, _)| *item).collect();
         let result = (of(true), of(false));
         self.items.clear();
         self.places.clear();
+        self.added = 0;
         if self.places.capacity() > KEEP {
             self.places = HashMap::default();
             self.items = Vec::new();
@@ -99,6 +113,7 @@ mod tests {
         }
         items.exclusive(50);
         items.exclusive(200);
+        assert_eq!(items.added(), 202);
         let (exclusive, shared) = items.take();
         assert_eq!(exclusive, [50, 200]);
         assert_eq!(shared, (0..100).filter(|n| *n != 50).collect::<Vec<_>>());

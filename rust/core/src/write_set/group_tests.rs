@@ -81,6 +81,71 @@ fn r11_a_reference_takes_the_key_in_its_own_order() {
     assert_eq!(set.exclusive, [hash("PRIMARY", "c", &["5"]), hash("ba", "p", &["2", "1"])]);
 }
 
+/// A child of `p` whose columns 1, 2 and so on refer to these columns.
+fn child_of_p(columns: &[&str], to: &[&str]) -> crate::schema::Table {
+    let mut child = table("c", columns, &[("PRIMARY", &[Column(0)])]);
+    child.foreign_keys.push(ForeignKey {
+        name: "f".into(),
+        columns: (1..=to.len()).collect(),
+        parent: name("p"),
+        parent_columns: to.iter().map(ToString::to_string).collect(),
+        on_delete: ReferenceAction::Refuse,
+        on_update: ReferenceAction::Refuse,
+    });
+    child
+}
+
+#[test]
+fn r11_a_reference_to_a_part_of_a_key_meets_its_like_but_not_the_parent() {
+    let keys: [(&str, &[_]); 2] = [("PRIMARY", &[Column(0), Column(1)]), ("a", &[Column(0)])];
+    let parent = table("p", &["a int", "b int"], &keys);
+    let catalog = catalog([parent, child_of_p(&["id int", "a int"], &["a"])]);
+    // PRIMARY is the first key that begins with `a`, and the server takes it though there is a key of `a` alone.
+    let gone = delete("p", &[Int(1), Int(2)]);
+    assert!(!conflicting(&catalog, GROUP, &gone, &insert("c", &[Int(5), Int(1)])));
+    assert!(conflicting(&catalog, GROUP, &insert("c", &[Int(6), Int(1)]), &insert("c", &[Int(5), Int(1)])));
+    let fine = Options { scheme: Scheme::Fine, ..GROUP };
+    assert!(
+        conflicting(&catalog, fine, &gone, &insert("c", &[Int(5), Int(1)])),
+        "the applier must not miss what the server does"
+    );
+}
+
+#[test]
+fn r11_without_a_key_that_begins_with_the_columns_there_is_no_reference() {
+    let parent = table("p", &["a int", "b int"], &[("PRIMARY", &[Column(0), Column(1)])]);
+    let catalog = catalog([parent, child_of_p(&["id int", "b int"], &["b"])]);
+    assert_eq!(write_set(&catalog, GROUP, &[insert("c", &[Int(5), Int(1)])]).0.exclusive.len(), 1);
+}
+
+#[test]
+fn r11_left_out_parts_of_other_types_do_not_meet() {
+    let parent = table("p", &["a int", "b bigint"], &[("PRIMARY", &[Column(0), Column(1)])]);
+    let catalog = catalog([parent, child_of_p(&["id int", "a int null", "b bigint null"], &["a", "b"])]);
+    let row = |id, a, b| insert("c", &[Int(id), a, b]);
+    assert!(!conflicting(&catalog, GROUP, &row(1, Int(1), Null), &row(2, Null, Int(1))));
+    assert!(conflicting(&catalog, GROUP, &row(1, Int(1), Null), &row(2, Int(1), Null)));
+    assert!(conflicting(&catalog, GROUP, &row(1, Int(1), Int(2)), &delete("p", &[Int(1), Int(2)])));
+}
+
+#[test]
+fn r11_text_that_is_filled_to_another_length_does_not_meet_the_parent() {
+    for (collation, kind, meets) in [
+        ("utf8mb4_0900_ai_ci", "varchar", true),
+        ("utf8mb4_general_ci", "varchar", false),
+        ("utf8mb4_bin", "varchar", false),
+        ("utf8mb4_0900_ai_ci", "char", false),
+    ] {
+        let parent = table("p", &[&format!("a {kind} {collation}")], &[("PRIMARY", &[Column(0)])]);
+        let mut child = child_of_p(&["id int", &format!("a {kind} {collation}")], &["a"]);
+        child.columns[1].length = Some(20);
+        let catalog = catalog([parent, child]);
+        let (one, other) = (insert("c", &[Int(1), Bytes(b"x")]), insert("c", &[Int(2), Bytes(b"x")]));
+        assert_eq!(conflicting(&catalog, GROUP, &one, &delete("p", &[Bytes(b"x")])), meets, "{kind} {collation}");
+        assert!(conflicting(&catalog, GROUP, &one, &other));
+    }
+}
+
 #[test]
 fn r11_no_reference_without_foreign_key_checks() {
     let catalog = shop();
@@ -114,6 +179,23 @@ fn a_prefix_key_hashes_prefix_and_whole_value() {
 }
 
 #[test]
+fn r16_keys_with_parts_of_variable_length_count_twice() {
+    let columns = ["id int", "s varchar utf8mb4_0900_ai_ci", "c char utf8mb4_0900_ai_ci"];
+    let keys = [("PRIMARY", &[Column(0)][..]), ("s", &[Column(1)][..]), ("c", &[Column(2)][..])];
+    let catalog = catalog([table("v", &columns, &keys)]);
+    let (set, _) = write_set(&catalog, GROUP, &[insert("v", &[Int(1), Bytes(b"a"), Bytes(b"b")])]);
+    assert_eq!((set.exclusive.len(), set.hashed), (3, 4));
+}
+
+#[test]
+fn r16_a_prefix_key_alone_does_not_tell_the_rows_for_the_server() {
+    let columns = ["s varchar utf8mb4_0900_ai_ci"];
+    let catalog = catalog([table("n", &columns, &[("u", &[Prefix { column: 0, length: 3 }])])]);
+    let (set, _) = write_set(&catalog, GROUP, &[insert("n", &[Bytes(b"abc")])]);
+    assert!(set.missing_keys && set.barrier && set.exclusive.is_empty());
+}
+
+#[test]
 fn a_table_without_declared_key_has_missing_keys() {
     let catalog = catalog([table("n", &["id int null"], &[("id", &[Column(0)])])]);
     let (set, _) = write_set(&catalog, GROUP, &[insert("n", &[Int(1)])]);
@@ -133,4 +215,13 @@ fn canonical_values_are_equal_where_the_server_says_so() {
     assert!(!same(time(5, 6), time(50, 6)));
     let date = |month, day| Value::Date { year: 2024, month, day };
     assert!(!same(date(1, 11), date(11, 1)));
+}
+
+#[test]
+fn r14_a_primary_key_over_a_prefix_tells_rows_apart_for_the_server_and_a_unique_one_does_not() {
+    for (name, has_keys) in [("PRIMARY", true), ("u", false)] {
+        let prefixed = table("t", &["a varchar utf8mb4_bin"], &[(name, &[Prefix { column: 0, length: 2 }])]);
+        let set = write_set(&catalog([prefixed]), GROUP, &[insert("t", &[Bytes(b"abc")])]).0;
+        assert_eq!((set.missing_keys, set.barrier), (!has_keys, !has_keys), "{name}");
+    }
 }

@@ -5,7 +5,7 @@ use xxhash_rust::xxh64::xxh64;
 use crate::schema::TableName;
 
 /// `½` in UTF-8: stands between a text and its length.
-const SEPARATOR: [u8; 2] = [0xC2, 0xBD];
+pub(super) const SEPARATOR: [u8; 2] = [0xC2, 0xBD];
 /// Stands for the key's name in a hash of a whole table; no key can have this name, an identifier is never empty.
 const WHOLE_TABLE: &str = "";
 
@@ -68,6 +68,11 @@ impl KeyHasher {
         let length = self.buffer.len() - start;
         self.buffer.extend_from_slice(&SEPARATOR);
         push_number(&mut self.buffer, length as u64);
+    }
+
+    /// The bytes that are hashed.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer
     }
 
     /// The hash of the key.

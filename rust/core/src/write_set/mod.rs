@@ -13,6 +13,7 @@ mod decimal;
 mod distinct;
 mod fallback;
 mod hash;
+mod note;
 mod plan;
 mod reference;
 mod value_form;
@@ -20,7 +21,9 @@ mod value_form;
 pub use builder::{Image, Row, WriteSetBuilder};
 pub use fallback::{Fallbacks, Reason};
 pub use hash::{KeyHasher, key_prefix, table_hash};
+pub use note::{Note, Noted};
 pub use plan::TablePlan;
+pub use value_form::plain_form;
 
 /// Whose conflicts the hashes show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -61,7 +64,9 @@ pub struct WriteSet {
     pub shared: Vec<u64>,
     /// Whether the transaction conflicts with every other: something of what it touches is not known (R13).
     pub barrier: bool,
-    /// Whether it changes a table that is some foreign key's parent (R16).
+    /// How many hashes there were before repeats were left out: what a server's tracker counts (R16).
+    pub hashed: u64,
+    /// Whether it changes a table with a key that is some foreign key's parent (R16).
     pub touches_parent: bool,
     /// Whether it changes a table that has no unique key of columns declared NOT NULL: a server then stamps commit order (R16).
     pub missing_keys: bool,

@@ -3,7 +3,7 @@
 use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
 use super::hash::{key_prefix, table_hash};
-use super::reference::{Target, target_of};
+use super::reference::{Target, server_target, signature, target_of};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
 use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
@@ -46,6 +46,8 @@ pub(super) struct KeyPlan {
     pub parts: Vec<Part>,
     /// For a prefix key under the server's scheme: the parts once more with whole values.
     pub whole: Option<Vec<Part>>,
+    /// Whether the server hashes it twice with the same result, as it does keys with parts of variable length (R16).
+    pub twice: bool,
 }
 
 /// One part of a key.
@@ -68,6 +70,17 @@ pub(super) struct ReferencePlan {
     pub table: u64,
     /// Whether writers of the parent's table take that hash, so that taking it exclusively keeps them away.
     pub table_is_taken: bool,
+    /// Under the server's scheme: whether the columns are all of the parent's key.
+    pub whole: bool,
+    /// Under the server's scheme: what tells each column's type.
+    pub signatures: Vec<u64>,
+}
+
+impl ReferencePlan {
+    /// The child's columns, in the order of the parent's key if there is one.
+    pub(super) fn parts(&self) -> &[Part] {
+        self.key.as_ref().map_or(&self.columns, |key| &key.parts)
+    }
 }
 
 impl TablePlan {
@@ -76,7 +89,7 @@ impl TablePlan {
         let keys: Vec<KeyPlan> = table.unique_keys.iter().map(|key| key_plan(table, key, options)).collect();
         let mut fallbacks = key_fallbacks(&keys);
         let references = match options.scheme {
-            Scheme::Group => group_references(table, catalog, options),
+            Scheme::Group => group_references(table, catalog, options, &mut fallbacks),
             Scheme::Fine => fine_references(table, catalog, options, &mut fallbacks),
         };
         let fine = options.scheme == Scheme::Fine;
@@ -96,8 +109,9 @@ impl TablePlan {
             shared_tables: if cascading { affected_neighbours(table, catalog) } else { Vec::new() },
             cascades: if cascading { cascades_of(table, catalog) } else { Vec::new() },
             fallbacks,
-            touches_parent: !catalog.children(&table.name).is_empty(),
-            missing_keys: !has_declared_key(table),
+            // The server does not look at foreign keys where it finds no key to hash.
+            touches_parent: has_server_key(table) && !catalog.children(&table.name).is_empty(),
+            missing_keys: !has_server_key(table),
         }
     }
 
@@ -105,6 +119,17 @@ impl TablePlan {
     pub fn name(&self) -> &TableName {
         &self.name
     }
+}
+
+/// Whether the server finds a key to tell the rows by: a primary key, be it over prefixes, or a unique key of whole columns that
+/// are declared NOT NULL.
+fn has_server_key(table: &Table) -> bool {
+    let counts = |part: &KeyPart| match part {
+        KeyPart::Column(index) => table.columns.get(*index).is_some_and(|column| !column.nullable),
+        KeyPart::Prefix { .. } | KeyPart::Expression => false,
+    };
+    let told_apart = |key: &UniqueKey| key.name == "PRIMARY" || key.parts.iter().all(counts);
+    table.unique_keys.iter().any(|key| !key.parts.is_empty() && told_apart(key))
 }
 
 /// Whether some unique key's parts are all declared NOT NULL.
@@ -139,7 +164,14 @@ fn key_plan(table: &Table, key: &UniqueKey, options: Options) -> KeyPlan {
     let parts: Vec<Part> = key.parts.iter().map(|part| key_part(table, part, options)).collect();
     let has_prefix = parts.iter().any(|part| matches!(part, Part::Column { prefix: Some(_), .. }));
     let whole = (has_prefix && options.scheme == Scheme::Group).then(|| parts.iter().map(Part::whole).collect());
-    KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole }
+    let twice = !has_prefix && options.scheme == Scheme::Group && key.parts.iter().any(|part| is_variable(table, part));
+    KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole, twice }
+}
+
+fn is_variable(table: &Table, part: &KeyPart) -> bool {
+    let KeyPart::Column(index) = part else { return false };
+    let column = table.columns.get(*index);
+    column.is_some_and(|column| ["var", "text", "blob"].iter().any(|kind| column.data_type.contains(kind)))
 }
 
 fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
@@ -173,15 +205,27 @@ fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
         .collect()
 }
 
-/// The server hashes a reference only where it is to a whole unique key.
-fn group_references(table: &Table, catalog: &Catalog, options: Options) -> Vec<ReferencePlan> {
-    let target = |key| target_of(table, key, catalog, options.bytewise);
-    let keys = table.foreign_keys.iter();
-    keys.filter_map(|key| match target(key) {
-        Target::Key { name, columns } => Some(reference(table, key, Some((&name, &columns)), false, options)),
-        Target::Table(_) => None,
-    })
-    .collect()
+/// The server hashes a reference only where a unique key of the parent begins with its columns.
+fn group_references(
+    table: &Table,
+    catalog: &Catalog,
+    options: Options,
+    fallbacks: &mut Vec<Reason>,
+) -> Vec<ReferencePlan> {
+    let mut references = Vec::new();
+    for key in &table.foreign_keys {
+        match server_target(table, key, catalog) {
+            Ok(Some(server)) => {
+                let plan = reference(table, key, Some((server.prefix, key.columns.as_slice())), false, options);
+                let columns = key.columns.iter().filter_map(|index| table.columns.get(*index));
+                let signatures = columns.map(signature).collect();
+                references.push(ReferencePlan { whole: server.whole, signatures, ..plan });
+            }
+            Ok(None) => {}
+            Err(reason) => fallbacks.push(reason),
+        }
+    }
+    references
 }
 
 fn fine_references(
@@ -195,7 +239,8 @@ fn fine_references(
         let taken = catalog.get(&key.parent).is_some_and(|p| table_access(p, catalog, options) != TableAccess::None);
         match target_of(table, key, catalog, options.bytewise) {
             Target::Key { name, columns } => {
-                references.push(reference(table, key, Some((&name, &columns)), taken, options));
+                let prefix = key_prefix(&name, &key.parent);
+                references.push(reference(table, key, Some((prefix, columns.as_slice())), taken, options));
             }
             Target::Table(reason) => {
                 fallbacks.push(reason);
@@ -210,19 +255,22 @@ fn fine_references(
 fn reference(
     table: &Table,
     key: &ForeignKey,
-    target: Option<(&String, &Vec<usize>)>,
+    target: Option<(Vec<u8>, &[usize])>,
     table_is_taken: bool,
     options: Options,
 ) -> ReferencePlan {
     let part = |index: &usize| key_part(table, &KeyPart::Column(*index), options);
     ReferencePlan {
-        key: target.map(|(name, columns)| KeyPlan {
-            prefix: key_prefix(name, &key.parent),
+        key: target.map(|(prefix, columns)| KeyPlan {
+            prefix,
             parts: columns.iter().map(part).collect(),
             whole: None,
+            twice: false,
         }),
         columns: key.columns.iter().map(part).collect(),
         table: table_hash(&key.parent),
         table_is_taken,
+        whole: true,
+        signatures: Vec::new(),
     }
 }

@@ -1,8 +1,12 @@
 //! What a foreign key refers to: a whole unique key of the parent, or less (rules R14 and R15).
 
+use xxhash_rust::xxh64::xxh64;
+
 use super::fallback::Reason;
+use super::hash::key_prefix;
 use super::value_form::ValueForm;
-use crate::schema::{Catalog, ForeignKey, KeyPart, Table, UniqueKey};
+use crate::collation::Collation;
+use crate::schema::{Catalog, Column, ForeignKey, KeyPart, Table, UniqueKey};
 
 /// The parent's side of a foreign key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +38,76 @@ pub(super) fn target_of(child: &Table, key: &ForeignKey, catalog: &Catalog, byte
         _ => false,
     });
     if agree { Target::Key { name: unique.name.clone(), columns } } else { Target::Table(Reason::DifferentParentType) }
+}
+
+/// What the server hashes of a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerTarget {
+    /// The bytes before the values.
+    pub prefix: Vec<u8>,
+    /// Whether the reference has all parts of the parent's key.
+    pub whole: bool,
+}
+
+/// The parent's key under which the server hashes a reference.
+///
+/// That is the first unique key that begins with the columns in their order. It need not end with them: a reference to a part of a key
+/// then meets other references to the same part, but not the parent's row. Nor does it meet that row where the server fills the child's
+/// text to another length than the parent's; then the length is put behind the name.
+pub(super) fn server_target(
+    child: &Table,
+    key: &ForeignKey,
+    catalog: &Catalog,
+) -> Result<Option<ServerTarget>, Reason> {
+    let parent = catalog.get(&key.parent).or_else(|| catalog.previous(&key.parent).next());
+    let parent = parent.ok_or(Reason::UnknownParent)?;
+    let Some(unique) = parent.unique_keys.iter().find(|unique| begins_with(parent, unique, key)) else {
+        return Ok(None);
+    };
+    let mut prefix = key_prefix(&unique.name, &key.parent);
+    let filled = |table: &Table, index: &usize| table.columns.get(*index).and_then(filled_length);
+    let own: Vec<Option<u32>> = key.columns.iter().map(|index| filled(child, index)).collect();
+    let parents = unique.parts.iter().map(|part| match part {
+        KeyPart::Column(index) => filled(parent, index),
+        _ => None,
+    });
+    if !own.iter().copied().eq(parents.take(own.len())) {
+        prefix.extend(own.iter().flat_map(|length| length.unwrap_or(0).to_be_bytes()));
+    }
+    Ok(Some(ServerTarget { prefix, whole: unique.parts.len() == key.columns.len() }))
+}
+
+/// A number for a column's type: columns whose equal values the server hashes to different bytes have different ones.
+pub(super) fn signature(column: &Column) -> u64 {
+    let Column { data_type, unsigned, collation, labels, length, .. } = column;
+    let fixed = matches!(data_type.as_str(), "decimal" | "bit" | "binary").then_some(*length);
+    let text = format!("{data_type} {unsigned} {collation:?} {} {fixed:?} {:?}", labels.len(), filled_length(column));
+    xxh64(text.as_bytes(), 0)
+}
+
+/// The length, in characters, to which the server fills a text before it hashes it; none where the text keeps its own length.
+///
+/// Seen on 9.7: CHAR is filled always, VARCHAR under collations that pad, and its room includes the bytes that hold its length.
+fn filled_length(column: &Column) -> Option<u32> {
+    let length = column.length?;
+    let collation = Collation::by_name(column.collation.as_deref()?)?;
+    let bytes_of_length = if length > 255 && collation.is_single_byte() { 2 } else { 1 };
+    match column.data_type.as_str() {
+        "char" => Some(length),
+        "varchar" if collation.pad_space() => Some(length + bytes_of_length),
+        _ => None,
+    }
+}
+
+fn begins_with(parent: &Table, unique: &UniqueKey, key: &ForeignKey) -> bool {
+    let is = |part: &KeyPart, name: &String| match part {
+        KeyPart::Column(index) => {
+            parent.columns.get(*index).is_some_and(|column| column.name.to_lowercase() == name.to_lowercase())
+        }
+        _ => false,
+    };
+    unique.parts.len() >= key.parent_columns.len()
+        && unique.parts.iter().zip(&key.parent_columns).all(|(part, name)| is(part, name))
 }
 
 /// The child's columns in the order of a unique key's parts, if the foreign key names exactly that key's columns.

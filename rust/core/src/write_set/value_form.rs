@@ -102,6 +102,13 @@ fn append_bytes(bytes: &[u8], pad_to: usize, prefix: Option<u32>, out: &mut Vec<
     }
 }
 
+/// Appends a value in its canonical form, text as it is; for values that are no column's.
+///
+/// Gives an error for what has no form: NULL and differences of JSON documents.
+pub fn plain_form(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
+    append_plain(value, out)
+}
+
 /// Appends a value whose own bytes or text are canonical.
 fn append_plain(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
     match *value {

@@ -1,0 +1,28 @@
+"""Scheduling policies, one class each: what must be committed before a block may start (R21, R21a)."""
+
+from __future__ import annotations
+
+from paraply.applier.policy.barrier import BarrierPolicy
+from paraply.applier.policy.base import NOTHING, Needs, Policy, runs_statement
+from paraply.applier.policy.combinations import CONSISTENCIES, POLICIES, allowed_combinations, check_combination, make_policy
+from paraply.applier.policy.dependency import DependencyPolicy
+from paraply.applier.policy.logical_clock import LogicalClockPolicy
+from paraply.applier.policy.optimistic import OptimisticPolicy
+from paraply.applier.policy.table import TablePolicy
+
+__all__ = [
+    "CONSISTENCIES",
+    "NOTHING",
+    "POLICIES",
+    "BarrierPolicy",
+    "DependencyPolicy",
+    "LogicalClockPolicy",
+    "Needs",
+    "OptimisticPolicy",
+    "Policy",
+    "TablePolicy",
+    "allowed_combinations",
+    "check_combination",
+    "make_policy",
+    "runs_statement",
+]

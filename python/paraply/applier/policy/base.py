@@ -1,0 +1,58 @@
+"""What every scheduling policy answers (R21)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from paraply._native import Block
+
+__all__ = ["NOTHING", "Needs", "Policy", "runs_statement"]
+
+
+class Needs(NamedTuple):
+    """What must be committed before a block may start.
+
+    Attributes:
+        up_to: Every block up to this id; 0 for none.
+        blocks: And these blocks, whatever else is under way.
+    """
+
+    up_to: int = 0
+    blocks: tuple[int, ...] = ()
+
+
+NOTHING = Needs()
+"""The block may start at once."""
+
+
+class Policy(Protocol):
+    """Decides when a block may start; asked once for each block, in the source's order."""
+
+    @property
+    def name(self) -> str:
+        """As ``--policy`` names it."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether blocks may hold several transactions."""
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether blocks start although they may conflict with older ones, so that an error may be such a conflict."""
+
+    def needs(self, block: Block, committed: int) -> Needs:
+        """What must be committed before this block starts.
+
+        Args:
+            block: The next block of the source's order.
+            committed: The low-water mark now.
+
+        Raises:
+            UsageError: The policy cannot decide about this log.
+        """
+
+
+def runs_statement(block: Block) -> bool:
+    """Whether the block commits by itself: DDL and XA take their turn before they execute (R19, R35)."""
+    return block.kind in ("ddl", "xa_prepare", "xa_end")

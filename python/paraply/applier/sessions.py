@@ -1,0 +1,49 @@
+"""Transactions of one session of the source are never reordered (R23)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply._native import Block
+
+__all__ = ["SessionOrder"]
+
+_KEPT = 4096
+
+
+class SessionOrder:
+    """Knows the last block of every session of the source; needed where commits are not in order.
+
+    A session is a thread of a server. Where the log does not tell the thread, all such transactions of a server count as one
+    session, so that their order is kept.
+
+    Args:
+        on_unknown: Called once where the log does not tell a session.
+    """
+
+    def __init__(self, on_unknown: Callable[[], None] | None = None) -> None:
+        self._last: dict[tuple[int, int | None], int] = {}
+        self._on_unknown = on_unknown
+
+    def before(self, block: Block, committed: int) -> tuple[int, ...]:
+        """The blocks that must be committed before this one is.
+
+        Args:
+            block: The next block of the source's order.
+            committed: The low-water mark now.
+        """
+        sessions = {(transaction.server_id, transaction.session) for transaction in block.transactions}
+        older = {self._last.get(session, 0) for session in sessions}
+        self._tell_unknown(sessions)
+        if len(self._last) > _KEPT:
+            self._last = {session: last for session, last in self._last.items() if last > committed}
+        self._last.update(dict.fromkeys(sessions, block.id))
+        return tuple(n for n in older if committed < n < block.id)
+
+    def _tell_unknown(self, sessions: set[tuple[int, int | None]]) -> None:
+        if self._on_unknown is not None and any(session is None for _, session in sessions):
+            self._on_unknown()
+            self._on_unknown = None

@@ -1,0 +1,152 @@
+"""Where a replay stops: before a time, at a GTID, or before a GTID."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["StopPlace", "StopPoint", "moment_text", "parse_stop"]
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?")
+_MYSQL = re.compile(r"[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}(?::[A-Za-z_][A-Za-z0-9_]{0,31})?:[1-9]\d*")
+_MARIADB = re.compile(r"(?:0|[1-9]\d*)-(?:0|[1-9]\d*)-[1-9]\d*")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class StopPoint:
+    """The point behind which nothing is applied; where two are given, whatever comes first in the log counts.
+
+    Attributes:
+        time: Microseconds since 1970, UTC: the stop is before the first transaction in the log's order that was not committed
+            earlier. Compared with the commit time on the original source, in microseconds where the log has it (MySQL 8.0 and
+            later), else in whole seconds.
+        after: The GTID of the last transaction that is applied.
+        before: The GTID of the first transaction that is not.
+        text: As the user gave it, for messages.
+    """
+
+    time: int | None = None
+    after: str | None = None
+    before: str | None = None
+    text: str = field(default="", compare=False)
+
+    @property
+    def gtids(self) -> list[tuple[str, str]]:
+        """The GTIDs named, each with its option."""
+        named = (("--stop-at", self.after), ("--stop-before", self.before))
+        return [(option, gtid) for option, gtid in named if gtid is not None]
+
+    def reader_options(self) -> dict[str, Any]:
+        """The stop as the native reader takes it."""
+        return {"stop_time": self.time, "stop_before": self.before, "stop_after": self.after}
+
+
+@dataclass(frozen=True, slots=True)
+class StopPlace:
+    """The transaction at which a log was left.
+
+    Attributes:
+        file: Its log file.
+        position: Offset of its first event.
+        gtid: Its GTID, if it has one.
+        committed_at: When its source committed it, microseconds since 1970, UTC.
+        included: Whether it is the last one that is applied; else it is the first one that is not.
+    """
+
+    file: str
+    position: int
+    gtid: str | None
+    committed_at: int | None
+    included: bool
+
+    def __str__(self) -> str:
+        """Where that is, for people."""
+        who = self.gtid or "a transaction without GTID"
+        when = f", committed {moment_text(self.committed_at)}" if self.committed_at is not None else ""
+        return f"{'behind' if self.included else 'before'} {who} ({self.file}:{self.position}{when})"
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The place as the JSON object of a command shows it."""
+        return {
+            "file": self.file,
+            "position": self.position,
+            "gtid": self.gtid,
+            "committed_at": None if self.committed_at is None else moment_text(self.committed_at),
+            "included": self.included,
+        }
+
+
+def moment_text(microseconds: int) -> str:
+    """A moment as RFC 3339 text in UTC.
+
+    >>> moment_text(1_700_000_000_000_000)
+    '2023-11-14T22:13:20.000000Z'
+    """
+    return (_EPOCH + timedelta(microseconds=microseconds)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_stop(stop_at: str | None = None, stop_before: str | None = None) -> StopPoint | None:
+    """What ``--stop-at`` and ``--stop-before`` say.
+
+    Args:
+        stop_at: A time in RFC 3339 with an offset, or a GTID, which is still applied.
+        stop_before: A GTID, which is not applied any more.
+
+    Raises:
+        UsageError: It is neither.
+
+    >>> parse_stop("2023-11-14T23:13:20+01:00").time
+    1700000000000000
+    >>> parse_stop("0-1-17").after
+    '0-1-17'
+    """
+    if stop_at is None and stop_before is None:
+        return None
+    time = after = before = None
+    words = []
+    if stop_at is not None:
+        words.append(f"--stop-at {stop_at}")
+        if _TIME.match(stop_at.strip()):
+            time = _parse_time(stop_at.strip())
+        else:
+            after = _parse_gtid("--stop-at", stop_at.strip(), "a time such as 2026-03-01T14:07:00+01:00, or one GTID")
+    if stop_before is not None:
+        words.append(f"--stop-before {stop_before}")
+        before = _parse_gtid("--stop-before", stop_before.strip(), "one GTID; a time goes to --stop-at, which stops before it")
+    return StopPoint(time, after, before, " ".join(words))
+
+
+def _parse_time(text: str) -> int:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--stop-at {text}: write the time as RFC 3339 does, such as 2026-03-01T14:07:00+01:00 or 2026-03-01T13:07:00Z")
+    day, clock, fraction, offset = match.groups()
+    if offset is None:
+        raise UsageError(
+            f"--stop-at {text} does not say in which time zone: add the offset, such as {day}T{clock}Z for UTC or {day}T{clock}+01:00"
+        )
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if offset in 'Zz' else offset}")
+    except ValueError as error:
+        raise UsageError(f"--stop-at {text} is no time: {error}") from None
+    digits = fraction or ""
+    # Rounded up: a transaction is behind the stop only if it is not earlier.
+    more = int(digits[:6].ljust(6, "0") or 0) + bool(digits[6:].strip("0"))
+    return (moment - _EPOCH) // _MICROSECOND + more
+
+
+def _parse_gtid(option: str, text: str, wanted: str) -> str:
+    if _MARIADB.fullmatch(text):
+        return text
+    if _MYSQL.fullmatch(text):
+        return text.lower()
+    raise UsageError(f"{option} {text}: give {wanted} (uuid:number as MySQL writes it, domain-server-number as MariaDB does)")

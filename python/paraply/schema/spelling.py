@@ -1,0 +1,94 @@
+"""Names that differ only in case, where the log does not say whether the server tells them apart (``lower_case_table_names``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from paraply.schema.elements import ForeignSpec
+from paraply.schema.model import Table
+from paraply.schema.statements import (
+    AddConstraint,
+    AlterTableStatement,
+    CreateDatabaseStatement,
+    CreateTableStatement,
+    DatabaseStatement,
+    DropDatabaseStatement,
+    DropTablesStatement,
+    Name,
+    RenameTablesStatement,
+    Statement,
+    TruncateStatement,
+)
+
+__all__ = ["Spellings", "database_of", "names_of", "proves_case"]
+
+Place = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Spellings:
+    """Every spelling of every name that was ever put into a catalog, as a table or as a foreign key's parent."""
+
+    _known: dict[Place, set[Place]] = field(default_factory=dict)
+
+    def add(self, table: Table) -> None:
+        """Takes note of a table's name and of its parents'."""
+        for place in ((table.database, table.name), *((key.parent_database, key.parent_table) for key in table.foreign_keys)):
+            self._known.setdefault(_folded(place), set()).add(place)
+
+    def others(self, place: Place) -> list[Place]:
+        """The other spellings of a name, in a stable order."""
+        return sorted(self._known.get(_folded(place), set()) - {place})
+
+    def copy(self) -> Spellings:
+        """An independent copy."""
+        return Spellings({name: set(places) for name, places in self._known.items()})
+
+
+def _folded(place: Place) -> Place:
+    return place[0].lower(), place[1].lower()
+
+
+def names_of(statement: Statement) -> Iterator[Name]:
+    """All tables that a statement names.
+
+    >>> list(names_of(TruncateStatement((None, "T"))))
+    [(None, 'T')]
+    """
+    match statement:
+        case CreateTableStatement(name=name, like=like, elements=elements):
+            yield name
+            yield from (like,) if like else ()
+            yield from _parents(elements)
+        case AlterTableStatement(name=name, rename=rename, taken=taken, made=made, actions=actions):
+            yield name
+            yield from (other for other in (rename, taken, made) if other)
+            yield from _parents(action.spec if isinstance(action, AddConstraint) else getattr(action, "column", None) for action in actions)
+        case RenameTablesStatement(pairs=pairs):
+            yield from (name for pair in pairs for name in pair)
+        case DropTablesStatement(names=names):
+            yield from names
+        case TruncateStatement(name=name):
+            yield name
+
+
+def _parents(elements: Iterable[object]) -> Iterator[Name]:
+    for element in elements:
+        spec = element if isinstance(element, ForeignSpec) else getattr(element, "references", None)
+        if isinstance(spec, ForeignSpec):
+            yield spec.parent_database, spec.parent_table
+
+
+def database_of(statement: Statement) -> str | None:
+    """The database that a statement makes, changes or drops as a whole."""
+    if isinstance(statement, CreateDatabaseStatement | DatabaseStatement | DropDatabaseStatement):
+        return statement.name
+    return None
+
+
+def proves_case(statement: Statement) -> bool:
+    """Whether the statement could not have succeeded if what it makes had been there under another spelling."""
+    if not isinstance(statement, CreateTableStatement | CreateDatabaseStatement):
+        return False
+    return not statement.if_not_exists and not statement.replace

@@ -1,0 +1,65 @@
+"""Sessions that work at once, and what an existing session needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from paraply.errors import UsageError
+from paraply.spark.functions import register_functions
+from paraply.spark.source import BinlogSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["register", "session"]
+
+
+def session(app_name: str = "paraply", *, where: str | None = None, **config: str) -> SparkSession:
+    """A Spark session whose tasks run this interpreter, with the data source and the functions of paraply.
+
+    Args:
+        app_name: Its name in Spark's pages.
+        where: Where it runs, such as ``local[4]``; by default what the environment says, else all cores of this machine.
+        config: Further settings; ``__`` in a name stands for a dot.
+
+    Returns:
+        The session; one that runs already is used, and keeps its settings.
+
+    Raises:
+        UsageError: There is no Java.
+    """
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    use_this_interpreter()
+    builder = SparkSession.builder.appName(app_name)
+    if where is None and not {"MASTER", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & set(os.environ):
+        where = "local[*]"
+    if where is not None:
+        builder = builder.master(where)
+        if where.startswith("local"):
+            builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
+    for name, value in config.items():
+        builder = builder.config(name.replace("__", "."), value)
+    try:
+        spark = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise UsageError(f"Spark does not start: {error}; it needs Java 17 or later, on PATH or in JAVA_HOME") from error
+    register(spark)
+    return spark
+
+
+def register(spark: SparkSession) -> None:
+    """Makes the data source ``binlog`` and the functions known to a session, and lets its tasks run this interpreter."""
+    use_this_interpreter()
+    spark.dataSource.register(BinlogSource)
+    register_functions(spark)
+
+
+def use_this_interpreter() -> None:
+    """Tasks run the interpreter that this process runs, unless the environment names another."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

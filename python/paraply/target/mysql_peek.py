@@ -1,0 +1,63 @@
+"""Looking at a MySQL or MariaDB target without writing to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paraply import _native
+from paraply.errors import UsageError
+from paraply.schema.live import read_tables
+from paraply.target.base import Peek, Progress
+from paraply.target.mysql_gtid import choose_mode, read_facts
+from paraply.target.mysql_progress import ProgressStore, StoredProgress
+from paraply.target.mysql_sql import Connection, rows_of
+from paraply.target.statement_context import ServerKind
+
+if TYPE_CHECKING:
+    from paraply.target.base import ApplyPlan
+
+__all__ = ["check_family", "peek"]
+
+
+def check_family(server: ServerKind, plan: ApplyPlan) -> None:
+    """Refuses a log of the other family.
+
+    Raises:
+        UsageError: MySQL's log for MariaDB, or the other way round.
+    """
+    if plan.mariadb != server.mariadb:
+        raise UsageError(
+            f"the log is {'MariaDB' if plan.mariadb else 'MySQL'}'s and the target is {'mariadb' if server.mariadb else 'mysql'}:"
+            " raw row events fit only a server of the same family; use a PostgreSQL target"
+        )
+
+
+def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
+    """What an apply would find.
+
+    Args:
+        connection: To the target.
+        plan: The apply.
+        tables: Whether to read the tables' definitions too.
+
+    Raises:
+        UsageError: The apply would be refused.
+    """
+    server = ServerKind.parse(connection.server_version)
+    check_family(server, plan)
+    mode = choose_mode(plan, read_facts(connection, server), server)
+    stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
+    executed = _native.GtidSet("")
+    if plan.has_gtids:
+        texts = [*(stored.executed if stored is not None else ()), mode.own_executed(connection)]
+        for text in texts:
+            executed = executed | _native.GtidSet(text)
+    progress = _progress(executed, stored)
+    standing = read_tables(lambda sql: rows_of(connection.query(sql)), None) if tables else []
+    return Peek(progress, mode.name, mode.merges, tuple(table for table in standing if table.database != "paraply"))
+
+
+def _progress(executed: _native.GtidSet, stored: StoredProgress | None) -> Progress:
+    if stored is None:
+        return Progress(executed)
+    return Progress(executed, stored.file, stored.position, stored.ordinal, resumed=True)

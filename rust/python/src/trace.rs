@@ -1,0 +1,176 @@
+//! The columnar trace: transactions and their write sets as Arrow record batches.
+
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use paraply_binlog::trace::{is_barrier, origin, tables};
+use paraply_binlog::transaction::{Kind, Transaction};
+use paraply_core::write_set::WriteSet;
+use pyo3::prelude::*;
+use pyo3_arrow::{PyRecordBatch, PySchema};
+
+use crate::errors::{internal, log_error, usage};
+use crate::log::{PyTransactionBatch, PyWriteSets};
+use crate::transaction::{file_name, gtid_text, kind_name};
+
+/// Every batch has the same dictionary, so that batches can follow one another in a stream.
+const KINDS: [Kind; 6] = [Kind::Dml, Kind::Ddl, Kind::Empty, Kind::ViewChange, Kind::XaPrepare, Kind::XaEnd];
+
+static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+    let list = |item: DataType| DataType::List(Arc::new(Field::new("item", item, true)));
+    let kind = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    Arc::new(Schema::new(vec![
+        Field::new("position", DataType::Int64, false),
+        Field::new("gtid", DataType::Utf8, false),
+        Field::new("origin", DataType::Utf8, false),
+        Field::new("session", DataType::Int64, true),
+        Field::new("committed_at", time, true),
+        Field::new("kind", kind, false),
+        Field::new("tables", list(DataType::Utf8), false),
+        Field::new("write_set", list(DataType::Int64), false),
+        Field::new("reads", list(DataType::Int64), true),
+        Field::new("snapshot", DataType::Utf8, true),
+        Field::new("rows", DataType::Int32, false),
+        Field::new("bytes", DataType::Int64, false),
+        Field::new("last_committed", DataType::Int64, true),
+        Field::new("sequence_number", DataType::Int64, true),
+        Field::new("server_id", DataType::Int64, false),
+        Field::new("file", DataType::Utf8, false),
+        Field::new("offset", DataType::Int64, false),
+        Field::new("barrier", DataType::Boolean, false),
+    ]))
+});
+
+/// The schema of the trace.
+#[pyfunction]
+pub fn trace_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    PySchema::new(Arc::clone(&SCHEMA)).into_pyarrow(py)
+}
+
+/// A batch of transactions and their write sets as rows of the trace, the first at `position`.
+#[pyfunction]
+#[pyo3(signature = (batch, write_sets, position, *, reads=true))]
+pub fn trace_batch<'py>(
+    py: Python<'py>,
+    batch: &PyTransactionBatch,
+    write_sets: &PyWriteSets,
+    position: i64,
+    reads: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if batch.transactions.len() != write_sets.sets.len() {
+        return Err(usage(py, "the write sets are not those of this batch"));
+    }
+    let tables_of = |transaction: &Transaction| tables(transaction).map_err(|error| (error, gtid_text(transaction)));
+    let names = py
+        .detach(|| batch.transactions.iter().map(tables_of).collect::<Result<Vec<_>, _>>())
+        .map_err(|(error, gtid)| log_error(py, &error.into_log_error(file_name(&batch.files, error.file)), gtid))?;
+    let columns = py.detach(|| {
+        let rows = Rows { transactions: &batch.transactions, sets: &write_sets.sets, files: &batch.files };
+        rows.columns(&names, position, reads)
+    });
+    let rows = RecordBatch::try_new(Arc::clone(&SCHEMA), columns).map_err(|error| internal(&error.to_string()))?;
+    PyRecordBatch::new(rows).into_pyarrow(py)
+}
+
+/// What a batch of the trace is made of.
+struct Rows<'a> {
+    transactions: &'a [Transaction],
+    sets: &'a [WriteSet],
+    files: &'a [String],
+}
+
+impl Rows<'_> {
+    /// The columns in the order of the schema.
+    fn columns(&self, tables: &[Vec<String>], position: i64, reads: bool) -> Vec<ArrayRef> {
+        let last = position + self.transactions.len() as i64;
+        vec![
+            Arc::new(Int64Array::from_iter_values(position..last)),
+            self.text(|transaction| gtid_text(transaction).unwrap_or_default()),
+            self.text(origin),
+            self.optional(|transaction| transaction.session.map(i64::from)),
+            Arc::new(
+                self.transactions
+                    .iter()
+                    .map(|t| t.committed_at)
+                    .collect::<TimestampMicrosecondArray>()
+                    .with_timezone("UTC"),
+            ),
+            self.kinds(),
+            names(tables),
+            hashes(self.sets.iter().map(|set| Some(set.exclusive.as_slice()))),
+            hashes(self.sets.iter().map(|set| reads.then_some(set.shared.as_slice()))),
+            Arc::new(self.transactions.iter().map(snapshot).collect::<StringArray>()),
+            Arc::new(Int32Array::from_iter_values(self.transactions.iter().map(row_count))),
+            self.number(|transaction| transaction.bytes as i64),
+            self.optional(|transaction| transaction.last_committed),
+            self.optional(|transaction| transaction.sequence_number),
+            self.number(|transaction| i64::from(transaction.server_id)),
+            Arc::new(StringArray::from_iter_values(self.transactions.iter().map(|t| file_name(self.files, t.file)))),
+            self.number(|transaction| transaction.offset as i64),
+            Arc::new(self.barriers()),
+        ]
+    }
+
+    fn text(&self, value: impl Fn(&Transaction) -> String) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(self.transactions.iter().map(value)))
+    }
+
+    fn number(&self, value: impl Fn(&Transaction) -> i64) -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(self.transactions.iter().map(value)))
+    }
+
+    fn optional(&self, value: impl Fn(&Transaction) -> Option<i64>) -> ArrayRef {
+        Arc::new(self.transactions.iter().map(value).collect::<Int64Array>())
+    }
+
+    fn kinds(&self) -> ArrayRef {
+        let place = |transaction: &Transaction| KINDS.iter().position(|kind| *kind == transaction.kind);
+        let keys = self.transactions.iter().map(|transaction| place(transaction).map(|index| index as i32));
+        let names = StringArray::from_iter_values(KINDS.iter().map(|kind| kind_name(*kind)));
+        Arc::new(DictionaryArray::<Int32Type>::new(keys.collect(), Arc::new(names)))
+    }
+
+    fn barriers(&self) -> BooleanArray {
+        self.transactions.iter().zip(self.sets).map(|(transaction, set)| Some(is_barrier(transaction, set))).collect()
+    }
+}
+
+fn names(tables: &[Vec<String>]) -> ArrayRef {
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for names in tables {
+        lists.append_value(names.iter().map(Some));
+    }
+    Arc::new(lists.finish())
+}
+
+fn hashes<'a>(sets: impl Iterator<Item = Option<&'a [u64]>>) -> ArrayRef {
+    let mut lists = ListBuilder::new(Int64Builder::new());
+    for set in sets {
+        match set {
+            Some(set) => {
+                for hash in set {
+                    lists.values().append_value(*hash as i64);
+                }
+                lists.append(true);
+            }
+            None => lists.append(false),
+        }
+    }
+    Arc::new(lists.finish())
+}
+
+fn snapshot(transaction: &Transaction) -> Option<String> {
+    transaction.snapshot.as_ref().map(ToString::to_string)
+}
+
+/// More rows than the column holds are told as the most that it does.
+fn row_count(transaction: &Transaction) -> i32 {
+    i32::try_from(transaction.rows).unwrap_or(i32::MAX)
+}

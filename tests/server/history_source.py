@@ -1,0 +1,112 @@
+"""Where random histories run, and what they leave in a database."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pymysql
+from server.histories import DATABASE, History
+from server.replay import PostgresPlace, SqlPlace
+
+__all__ = ["HistoryPlace", "PostgresHistoryPlace", "Source"]
+
+State = dict[str, Any]
+
+
+class HistoryPlace(SqlPlace):
+    """A MySQL or MariaDB that histories are applied to."""
+
+    def empty(self) -> None:
+        """Throws everything away."""
+        super().empty()
+        self.sql(f"DROP DATABASE IF EXISTS {DATABASE}")
+        self.sql("RESET MASTER" if self.mariadb else "RESET BINARY LOGS AND GTIDS")
+
+    def state(self) -> State:
+        """Every table's rows."""
+        names = [row[0] for row in self.sql(f"SELECT table_name FROM information_schema.tables WHERE table_schema='{DATABASE}'")]
+        return {name: sorted(self.sql(f"SELECT * FROM {DATABASE}.{name}"), key=repr) for name in names}
+
+    def rows_of(self, table: str) -> int:
+        """How many rows a table has so far."""
+        try:
+            return int(self.sql(f"SELECT COUNT(*) FROM {DATABASE}.{table}")[0][0])
+        except pymysql.MySQLError:
+            return 0
+
+    def progress(self) -> list[str]:
+        """What an apply has written into its progress."""
+        try:
+            return [row[0] for row in self.sql("SELECT executed FROM paraply.channel UNION ALL SELECT executed FROM paraply.progress")]
+        except pymysql.MySQLError:
+            return []
+
+
+class PostgresHistoryPlace(PostgresPlace):
+    """A PostgreSQL that histories are applied to."""
+
+    def state(self) -> State:
+        """Every table's rows."""
+        with psycopg.connect(self.url) as connection:
+            names = [row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (DATABASE,))]
+            return {
+                name: sorted(row[0] for row in connection.execute(f'SELECT t::text FROM "{DATABASE}"."{name}" t'.encode()))
+                for name in names
+            }
+
+    def rows_of(self, table: str) -> int:
+        """How many rows a table has so far."""
+        try:
+            with psycopg.connect(self.url) as connection:
+                row = connection.execute(f'SELECT count(*) FROM "{DATABASE}"."{table}"'.encode()).fetchone()
+        except psycopg.Error:
+            return 0
+        return int(row[0]) if row else 0
+
+    def progress(self) -> list[str]:
+        """What an apply has written into its progress."""
+        try:
+            with psycopg.connect(self.url) as connection:
+                return [row[0] for row in connection.execute("SELECT executed FROM paraply.progress")]
+        except psycopg.Error:
+            return []
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where histories run: a server, and the folder of its binlogs."""
+
+    place: HistoryPlace
+    binlogs: Path
+
+    def log_without_gtids(self, seed: int, transactions: int, into: Path) -> Path:
+        """Runs a spread history on a MySQL that gives no GTIDs."""
+        modes = ["ON_PERMISSIVE", "OFF_PERMISSIVE", "OFF"]
+        for mode in modes:
+            self.place.sql(f"SET GLOBAL gtid_mode={mode}")
+        try:
+            return self.log(seed, transactions, into, spread=True)
+        finally:
+            for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"):
+                self.place.sql(f"SET GLOBAL gtid_mode={mode}")
+
+    def log(self, seed: int, transactions: int, into: Path, *, cascades: bool = False, spread: bool = False) -> Path:
+        """Runs a history and copies its log."""
+        self.place.empty()
+        parts = urlsplit(self.place.url)
+
+        def connect() -> pymysql.connections.Connection[Any]:
+            return pymysql.connect(
+                host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
+            )
+
+        History(seed, connect, mariadb=self.place.mariadb, cascades=cascades, spread=spread).run(transactions)
+        name = self.place.sql("SHOW BINARY LOGS")[-1][0]
+        self.place.sql("FLUSH BINARY LOGS")
+        into.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(self.binlogs / name, into / name))

@@ -1,0 +1,82 @@
+"""Random histories through every allowed policy, consistency level, number of workers and merge size: equal to serial apply.
+
+``PARAPLY_HISTORIES`` says how many histories take the whole matrix; by default one history takes a part of it that has every policy
+at every level. ``PARAPLY_SEED`` repeats the histories of an earlier run. MySQL takes part where ``PARAPLY_TEST_MYSQL`` names a server
+and ``PARAPLY_TEST_MYSQL_DATA`` the folder with its binlogs; only its logs have the numbers that ``logical-clock`` needs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import time
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from server.history_source import HistoryPlace, PostgresHistoryPlace, Source
+
+from paraply.applier import Applier
+from paraply.applier.policy import allowed_combinations
+from paraply.target import open_target
+
+HISTORIES = int(os.environ.get("PARAPLY_HISTORIES", "0"))
+SEED = int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000))
+TRANSACTIONS = 150
+WORKERS = (0, 1, 2, 8)
+MERGES: tuple[Literal["auto", "off"] | int, ...] = ("off", "auto", 5)
+Run = tuple[str, str, int, Literal["auto", "off"] | int]
+
+
+def matrix(*, stamped: bool, whole: bool, seed: int) -> list[Run]:
+    """The runs for one history: all, or a part with every policy at every level in parallel."""
+    combinations = [(policy, level, merges) for policy, level, merges in allowed_combinations() if stamped or policy != "logical-clock"]
+    runs: list[Run] = [
+        (policy, level, workers, merge)
+        for policy, level, merges in combinations
+        for workers, merge in itertools.product(WORKERS, MERGES if merges else ("off",))
+    ]
+    if whole:
+        return runs
+    draw = random.Random(seed)
+    parallel: list[Run] = [(policy, level, 8, draw.choice(MERGES) if merges else "off") for policy, level, merges in combinations]
+    return parallel + draw.sample(runs, 3)
+
+
+def apply(log: Path, url: str, policy: str, consistency: str, workers: int, merge: Literal["auto", "off"] | int) -> int:
+    with open_target(url) as target:
+        return Applier([log], target, policy=policy, consistency=consistency, workers=workers, merge=merge).run().transactions
+
+
+def check(seed: int, log: Path, runs: list[Run], place: HistoryPlace | PostgresHistoryPlace, expected: object = None) -> None:
+    """Applies the log once serially and then in every way."""
+    place.empty()
+    count = apply(log, place.url, "dependency", "any-time", 0, "off")
+    serial = place.state()
+    assert expected is None or serial == expected, f"PARAPLY_SEED={seed}: serial apply differs from the source"
+    for run in runs:
+        place.empty()
+        assert apply(log, place.url, *run) == count, f"PARAPLY_SEED={seed} {run}"
+        assert place.state() == serial, f"PARAPLY_SEED={seed} {run}"
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("number", range(max(1, HISTORIES)))
+def test_r20_r21_any_history_is_equal_to_serial_apply(history_source: Source, tmp_path: Path, number: int) -> None:
+    seed, place = SEED + number, history_source.place
+    print(f"PARAPLY_SEED={seed}")
+    log = history_source.log(seed, TRANSACTIONS, tmp_path, cascades=True)
+    made = place.state()
+    check(seed, log, matrix(stamped=not place.mariadb, whole=HISTORIES > 0, seed=seed), place, made)
+
+
+@pytest.mark.mariadb
+@pytest.mark.postgres
+@pytest.mark.parametrize("number", range(max(1, HISTORIES)))
+def test_r20_r21_any_history_in_postgresql(history_source: Source, postgres_server: str, tmp_path: Path, number: int) -> None:
+    seed = SEED + number
+    print(f"PARAPLY_SEED={seed}")
+    log = history_source.log(seed, TRANSACTIONS, tmp_path)
+    runs = matrix(stamped=not history_source.place.mariadb, whole=HISTORIES > 0, seed=seed)
+    check(seed, log, runs if HISTORIES else runs[::2], PostgresHistoryPlace(postgres_server))

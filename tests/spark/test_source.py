@@ -1,0 +1,153 @@
+"""Logs and functions on Spark."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+import paraply
+from paraply.analysis.trace_files import write_trace
+from paraply.errors import LogTruncated, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Log
+    from pyspark.sql import SparkSession
+
+pytest.importorskip("pyspark")
+
+from paraply.spark import dependencies, gtid_subset, gtid_subtract, unwrap, write_set_hash
+from paraply.spark.dependencies import Limits, Options, number
+
+pytestmark = pytest.mark.spark
+ID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+
+
+@pytest.fixture(scope="module")
+def logs(demo_log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log in two files of one folder; the second one lacks the tables, which the first one makes."""
+    folder = tmp_path_factory.mktemp("logs")
+    content = demo_log.read_bytes()
+    events = list(events_of(content))
+    half = next(offset for offset, kind in events if offset > len(content) // 2 and kind == GTID)
+    header = content[: events[first_transaction(events)][0]]
+    (folder / "relay.000001").write_bytes(content[:half])
+    (folder / "relay.000002").write_bytes(header + content[half:])
+    (folder / "relay.index").write_text("./relay.000001\n")
+    return folder
+
+
+GTID = 33
+
+
+def events_of(content: bytes) -> list[tuple[int, int]]:
+    """Offset and type of every event."""
+    found, offset = [], 4
+    while offset + 19 <= len(content):
+        found.append((offset, content[offset + 4]))
+        offset += int.from_bytes(content[offset + 9 : offset + 13], "little")
+    return found
+
+
+def first_transaction(events: list[tuple[int, int]]) -> int:
+    return next(index for index, (_, kind) in enumerate(events) if kind == GTID)
+
+
+def test_r3_a_groups_numbers_come_out_of_its_log(spark: SparkSession, demo_log: Path, tmp_path: Path) -> None:
+    write_trace(demo_log, tmp_path / "trace.parquet", scheme="group", row_group_rows=500)
+    trace = spark.read.parquet(str(tmp_path / "trace.parquet"))
+    for limits in (Limits(), Limits(alone=0, chunk=700, part=2000)):
+        numbers = number(trace, Options("group"), limits)
+        wrong = trace.join(numbers, "position").where(
+            "not (last_committed <=> computed_last_committed and sequence_number <=> computed_sequence_number)"
+        )
+        assert numbers.count() == 6856
+        assert wrong.count() == 0
+
+
+@pytest.mark.truth
+def test_r7_collections_of_a_real_group(spark: SparkSession, truth: Log, tmp_path: Path) -> None:
+    log = truth("group-single-primary/member3.relay")
+    write_trace(log, tmp_path / "trace.parquet", scheme="group")
+    trace = spark.read.parquet(str(tmp_path / "trace.parquet")).repartition(5)
+    numbers = number(trace, Options("group", (7607, 15545)), Limits(alone=0, chunk=3000, part=9000))
+    assert numbers.count() == 22578
+    same = "last_committed = computed_last_committed and sequence_number = computed_sequence_number"
+    assert trace.join(numbers, "position").where(same).count() == 22578
+
+
+def test_logs_are_read_as_their_trace(spark: SparkSession, logs: Path, demo_log: Path) -> None:
+    rows = spark.read.format("binlog").load(str(logs))
+    assert rows.rdd.getNumPartitions() == 2
+    expected = paraply.trace(demo_log).read_all()
+    got = {row.position: row for row in rows.collect()}
+    assert sorted(got) == expected["position"].to_pylist()
+    for row in expected.select(["position", "gtid", "kind", "write_set", "reads", "barrier", "session", "rows"]).to_pylist():
+        found = got[row["position"]]
+        assert {name: found[name] for name in row} == row
+
+
+def test_only_the_wanted_columns_are_made(spark: SparkSession, logs: Path) -> None:
+    rows = spark.read.format("binlog").load(f"{logs}/relay.0*")
+    assert rows.groupBy("kind").count().where("kind = 'dml'").first()[1] > 6000
+
+
+def test_a_log_that_is_damaged_is_told_with_its_place(spark: SparkSession, demo_log: Path, tmp_path: Path) -> None:
+    content = demo_log.read_bytes()
+    (tmp_path / "damaged").write_bytes(content[: len(content) // 2])
+    with pytest.raises(Exception, match="LogTruncated") as caught:
+        spark.read.format("binlog").load(str(tmp_path / "damaged")).count()
+    error = unwrap(caught.value)
+    assert isinstance(error, LogTruncated)
+    assert error.file == str(tmp_path / "damaged")
+    assert error.position is not None
+    assert 0 < error.position <= len(content) // 2
+
+
+def test_dependencies_of_logs(spark: SparkSession, logs: Path) -> None:
+    assert dependencies(spark.read.format("binlog").load(str(logs))).count() == 6856
+
+
+def test_r11_hashes_of_columns_are_those_of_the_library(spark: SparkSession) -> None:
+    moment = datetime.datetime(2024, 2, 29, 12, 34, 56)
+    frame = spark.createDataFrame(
+        [(1, 2, "Résumé", Decimal("-1.50"), b"x", moment.date(), True), (1, None, "resume", Decimal("0.00"), b"", None, False)],
+        "a int, b bigint, c string, d decimal(10,2), e binary, f date, g boolean",
+    )
+    row, other = frame.select(
+        write_set_hash("PRIMARY", "test", "t1", "a"),
+        write_set_hash("PRIMARY", "test", "t1", "a", "b"),
+        write_set_hash("c", "shop", "tag", "c", collation="utf8mb4_0900_ai_ci"),
+        write_set_hash("k", "shop", "t", "d", "e", "g"),
+    ).collect()
+    hashes = [value % (1 << 64) for value in row]
+    assert hashes[:2] == [340395741608101502, 13655149628280894901]
+    assert hashes[3] == paraply.write_set_hash("k", "shop", "t", Decimal("-1.50"), b"x", True)
+    assert (other[1], other[2]) == (None, row[2])
+    dated = frame.select(write_set_hash("k", "shop", "t", "f")).first()[0] % (1 << 64)
+    assert dated == paraply.write_set_hash("k", "shop", "t", "2024-02-29")
+
+
+def test_functions_work_in_sql(spark: SparkSession) -> None:
+    query = f"select gtid_subset('{ID}:3', '{ID}:1-5'), gtid_subtract('{ID}:1-5', '{ID}:2-3'), gtid_subset(null, '{ID}:1')"
+    assert tuple(spark.sql(query).first()) == (True, f"{ID}:1:4-5", None)
+    hashed = spark.sql("select write_set_hash('PRIMARY', 'test', 't1', id) from range(1, 2)").first()[0]
+    assert hashed == 340395741608101502
+
+
+def test_functions_over_columns(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(f"{ID}:1-5", f"{ID}:2"), ("", f"{ID}:2")], "a string, b string")
+    assert [tuple(row) for row in frame.select(gtid_subset("b", "a"), gtid_subtract("a", "b")).collect()] == [
+        (True, f"{ID}:1:3-5"),
+        (False, ""),
+    ]
+
+
+def test_a_bad_set_is_told_as_what_it_is(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="UsageError") as caught:
+        spark.sql("select gtid_subset('what', 'else')").collect()
+    assert isinstance(unwrap(caught.value), UsageError)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from paraply import GtidSet
+from paraply.target.places import PlaceLedger, PlaceRow, read_places
+from paraply.target.progress import GapLedger, ProgressLedger, make_ledger, read_executed
+
+
+@dataclass
+class Transaction:
+    gtid: str
+    file: str = "/logs/binlog.000001"
+    end_offset: int = 0
+
+
+class Block:
+    """Transactions with consecutive numbers; ``skipped`` more stood before them in the log."""
+
+    def __init__(self, ordinal: int, *gtids: str, skipped: int = 0) -> None:
+        first = ordinal - len(gtids) + 1
+        self.transactions = [Transaction(gtid, end_offset=(first + place) * 100) for place, gtid in enumerate(gtids)]
+        self.transaction_count = len(gtids)
+        self.skipped = skipped
+        self.ordinal = ordinal
+        self.end_file, self.end_offset = "/logs/binlog.000001", ordinal * 100
+        self.gtids = GtidSet("")
+        for gtid in filter(None, gtids):
+            self.gtids.add(gtid)
+
+
+def gap_ledger(*texts: str) -> ProgressLedger:
+    return make_ledger(read_executed(texts, GtidSet), mariadb=True, gaps=True)
+
+
+def has(executed: GtidSet, *numbers: int) -> bool:
+    return all(f"0-1-{number}" in executed for number in numbers)
+
+
+def test_r25_a_position_is_the_text_of_what_has_no_gap():
+    ledger = gap_ledger("0-1-3")
+    assert isinstance(ledger, GapLedger)
+    ledger.acknowledge(Block(1, "0-1-4"))
+    assert read_executed([ledger.mark(Block(2, "0-2-5")).executed], GtidSet).text() == "0-2-5"
+
+
+def test_r25_the_rows_of_the_sessions_hold_gaps_of_mariadbs_numbers():
+    ledger = gap_ledger("0-1-3")
+    first, second, third = Block(1, "0-1-4"), Block(3, "0-1-5", "0-1-6"), Block(4, "0-2-7")
+    row = ledger.mark(second).executed
+    executed = read_executed([row], GtidSet)
+    assert has(executed.gtids, 1, 2, 3, 5, 6)
+    assert not has(executed.gtids, 4)
+    ledger.acknowledge(second)
+    executed = read_executed([row, ledger.mark(third).executed], GtidSet)
+    assert has(executed.gtids, 5, 6, 7)
+    assert not has(executed.gtids, 4)
+    ledger.acknowledge(third)
+    ledger.acknowledge(first)
+    assert read_executed([ledger.mark(Block(5, "0-1-8")).executed], GtidSet).text() == "0-1-8"
+
+
+def test_r25_a_run_that_resumes_keeps_the_gaps_that_it_found():
+    found = gap_ledger("0-1-3").mark(Block(4, "0-2-7")).executed
+    ledger = make_ledger(read_executed([found], GtidSet), mariadb=True, gaps=False)
+    # The first three of the log were applied before, so was the seventh, which stands before the last block.
+    executed = read_executed([ledger.mark(Block(4, "0-1-4", skipped=3)).executed], GtidSet)
+    assert has(executed.gtids, 4, 7)
+    assert not has(executed.gtids, 5)
+    ledger.acknowledge(Block(4, "0-1-4", skipped=3))
+    ledger.acknowledge(Block(6, "0-1-5", "0-1-6"))
+    executed = read_executed([ledger.mark(Block(8, "0-1-8", skipped=1)).executed], GtidSet)
+    assert executed.text() == "0-1-8"
+
+
+def test_r25_mysqls_sets_hold_gaps_by_themselves():
+    uuid = "11111111-1111-1111-1111-111111111111"
+    executed = read_executed([f"{uuid}:1-3:7"], GtidSet)
+    assert not isinstance(make_ledger(executed, mariadb=False, gaps=True), GapLedger)
+    assert executed.text() == f"{uuid}:1-3:7"
+
+
+def test_r25_any_order_of_commits_and_any_moment():
+    """The rows say exactly what is committed, whenever they are read."""
+    draw = random.Random(1)
+    for _ in range(100):
+        ledger, rows = gap_ledger("0-1-10"), {0: "0-1-10"}
+        number, ordinal, open_blocks, committed = 10, 0, {}, set(range(1, 11))
+        for _ in range(30):
+            slot = draw.randint(1, 4)
+            if slot in open_blocks:
+                block, text = open_blocks.pop(slot)
+                rows[slot] = text
+                committed.update(int(t.gtid.split("-")[2]) for t in block.transactions)
+                executed = read_executed(rows.values(), GtidSet)
+                assert {n for n in range(1, number + 1) if has(executed.gtids, n)} == committed
+                ledger.acknowledge(block)
+            else:
+                size = draw.randint(1, 3)
+                gtids = [f"0-{draw.randint(1, 3)}-{number + place}" for place in range(1, size + 1)]
+                number, ordinal = number + size, ordinal + size
+                block = Block(ordinal, *gtids)
+                open_blocks[slot] = (block, ledger.mark(block).executed)
+
+
+def test_r25_places_in_any_order_of_commits_and_at_any_moment():
+    """Without GTIDs, over several runs, each of which may commit in order or not."""
+    draw = random.Random(2)
+    for _ in range(100):
+        kept, committed, total = None, set(), 40
+        for _ in range(3):
+            rows: dict[int, PlaceRow] = {}
+            places = read_places(kept, [])
+            ledger = PlaceLedger(places, GtidSet(""), ordered=draw.random() < 0.3)
+            done = {offset // 100 for _, offset in places.done}
+            reached = (places.offset or 0) // 100
+            assert {*range(1, reached + 1), *done} == committed
+            # A transaction that is done is a block that is passed over, what stands before the place is skipped.
+            todo, skipped, ordinal = [], reached, reached
+            while ordinal < total:
+                size = 1 if done else draw.randint(1, 3)
+                ordinal = min(total, ordinal + size)
+                todo.append(Block(ordinal, *[""] * (ordinal - (todo[-1].ordinal if todo else reached)), skipped=skipped))
+                skipped = 0
+            flight: dict[int, tuple[Block, PlaceRow]] = {}
+            for _ in range(draw.randint(0, 20)):
+                slot = 1 if ledger._ordered else draw.randint(1, 4)
+                if slot in flight:
+                    block, row = flight.pop(slot)
+                    rows[slot] = row
+                    committed.update(t.end_offset // 100 for t in block.transactions)
+                    ledger.acknowledge(block)
+                    if ledger._ordered:
+                        committed.update(n for n in done if n <= block.ordinal)
+                elif todo:
+                    block = todo.pop(0)
+                    if block.ordinal in done:
+                        ledger.acknowledge(block)
+                        done.discard(block.ordinal)
+                        continue
+                    mark = ledger.mark(block)
+                    flight[slot] = (block, PlaceRow(mark.executed, mark.file, mark.offset, mark.ordinal))
+                now = read_places(kept, rows.values())
+                low = (now.offset or 0) // 100
+                assert {*range(1, low + 1), *(offset // 100 for _, offset in now.done)} == committed
+            now = read_places(kept, rows.values())
+            kept = PlaceRow(now.text(), now.file, now.offset, now.ordinal)
