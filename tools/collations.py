@@ -35,7 +35,8 @@ What the classes mean for write sets is told in [Write sets and certification](.
 - **safe**: values that the server calls equal have one form; some others have it too.
 - **whole-key**: no form is known, so all values of a key with such a column count as one.
 
-*Asked* counts the pairs of values whose equality the server was asked about{characters}. *Equal* of the pairs were equal on the server. *Missed* are those equal on the server and different here, which must not be;
+*Asked* counts the pairs of values whose equality the server was asked about{characters}.
+*Equal* of the pairs were equal on the server. *Missed* are those equal on the server and different here, which must not be;
 *coarsened* are those different on the server and equal here, which an exact collation has none of. A row stands for the
 collation of that name in all the character sets it is listed with, with and without padding (`nopad`).
 """
