@@ -35,8 +35,8 @@ What the classes mean for write sets is told in [Write sets and certification](.
 - **safe**: values that the server calls equal have one form; some others have it too.
 - **whole-key**: no form is known, so all values of a key with such a column count as one.
 
-*Asked* counts the pairs of values whose equality the server was asked about, and the code points whose weights were compared one by
-one. *Equal* of the pairs were equal on the server. *Missed* are those equal on the server and different here, which must not be;
+*Asked* counts the pairs of values whose equality the server was asked about{characters}.
+*Equal* of the pairs were equal on the server. *Missed* are those equal on the server and different here, which must not be;
 *coarsened* are those different on the server and equal here, which an exact collation has none of. A row stands for the
 collation of that name in all the character sets it is listed with, with and without padding (`nopad`).
 """
@@ -56,7 +56,8 @@ def main() -> int:
     mysql = pymysql.connect(
         host=parts.hostname, port=parts.port or 3306, user=parts.username or "", password=parts.password or "", charset="utf8mb4"
     )
-    text, good = HEAD, True
+    characters = "" if arguments.no_characters else ", and the code points whose weights were compared one by one"
+    text, good = HEAD.replace("{characters}", characters), True
     with running_mariadb() as server:
         for asker in (Asker(mysql, mariadb=False), Asker(server.connect(), mariadb=True)):
             version = str(asker.rows("SELECT VERSION()")[0][0]).split("-")[0]

@@ -50,6 +50,8 @@ def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[
         found |= set(apart(server, collation, levels, list(texts), found))
     tails = sorted({c for pair in pairs for c in pair} | {chr(c) for c in MARKS})
     tried: set[str] = {pair + tail for pair in pairs for tail in tails}
+    # Not all begin with one of two: ddz in Hungarian weighs as dz twice.
+    tried |= {head + pair for pair in pairs for head in {pair[0] for pair in pairs}}
     heads = [chr(c) for c in LETTERS if c < 0x180]
     marks = [chr(c) for c in MARKS]
     tried |= {a + b + c for a in heads for b in marks for c in marks} if collation_has_marks(collation) else set()
@@ -57,7 +59,8 @@ def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[
     longer = set(apart(server, collation, levels, sorted(t for t in tried if len(t) > 2), found))
     found |= longer
     while longer:
-        longer = set(apart(server, collation, levels, sorted({a + b for a in longer for b in tails}), found))
+        grown = {a + b for a in longer for b in tails} | {b[0] + a for a in longer for b in pairs}
+        longer = set(apart(server, collation, levels, sorted(grown), found))
         found |= longer
     return sorted(found, key=lambda text: (len(text), text))
 
