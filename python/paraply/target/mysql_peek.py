@@ -11,6 +11,7 @@ from paraply.target.base import Peek, Progress
 from paraply.target.mysql_gtid import choose_mode, read_facts
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_sql import Connection, rows_of
+from paraply.target.progress import read_executed
 from paraply.target.statement_context import ServerKind
 
 if TYPE_CHECKING:
@@ -47,17 +48,18 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     check_family(server, plan)
     mode = choose_mode(plan, read_facts(connection, server), server)
     stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
-    executed = _native.GtidSet("")
-    if plan.has_gtids:
-        texts = [*(stored.executed if stored is not None else ()), mode.own_executed(connection)]
-        for text in texts:
-            executed = executed | _native.GtidSet(text)
-    progress = _progress(executed, stored)
+    own = mode.own_executed(connection) if plan.has_gtids else ""
+    progress = _progress(stored, own, has_gtids=plan.has_gtids)
     standing = read_tables(lambda sql: rows_of(connection.query(sql)), None) if tables else []
     return Peek(progress, mode.name, mode.merges, tuple(table for table in standing if table.database != "paraply"))
 
 
-def _progress(executed: _native.GtidSet, stored: StoredProgress | None) -> Progress:
+def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:
+    """What is stored, and what the server itself counts as executed."""
     if stored is None:
-        return Progress(executed)
-    return Progress(executed, stored.file, stored.position, stored.ordinal, resumed=True)
+        return Progress(_native.GtidSet(own))
+    if not has_gtids:
+        places = stored.places()
+        return Progress(_native.GtidSet(""), places.file, places.offset, stored.ordinal, resumed=True, done=places.done)
+    executed = read_executed([*stored.executed, own], _native.GtidSet)
+    return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, resumed=True, low=executed.low)
