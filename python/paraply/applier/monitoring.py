@@ -78,10 +78,8 @@ class RunMonitor:
         """Begins to look for the stop, and to publish the status where the target has a place for it."""
         if self._finder is not None:
             self._finder.start()
-        open_board = getattr(target, "open_board", None)
-        if open_board is not None:
-            self._publisher = Publisher(open_board, self.status)
-            self._publisher.start()
+        self._publisher = Publisher(target.open_board, self.status)
+        self._publisher.start()
 
     def counters(self) -> Counters:
         """A snapshot of the run; from any thread, at any time."""

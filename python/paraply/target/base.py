@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
+    from paraply.monitor.publisher import Board
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
+    from paraply.target.channel_status import ChannelStatus
 
 __all__ = ["ApplyPlan", "Peek", "Progress", "Session", "Target"]
 
@@ -141,6 +143,12 @@ class Target(Protocol):
 
     def session(self) -> Session:
         """A new connection for a worker; called from the worker's thread."""
+
+    def open_board(self) -> Board | None:
+        """The row where the run's status is kept, on a connection of its own, once the target is open; None where there is no place."""
+
+    def read_channels(self) -> list[ChannelStatus]:
+        """What the target holds of each channel; writes nothing, and needs no ``open``."""
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing; empty where the target is of another family than the log."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from paraply import _native
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
 from paraply.target.base import ApplyPlan, Peek, Progress
+from paraply.target.mysql_board import MySqlBoard, open_board
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
@@ -19,6 +20,7 @@ from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_statement import decide_pending
+from paraply.target.mysql_status import read_channels
 from paraply.target.places import PlaceLedger, PlaceRow
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
+    from paraply.target.channel_status import ChannelStatus
     from paraply.target.url import DatabaseUrl
 
 __all__ = ["MySqlTarget", "connect"]
@@ -139,6 +142,18 @@ class MySqlTarget:
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
+
+    def open_board(self) -> MySqlBoard | None:
+        """The row where the run's status is kept, once the target is open; None where there is no place for it."""
+        return open_board(self.connect, self.store.channel, self.epoch)
+
+    def read_channels(self) -> list[ChannelStatus]:
+        """What the target holds of each channel, on a connection of its own; writes nothing."""
+        connection = self.connect()
+        try:
+            return read_channels(connection)
+        finally:
+            connection.close()
 
     def pass_over(self, block: Block) -> None:
         """An earlier run committed the block."""

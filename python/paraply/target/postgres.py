@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from paraply.errors import AlreadyRunning, LogNotUnderstood, ParaplyError, UsageError
 from paraply.target.base import Peek, Progress
 from paraply.target.embedded import EmbeddedPostgres
+from paraply.target.pg_board import PgBoard, open_board
 from paraply.target.pg_checks import check_table, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
@@ -24,6 +25,7 @@ from paraply.target.pg_errors import failure
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
+from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
 from paraply.target.progress import ProgressLedger
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.target.base import ApplyPlan
+    from paraply.target.channel_status import ChannelStatus
 
 __all__ = ["PostgresTarget", "Renderer"]
 
@@ -188,6 +191,22 @@ class PostgresTarget:
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
+
+    def open_board(self) -> PgBoard | None:
+        """The row where the run's status is kept, once the target is open; None where there is no place for it."""
+        return open_board(self._uri or "", self.channel.name, self.channel.epoch)
+
+    def read_channels(self) -> list[ChannelStatus]:
+        """What the target holds of each channel, on a connection of its own; writes nothing, and makes no embedded server."""
+        if self._is_embedded:
+            if not self._embedded.exists:
+                return []
+            self._uri = self._embedded.start()
+        connection = PgConnection(self._uri or "", name="paraply look")
+        try:
+            return read_channels(connection)
+        finally:
+            connection.close()
 
     def pass_over(self, block: Block) -> None:
         """An earlier run committed the block."""
