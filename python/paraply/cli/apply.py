@@ -34,7 +34,7 @@ EXAMPLES = """
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
-Credentials may stand in the URL, in PARAPLY_PASSWORD or in an option file.
+Passwords need not stand in the URL: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
 Ctrl-C stops at a transaction boundary; the same command goes on from there.
 """
 
@@ -48,6 +48,9 @@ def apply(
     to: Annotated[
         str | None,
         typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data."),
+    ] = None,
+    defaults_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URL lacks. Default: ~/.my.cnf.")
     ] = None,
     workers: Annotated[
         int | None,
@@ -109,7 +112,7 @@ def apply(
         decision = ddl_decision(ddl_done, ddl_not_done)
         address = parse_address(metrics) if metrics is not None else None
         log_paths(log)
-        with open_target(to) as target, apply_line(quiet=quiet or as_json) as line:
+        with open_target(to, defaults_file=defaults_file) as target, apply_line(quiet=quiet or as_json) as line:
             applier = Applier(
                 log,
                 target,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,6 +37,9 @@ def status(
         str | None,
         typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: the embedded PostgreSQL in ./paraply-data."),
     ] = None,
+    defaults_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URL lacks. Default: ~/.my.cnf.")
+    ] = None,
     channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this channel.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
@@ -45,7 +49,7 @@ def status(
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.target import open_target
 
-        with open_target(to) as target:
+        with open_target(to, defaults_file=defaults_file) as target:
             found = target.read_channels()
         if channel is not None:
             found = [one for one in found if one.name == channel]

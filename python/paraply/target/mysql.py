@@ -46,6 +46,7 @@ def connect(url: DatabaseUrl) -> Connection:
 
     Raises:
         ConnectionFailed: The server cannot be reached or does not let us in; says what to do.
+        UsageError: A file of the TLS options cannot be read.
     """
     try:
         return _native.MySqlConnection(
@@ -53,7 +54,8 @@ def connect(url: DatabaseUrl) -> Connection:
             connect_timeout=url.connect_timeout,
         )  # fmt: skip
     except (ServerError, ConnectionFailed) as error:
-        raise connect_error(error, str(url)) from None
+        url.check_tls_files()
+        raise connect_error(error, str(url), tls=url.tls != "disabled") from None
 
 
 class MySqlTarget:
