@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["hide_arguments", "redacted"]
 
 # A path loses one of the two slashes.
-_IN_TEXT = re.compile(r"(\b[A-Za-z][A-Za-z0-9+]*:/{1,2}[^\s:/@]*):[^\s@]+@")
+_IN_TEXT = re.compile(r"(\b[A-Za-z][A-Za-z0-9+]*:/{1,2}[^\s:/@]*):\S+@")
 _IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]+")
 _ARGUMENT = re.compile(rb"[A-Za-z][A-Za-z0-9+]*://[^:/@]*:(?P<password>.+)@")
 _QUERY = re.compile(rb"[?&](?:ssl)?password=(?P<password>[^&]+)")

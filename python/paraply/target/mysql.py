@@ -16,6 +16,7 @@ from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_peek import check_family, peek
+from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
@@ -70,6 +71,7 @@ class MySqlTarget:
     store: ProgressStore
     ledger: ProgressLedger
     checker: TableChecker
+    row_privileges: RowPrivileges
     mode: GtidMode
     server: ServerKind
     max_packet: int
@@ -238,6 +240,9 @@ class MySqlTarget:
         check_family(self.server, plan)
         check_server(control, self.server)
         self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
+        grants = check_user(control, self.server, self.mode)
+        # MariaDB does not compare table privileges with rows of BINLOG statements.
+        self.row_privileges = RowPrivileges(Grants(known=False) if self.server.mariadb else grants)
         if plan.gaps and not self.mode.holds_gaps:
             raise UsageError(
                 f"--gtid {self.mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"

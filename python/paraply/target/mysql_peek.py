@@ -9,6 +9,7 @@ from paraply.errors import UsageError
 from paraply.schema.live import read_tables
 from paraply.target.base import Peek, Progress
 from paraply.target.mysql_gtid import choose_mode, read_facts
+from paraply.target.mysql_privileges import check_user
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_sql import Connection, rows_of
 from paraply.target.progress import read_executed
@@ -47,6 +48,7 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     server = ServerKind.parse(connection.server_version)
     check_family(server, plan)
     mode = choose_mode(plan, read_facts(connection, server), server)
+    check_user(connection, server, mode)
     stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
     own = mode.own_executed(connection) if plan.has_gtids else ""
     progress = _progress(stored, own, has_gtids=plan.has_gtids)

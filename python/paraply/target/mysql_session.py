@@ -132,7 +132,9 @@ class MySqlSession:
         interrupts = self._interrupts - (1 if self._interrupting else 0)
         rows = block.kind == "dml"
         if rows:
-            target.checker.check(self._connection, block.table_maps())
+            maps = block.table_maps()
+            target.checker.check(self._connection, maps)
+            target.row_privileges.check(self._connection, block, maps)
             self.send_format(block)
         before = target.mode.begin(block.first_gtid)
         head = [*before, "START TRANSACTION", target.store.fence()]

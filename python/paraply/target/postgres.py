@@ -22,6 +22,7 @@ from paraply.target.pg_checks import check_table, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
+from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
@@ -125,6 +126,7 @@ class PostgresTarget:
             self._uri = self._embedded.start()
         connection = PgConnection(self._uri or "", name="paraply look")
         try:
+            check_user(connection)
             progress = look(connection, plan, self._new_gtid_set)
             known = load_tables(connection, plan.channel) if tables and progress.resumed else []
         except StatementFailed as failed:
@@ -137,7 +139,8 @@ class PostgresTarget:
         """Connects, raises the channel's epoch, reads progress and the source's definitions.
 
         Raises:
-            UsageError: ``gtid_mode`` is ``preserve`` (PostgreSQL has no GTIDs), or the database's encoding is not UTF8.
+            UsageError: ``gtid_mode`` is ``preserve`` (PostgreSQL has no GTIDs), the database's encoding is not UTF8, or the user lacks
+                a privilege.
             ConfigurationMismatch: Progress of another fingerprint.
             AlreadyRunning: Another apply's transaction stays open.
         """
@@ -146,6 +149,7 @@ class PostgresTarget:
             self._uri = self._embedded.start()
         with self._control_lock:
             control = self._connect_control()
+            check_user(control)
             self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
             for table in load_tables(control, plan.channel):
                 self._put(table)
@@ -315,7 +319,9 @@ class PostgresTarget:
             if name not in self._checked:
                 table = next((table for table in self._tables.values() if table.full_name == name), None)
                 if table is not None:
-                    check_table(connection, map_table(table))
+                    mapping = map_table(table)
+                    check_table(connection, mapping)
+                    check_table_privileges(connection, mapping)
                 self._checked.add(name)
 
     def _put(self, table: Table) -> None:
