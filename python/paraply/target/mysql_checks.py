@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import ApplyFailed, SchemaMismatch, UsageError
-from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_privileges import Lack, account, lack_message
+from paraply.target.mysql_sql import Connection, identifier, rows_of, text_literal, to_int, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,6 +135,9 @@ class TableChecker:
         )
         self._check_engine(name, results[0][1])
         columns = [TargetColumn.of(row) for row in results[1][1]]
+        if not columns:
+            lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")
+            raise ApplyFailed(lack_message([lack], account(connection)), table=name)
         compare_columns(name, table_map.columns, columns, lambda number: self.charset_of(connection, number))
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:

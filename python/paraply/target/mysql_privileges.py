@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from paraply.target.mysql_sql import Connection
     from paraply.target.statement_context import ServerKind
 
-__all__ = ["Grants", "Lack", "RowPrivileges", "check_user", "parse_grants", "read_grants"]
+__all__ = ["Grants", "Lack", "RowPrivileges", "account", "check_user", "lack_message", "parse_grants", "read_grants"]
 
 _ALL = "ALL PRIVILEGES"
 _NAME = r"(?:\*|`(?:[^`]|``)+`)"
@@ -143,11 +143,11 @@ def check_user(connection: Connection, server: ServerKind, mode: GtidMode) -> Gr
     lacks = _lacks_mariadb(connection, grants, mode) if server.mariadb else _lacks_mysql(connection, server, grants, mode)
     lacks += _lacks_progress(connection, grants)
     if lacks:
-        raise UsageError(lack_message(lacks, _account(connection)))
+        raise UsageError(lack_message(lacks, account(connection)))
     return grants
 
 
-def lack_message(lacks: list[Lack], account: str) -> str:
+def lack_message(lacks: list[Lack], who: str) -> str:
     """What is missing and the statements that grant it.
 
     >>> lack_message([Lack("BINLOG ADMIN", "*.*", "to leave the binlog out")], "'app'@'%'")
@@ -156,13 +156,13 @@ def lack_message(lacks: list[Lack], account: str) -> str:
     what = ", ".join(f"{lack.privilege}{'' if lack.scope == '*.*' else f' on {lack.scope}'} ({lack.purpose})" for lack in lacks)
     scopes = dict.fromkeys(lack.scope for lack in lacks)
     statements = [
-        f"GRANT {', '.join(dict.fromkeys(lack.privilege for lack in lacks if lack.scope == scope))} ON {scope} TO {account}"
-        for scope in scopes
+        f"GRANT {', '.join(dict.fromkeys(lack.privilege for lack in lacks if lack.scope == scope))} ON {scope} TO {who}" for scope in scopes
     ]
-    return f"the target's user {account} lacks {what}: run there {'; '.join(statements)}"
+    return f"the target's user {who} lacks {what}: run there {'; '.join(statements)}"
 
 
-def _account(connection: Connection) -> str:
+def account(connection: Connection) -> str:
+    """The account whose privileges count, as GRANT takes it."""
     user, _, host = to_text(rows_of(connection.query("SELECT CURRENT_USER()"))[0][0]).rpartition("@")
     return "@".join("'" + part.replace("\\", "\\\\").replace("'", "''") + "'" for part in (user, host))
 
@@ -243,7 +243,7 @@ class RowPrivileges:
             lacking = self._of(database, table)
             if lacking and (missing := lacking & _kinds(block, database, table)):
                 scope = f"{identifier(database)}.{identifier(table)}"
-                message = lack_message([Lack(name, scope, "for rows of the log") for name in sorted(missing)], _account(connection))
+                message = lack_message([Lack(name, scope, "for rows of the log") for name in sorted(missing)], account(connection))
                 raise ApplyFailed(message, table=f"{database}.{table}")
 
     def _of(self, database: str, table: str) -> frozenset[str]:

@@ -133,8 +133,8 @@ class MySqlSession:
         rows = block.kind == "dml"
         if rows:
             maps = block.table_maps()
-            target.checker.check(self._connection, maps)
             target.row_privileges.check(self._connection, block, maps)
+            target.checker.check(self._connection, maps)
             self.send_format(block)
         before = target.mode.begin(block.first_gtid)
         head = [*before, "START TRANSACTION", target.store.fence()]
