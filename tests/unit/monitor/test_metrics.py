@@ -7,6 +7,8 @@ import re
 import socket
 import urllib.error
 import urllib.request
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,3 +142,11 @@ def test_the_status_has_the_columns_that_operators_know() -> None:
     assert status["coordinator"]["service_state"] == "ON"
     ended = status_object(IDENTITY, BUSY, outcome="failed", error=UsageError("no"))
     assert (ended["coordinator"]["service_state"], ended["error"]) == ("OFF", {"class": "UsageError", "message": "no"})
+
+
+def test_the_documentation_names_every_metric_and_no_other() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "monitoring.md").read_text(encoding="utf-8")
+    full = replace(BUSY, seconds_left=1.0, bytes_total=2, workers=(BUSY.workers[0], BUSY.workers[1]))
+    shown = {key.partition("{")[0] for key in samples(render_metrics(full, IDENTITY))}
+    tables = "".join(line for line in page.splitlines() if re.match(r"\| `paraply_", line) and "rate(" not in line and "==" not in line)
+    assert set(re.findall(r"`(paraply_[a-z_]+)`", tables)) == shown
