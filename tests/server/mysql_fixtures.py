@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from servers import mysql_url
 
 from paraply.errors import ParaplyError
 from paraply.target.base import ApplyPlan
@@ -69,10 +70,7 @@ class Server:
 
 @pytest.fixture
 def mysql() -> Server:
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-    server = Server(url)
+    server = Server(mysql_url())
     server.empty()
     return server
 

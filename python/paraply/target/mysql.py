@@ -18,7 +18,7 @@ from paraply.target.mysql_peek import check_family, peek
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
-from paraply.target.mysql_statement import decide_pending
+from paraply.target.mysql_statement import StatementRunner, decide_pending
 from paraply.target.places import PlaceLedger, PlaceRow
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
@@ -246,10 +246,8 @@ class MySqlTarget:
         return Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, notes, done=places.done)
 
     def _configure(self, control: Connection, plan: ApplyPlan) -> None:
-        # In preserve mode our own tables must not reach the replicas either.
-        hidden = self.mode.hidden or self.mode.name == "preserve"
         try:
-            for setting in session_settings(hidden=hidden):
+            for setting in session_settings(hidden=self.mode.keeps_out):
                 control.query(setting)
         except ServerError as error:
             if error.code == 1227:
@@ -284,6 +282,11 @@ class MySqlTarget:
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         stored = self.store.read(connection)
+        pending = stored.pending_ddl
+        if pending is not None and pending.ordinal == block.ordinal:
+            for setting in session_settings(hidden=self.mode.keeps_out):
+                connection.query(setting)
+            return StatementRunner(self, connection, 0).settle(block, pending)
         if block.first_gtid is None:
             return stored.places().hold(block)
         return block.gtids <= self._executed(connection, stored).gtids
