@@ -59,6 +59,12 @@ class Server:
     def target(self) -> MySqlTarget:
         return MySqlTarget(self.url)
 
+    def opened(self, **options: object) -> MySqlTarget:
+        """A target that has taken its channel over; options as of ``plan``."""
+        target = self.target()
+        target.open(self.plan(**options))
+        return target
+
     def plan(self, **options: object) -> ApplyPlan:
         values: dict[str, object] = {"channel": "main", "fingerprint": "f", "workers": 1, "mariadb": self.mariadb}
         return ApplyPlan(**(values | options))  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from paraply.target.url import parse_url
 __all__ = ["mariadb", "mariadb_url", "mysql", "server"]
 
 Log = Callable[[str], Path]
+KILLS = 100
 OURS = ("START TRANSACTION", "BINLOG", "COMMIT", "CREATE", "ALTER", "DROP", "ROLLBACK")
 
 
@@ -93,8 +94,7 @@ def test_r24_a_session_whose_answer_will_not_come_is_ended(mysql: Server, swallo
 
 
 def test_r24_a_long_statement_is_no_reason_to_end_its_session(server: Server) -> None:
-    target = server.target()
-    target.open(server.plan())
+    target = server.opened()
     session = target.session()
     answers: list[object] = []
     waiter = threading.Thread(target=lambda: answers.append(session.connection.query("SELECT SLEEP(4)")))
@@ -105,21 +105,21 @@ def test_r24_a_long_statement_is_no_reason_to_end_its_session(server: Server) ->
     assert len(answers) == 1
 
 
-def kill_queries(place: SqlPlace, ended: threading.Event, pause: float) -> int:
-    """Ends the statements of the replay's sessions, one at a time, until told to stop; says how many."""
+def kill_queries(place: SqlPlace, ended: threading.Event, most: int) -> int:
+    """Ends statements of the replay's sessions, one at a time, until told to stop; says how many."""
     parts = parse_url(place.url)
     connection = pymysql.connect(host=parts.host, port=parts.port or 3306, user=parts.user, password=parts.password or "", autocommit=True)
     begins = " OR ".join(f"info LIKE '{word}%'" for word in OURS)
     kills = 0
     with connection, connection.cursor() as cursor:
-        while not ended.is_set():
+        while kills < most and not ended.is_set():
             cursor.execute(f"SELECT id FROM information_schema.processlist WHERE id<>CONNECTION_ID() AND ({begins})")
             found = [number for (number,) in cursor.fetchall()]
             if found:
                 with contextlib.suppress(pymysql.MySQLError):
                     cursor.execute(f"KILL QUERY {random.choice(found)}")
                     kills += 1
-            time.sleep(random.uniform(0, pause))
+            time.sleep(random.uniform(0, 0.02))
     return kills
 
 
@@ -127,11 +127,11 @@ def apply_under_kills(place: SqlPlace, log: Path, *options: str) -> int:
     """Applies a log while its statements are killed; a command that gave up is started again."""
     kills: list[int] = []
     ended = threading.Event()
-    killer = threading.Thread(target=lambda: kills.append(kill_queries(place, ended, 0.02)))
+    killer = threading.Thread(target=lambda: kills.append(kill_queries(place, ended, KILLS)))
     killer.start()
     try:
         answer: tuple[str, ...] = ()
-        for _ in range(10):
+        for _ in range(KILLS):
             outcome = end(start(log, place.url, *options, *answer))
             if outcome.code == 0:
                 break

@@ -15,7 +15,7 @@ from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_peek import check_family, peek
-from paraply.target.mysql_progress import ProgressStore, StoredProgress
+from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_statement import StatementRunner, decide_pending
@@ -165,6 +165,12 @@ class MySqlTarget:
         finally:
             connection.close()
 
+    def logs_hold(self, connection: Connection, pending: PendingDdl) -> bool:
+        """Whether the target's own GTIDs show that a recorded statement has been done (``preserve`` on MariaDB)."""
+        if pending.gtid is None or self.mode.writes_progress:
+            return False
+        return pending.gtid in _native.GtidSet(self.mode.own_executed(connection))
+
     def blockers(self, connection_id: int) -> list[int]:
         """Connections that hold row locks which this one waits for."""
         if self.server.mariadb:
@@ -264,7 +270,7 @@ class MySqlTarget:
         pending = stored.pending_ddl
         if pending is None:
             return stored, [self.mode.note]
-        done = decide_pending(control, pending, plan.ddl_decision)
+        done = decide_pending(control, pending, plan.ddl_decision, logged=self.logs_hold(control, pending))
         if done:
             executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
             stored = replace(

@@ -31,6 +31,9 @@ _UNKNOWN_DATABASE = 1049
 _UNKNOWN_VARIABLE = (1193, 1231, 1232, 1238, 1273, 1298)
 _NAME = r"(?:`((?:[^`]|``)+)`|([\w$]+))"
 _CREATE_OR_DROP = re.compile(rf"\s*(?:CREATE|DROP)\s+(TABLE|DATABASE|SCHEMA)\s+{_NAME}\s*(?:\.\s*{_NAME})?(?=[\s(;]|/\*|$)", re.IGNORECASE)
+_REPEATABLE = re.compile(
+    r"\s*(CREATE\s+OR\s+REPLACE|CREATE\s+(TABLE|DATABASE|SCHEMA)\s+IF\s+NOT\s+EXISTS|DROP\s+\w+\s+IF\s+EXISTS|TRUNCATE)\b", re.IGNORECASE
+)
 _DECISION = "say which with --ddl-done or --ddl-not-done"
 
 
@@ -92,13 +95,19 @@ class StatementRunner:
             self._write_progress(block)
 
     def _run_recorded(self, block: Block, statements: list[Statement]) -> None:
-        """Elsewhere: the start is recorded, the statement runs, its end is recorded with the progress and the rows that belong to it."""
+        """Elsewhere: the start is recorded, the statement runs, its end is recorded with the progress and the rows that belong to it.
+
+        A statement that changes nothing when it runs once more needs no record.
+        """
         target, connection = self._target, self._connection
+        if len(statements) == 1 and not block.has_rows and _may_repeat(statements[0]):
+            self._run_unrecorded(block, statements[0])
+            return
         begin = target.mode.begin(block.first_gtid)
         self._prepare(block, statements[0])
         # The record must not run under the statement's own variables or GTID.
         self._restore()
-        hide = target.mode.keeps_out and not target.mode.hidden
+        hide = self._hides_progress
         self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
         try:
             sql = self._prepare(block, statements[0])
@@ -120,6 +129,21 @@ class StatementRunner:
             self._hidden(True, lambda: self._write_progress(block, end))
         else:
             self._write_progress(block, end, rows)
+
+    def _run_unrecorded(self, block: Block, statement: Statement) -> None:
+        try:
+            sql = self._prepare(block, statement)
+            for setting in self._target.mode.begin(block.first_gtid):
+                self._connection.query(setting)
+            self._connection.query(sql)
+        finally:
+            self._restore()
+        self._hidden(self._hides_progress, lambda: self._write_progress(block))
+
+    @property
+    def _hides_progress(self) -> bool:
+        """Whether the session logs, and our own tables must not be in its log."""
+        return self._target.mode.keeps_out and not self._target.mode.hidden
 
     def _row_statements(self, block: Block) -> list[bytes]:
         """The rows of CREATE TABLE ... SELECT."""
@@ -193,7 +217,7 @@ class StatementRunner:
         Raises:
             DdlUndecided: The catalog cannot tell.
         """
-        done = decide_pending(self._connection, pending, None)
+        done = decide_pending(self._connection, pending, None, logged=self._target.logs_hold(self._connection, pending))
         if done:
             self._write_progress(block, [self._target.store.end_ddl()])
         else:
@@ -238,13 +262,24 @@ def object_exists(connection: Connection, database: str, table: str | None) -> b
     return to_int(rows_of(connection.query(sql))[0][0]) > 0
 
 
-def decide_pending(connection: Connection, pending: PendingDdl, decision: str | None) -> bool:
+def _may_repeat(statement: Statement) -> bool:
+    """Whether a statement changes nothing more when it runs a second time.
+
+    >>> from types import SimpleNamespace as S
+    >>> [_may_repeat(S(sql=sql)) for sql in (b"DROP TABLE IF EXISTS a, b", b"TRUNCATE a", b"DROP TABLE a", b"CREATE TABLE a (b INT)")]
+    [True, True, False, False]
+    """
+    return _REPEATABLE.match(statement.sql.decode("utf-8", "replace")) is not None
+
+
+def decide_pending(connection: Connection, pending: PendingDdl, decision: str | None, *, logged: bool = False) -> bool:
     """Whether a statement that was begun by an earlier run has been done.
 
     Args:
         connection: Any connection to the target.
         pending: The record of its start.
         decision: The user's answer: ``done``, ``not-done`` or None.
+        logged: The target's own binlog has it.
 
     Raises:
         DdlUndecided: The catalog cannot tell, and the user has not.
@@ -253,6 +288,8 @@ def decide_pending(connection: Connection, pending: PendingDdl, decision: str | 
         if decision not in ("done", "not-done"):
             raise UsageError(f"{decision!r} is no answer; {_DECISION}")
         return decision == "done"
+    if logged:
+        return True
     if pending.database is None:
         raise DdlUndecided(
             f"an earlier run was stopped while the statement before this position ran, and the target cannot tell whether it was done:"
