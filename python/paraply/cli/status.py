@@ -100,6 +100,8 @@ def _state(channel: ChannelStatus) -> str:
     sign = channel.sign
     if sign is None:
         return channel.state
+    if sign.epoch != channel.epoch:
+        return f"{channel.state}; of the run that has begun last there is no sign"
     run = sign.status
     where = f"process {run.get('pid')} on {run.get('host')}, last sign of it {_age(sign)} ago"
     if channel.state == "failed":

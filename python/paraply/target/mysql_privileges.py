@@ -173,7 +173,8 @@ def _lacks_mysql(connection: Connection, server: ServerKind, grants: Grants, mod
         return [Lack("SUPER", "*.*", "to hand over row events")] if missing else []
     lacks = []
     if not _may_binlog(connection):
-        lacks.append(Lack("REPLICATION_APPLIER", "*.*", "to hand over row events"))
+        name = "REPLICATION_APPLIER" if server.version >= (8, 0, 18) else "BINLOG_ADMIN"
+        lacks.append(Lack(name, "*.*", "to hand over row events"))
     if not grants.has_any("SYSTEM_VARIABLES_ADMIN", "SUPER"):
         purpose = "for the variables that a logged statement ran under"
         if mode.name == "record":
