@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -142,9 +143,14 @@ def test_a_run_that_fails_leaves_a_complete_timeline(tmp_path: Path) -> None:
 
 def test_a_run_that_is_stopped_leaves_a_complete_timeline(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
-    applier = make_applier([make(n, "k") for n in range(1, 3000)], Target(), trace=path, merge="off")
-    timer = threading.Timer(0.1, applier.stop)
-    timer.start()
+    applier = make_applier([make(n, "k") for n in range(1, 20_000)], Target(), trace=path, merge="off")
+
+    def stop_soon() -> None:
+        while applier.counters().transactions == 0:
+            time.sleep(0.001)
+        applier.stop()
+
+    threading.Thread(target=stop_soon, daemon=True).start()
     assert isinstance(run_within(applier), Stopped)
     assert events(path, "X")
     check_tracks(path)
