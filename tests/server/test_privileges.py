@@ -51,7 +51,7 @@ def poor(server: Server) -> Iterator[str]:
     server.sql("DROP USER poor@'%'")
 
 
-@pytest.mark.parametrize("gtid", ["record", "preserve", "none"])
+@pytest.mark.parametrize("gtid", ["record", pytest.param("preserve", marks=pytest.mark.slow), "none"])
 def test_the_grants_of_the_messages_lead_to_a_run(server: Server, log: Path, poor: str, gtid: str) -> None:
     if gtid == "record":  # it must see whether there are replicas
         server.sql("GRANT PROCESS ON *.* TO poor@'%'", *([] if server.mariadb else ["GRANT SELECT ON performance_schema.* TO poor@'%'"]))

@@ -21,7 +21,10 @@ from paraply.target.channel_status import ChannelStatus
 Log = Callable[[str], Path]
 
 
-@pytest.fixture(params=["postgres", "mariadb", "mysql"])
+SLOW_POSTGRES, SLOW_MARIADB = (pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mariadb"))
+
+
+@pytest.fixture
 def place(request: pytest.FixtureRequest) -> Place:
     made: Place = request.getfixturevalue(f"{request.param}_place")
     return made
@@ -48,6 +51,7 @@ def wait_for(place: Place, ready: Callable[[ChannelStatus], bool], seconds: floa
     raise AssertionError(f"not seen in {seconds} s: {found}")
 
 
+@pytest.mark.parametrize("place", ["postgres", "mariadb", "mysql"], indirect=True)
 def test_a_run_is_seen_and_so_is_that_it_was_killed(place: Place, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_target(place.url).read_channels() == []
     process = start(log, place.url, "--workers", "2", "--merge", "off")
@@ -72,6 +76,7 @@ def test_a_run_is_seen_and_so_is_that_it_was_killed(place: Place, log: Path, mon
     assert (complete.file, complete.position) == (str(log), list(open_log(log))[-1].end_offset)
 
 
+@pytest.mark.parametrize("place", [SLOW_POSTGRES, "mariadb", "mysql"], indirect=True)
 def test_a_stop_and_a_failure_are_told_apart(place: Place, log: Path) -> None:
     process = start(log, place.url, "--workers", "2", "--merge", "off")
     wait_for(place, lambda found: found.ordinal > 10)
@@ -90,6 +95,7 @@ def test_a_stop_and_a_failure_are_told_apart(place: Place, log: Path) -> None:
     assert (told.state, told.sign.status["error"]["class"]) == ("failed", failed.report["error"]["class"])
 
 
+@pytest.mark.parametrize("place", ["postgres", SLOW_MARIADB, "mysql"], indirect=True)
 def test_the_command_prints_for_people_and_for_programs(place: Place, log: Path) -> None:
     assert "no apply" in paraply("status", "--to", place.url).stdout
     applied(log, place.url, "--channel", "one", "--stop-at", gtid_of(log, 20))

@@ -96,16 +96,18 @@ class Timeline:
             arguments: What else is to be seen of it.
         """
         details = f',"args":{json.dumps(arguments)}' if arguments else ""
+        # Both ends are cut off alike, so that what follows without a pause does not overlap.
+        since, until = self._nanos(begin), self._nanos(end)
+        duration = max(0, until - since) / 1000
         self._add(
-            f'{{"ph":"X","name":{json.dumps(name)},"pid":{_PROCESS},"tid":{track},'
-            f'"ts":{self._micros(begin):.1f},"dur":{max(0.0, (end - begin) * 1e6):.1f}{details}}}'
+            f'{{"ph":"X","name":{json.dumps(name)},"pid":{_PROCESS},"tid":{track},"ts":{since / 1000:.3f},"dur":{duration:.3f}{details}}}'
         )
 
     def instant(self, track: int, name: str, arguments: Arguments | None = None) -> None:
         """Something that happened now."""
         details = f',"args":{json.dumps(arguments)}' if arguments else ""
-        now = self._micros(time.perf_counter())
-        self._add(f'{{"ph":"i","s":"t","name":{json.dumps(name)},"pid":{_PROCESS},"tid":{track},"ts":{now:.1f}{details}}}')
+        now = self._nanos(time.perf_counter()) / 1000
+        self._add(f'{{"ph":"i","s":"t","name":{json.dumps(name)},"pid":{_PROCESS},"tid":{track},"ts":{now:.3f}{details}}}')
 
     def counters(self, counters: Counters) -> None:
         """The counters of a run as they are now: one track for each group of them."""
@@ -139,11 +141,11 @@ class Timeline:
         self._add(f'{{"ph":"M","name":"{what}","pid":{_PROCESS},"tid":{track},"args":{{"name":{json.dumps(name)}}}}}')
 
     def _counter(self, name: str, values: Arguments) -> None:
-        now = self._micros(time.perf_counter())
-        self._add(f'{{"ph":"C","name":"{name}","pid":{_PROCESS},"ts":{now:.1f},"args":{json.dumps(values)}}}')
+        now = self._nanos(time.perf_counter()) / 1000
+        self._add(f'{{"ph":"C","name":"{name}","pid":{_PROCESS},"ts":{now:.3f},"args":{json.dumps(values)}}}')
 
-    def _micros(self, moment: float) -> float:
-        return max(0.0, (moment - self._zero) * 1e6)
+    def _nanos(self, moment: float) -> int:
+        return max(0, int((moment - self._zero) * 1e9))
 
     def _add(self, event: str) -> None:
         with self._mutex:

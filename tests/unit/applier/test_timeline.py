@@ -31,7 +31,7 @@ def check_tracks(path: Path) -> None:
     """Slices of one track follow each other, as one thread's do."""
     tracks: dict[int, float] = {}
     for event in sorted(events(path, "X"), key=lambda event: event["ts"]):
-        assert event["ts"] >= tracks.get(event["tid"], 0.0) - 1, event
+        assert event["ts"] >= tracks.get(event["tid"], 0.0) - 0.002, event
         tracks[event["tid"]] = event["ts"] + event["dur"]
 
 

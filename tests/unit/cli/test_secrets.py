@@ -51,15 +51,15 @@ def test_the_process_list_shows_no_password() -> None:
 
 
 def test_a_url_in_the_place_of_a_log_is_shown_without_its_password() -> None:
-    for extra in ([], ["--debug"]):
-        done = paraply("apply", "mysql://app:hunter2@h", *extra)
-        assert done.returncode == 2
-        assert "hunter2" not in done.stdout + done.stderr
+    done = paraply("apply", "mysql://app:hunter2@h", "--debug")
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+    assert "hunter2" not in done.stdout + done.stderr
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password(tmp_path: Path) -> None:
     began = time.monotonic()
-    for scheme in ("mysql", "mariadb", "postgresql"):
+    for scheme in ("mariadb", "postgresql"):
         outcome = run_json("status", "--to", f"{scheme}://app:hunter2@127.0.0.1:1/d")
         assert (outcome.code, outcome.error["class"]) == (1, "ConnectionFailed")
         assert "hunter2" not in outcome.line + str(outcome.report)
