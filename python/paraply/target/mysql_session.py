@@ -166,7 +166,9 @@ class MySqlSession:
         target = self._target
         rows = block.kind == "dml"
         if rows:
-            target.checker.check(self._connection, block.table_maps())
+            maps = block.table_maps()
+            target.row_privileges.check(self._connection, block, maps)
+            target.checker.check(self._connection, maps)
             self.send_format(block)
         before = target.mode.begin(block.first_gtid)
         head = [*before, "START TRANSACTION", target.store.fence()]
