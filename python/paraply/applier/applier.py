@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from paraply.applier.consistency import Consistency
 from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
@@ -23,6 +23,7 @@ from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 from paraply.applier.sessions import SessionOrder
 from paraply.applier.snapshot import RateMeter, make_report, take_counters
+from paraply.applier.split import PartMaker, SplitCrew
 from paraply.applier.stop_point import parse_stop
 from paraply.applier.stop_result import check_result, stop_place
 from paraply.applier.watchdog import Patience, Watchdog
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
     from paraply.target.base import Target
+    from paraply.target.two_phase import BranchTarget
 
 __all__ = ["Applier", "default_workers"]
 
@@ -67,7 +69,7 @@ class Applier:
         paths: Log files, in the order in which they were written.
         target: Where to; opened by ``run``.
         workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
-        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic`` or ``table`` (R21).
+        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table`` or ``row`` (R21).
         consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
             with policies and in GTID modes that cannot merge.
@@ -154,6 +156,7 @@ class Applier:
         self._reader: LogReader | None = None
         self._workers: list[Worker] = []
         self._inline: InlineCrew | None = None
+        self._crew: SplitCrew | None = None
         self._meter = RateMeter()
         self._report: ApplyReport | None = None
         self._used = False
@@ -262,6 +265,8 @@ class Applier:
         schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
         filters = options.filters
         self._reader = LogReader(options.paths, executed=start.skip, after=start.place, **options.reader_options())
+        policy = make_policy(options.policy)
+        parts = PartMaker(options.workers) if policy.splits and options.workers > 1 else None
         feed = Feed(
             self._reader,
             schema,
@@ -271,11 +276,12 @@ class Applier:
             threaded=options.workers > 0,
             limits=self._limits,
             wants=(lambda transaction: start.passed(transaction, options.paths) or filters.wants(transaction)) if filters else None,
+            on_hashed=parts.look_at if parts is not None else None,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         if self._schema is not None:
             self._hand_schema_over(list(schema))
-        consistency, policy = Consistency(options.consistency), make_policy(options.policy)
+        consistency = Consistency(options.consistency)
         jobs = JobList(options.workers, ordered=consistency.keeps_order) if options.workers else None
         run = RunState(
             self._target,
@@ -286,6 +292,8 @@ class Applier:
             optimistic=policy.optimistic,
             low=start.progress.low if start.mariadb else None,
         )
+        if parts is not None:
+            self._crew = run.target.crew = SplitCrew(cast("BranchTarget", self._target), parts, options.workers - 1)
         run.notes.extend(start.progress.notes)
         self._merges = policy.merges and self._target.merges
         self._merge = MergeSize(options.merge, options.workers, allowed=self._merges)
@@ -368,6 +376,8 @@ class Applier:
                 thread.join()
             keeper.end()
             feed.join()
+            if self._crew is not None:
+                self._crew.close()
 
     def _abort(self) -> None:
         run = self._run

@@ -152,6 +152,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         allow_nontransactional=options.allow_nontransactional,
         ddl_decision=options.ddl_decision,
         gaps=not Consistency(options.consistency).keeps_order and options.workers > 0,
+        two_phase=make_policy(options.policy).splits and options.workers > 1,
     )
     peek = target.peek(plan, tables=bool(options.filters) and not tables)
     if tables:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from paraply import _native
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
 from paraply.target.base import ApplyPlan, Peek, Progress
+from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
+    from paraply.target.two_phase import Branch
     from paraply.target.url import DatabaseUrl
 
 __all__ = ["MySqlTarget", "connect"]
@@ -63,6 +65,8 @@ class MySqlTarget:
 
     epoch: int
     store: ProgressStore
+    branches: BranchStore
+    quiet_settings: list[str]
     ledger: ProgressLedger
     checker: TableChecker
     mode: GtidMode
@@ -77,6 +81,7 @@ class MySqlTarget:
         #: Connection and time of a block's last start.
         self._sessions: dict[int, tuple[int, float]] = {}
         self._next_slot = 0
+        self._splits = 0
         self._lock = threading.Lock()
 
     @property
@@ -165,6 +170,24 @@ class MySqlTarget:
         finally:
             connection.close()
 
+    def new_split(self) -> str:
+        """A name for the branches of a transaction that is committed in two phases."""
+        with self._lock:
+            self._splits += 1
+            return self.branches.new_name(self.epoch, self._splits)
+
+    def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
+        """Ends a branch whose connection broke, once its server session has ended."""
+        try:
+            connection = self.connect()
+            try:
+                self._await_end(connection, connection_id, time.monotonic())
+            finally:
+                connection.close()
+            finish(self, branch, commit=commit)
+        except ParaplyError as error:
+            raise explain(error) from None
+
     def blockers(self, connection_id: int) -> list[int]:
         """Connections that hold row locks which this one waits for."""
         if self.server.mariadb:
@@ -231,6 +254,7 @@ class MySqlTarget:
         self.store.create_schema(control)
         stored = self.store.open(control, plan.fingerprint)
         self.epoch = stored.epoch
+        self._recover_branches(control, plan)
         stored, notes = self._settle_pending(control, stored, plan)
         if not plan.has_gtids:
             return self._open_without_gtids(plan, control, stored, notes)
@@ -245,11 +269,20 @@ class MySqlTarget:
         self.ledger = PlaceLedger(places, nothing, ordered=not plan.gaps)
         return Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, notes, done=places.done)
 
+    def _recover_branches(self, control: Connection, plan: ApplyPlan) -> None:
+        """Ends what a killed run left prepared, also where this run prepares nothing itself."""
+        self.branches = BranchStore(plan.channel)
+        if plan.two_phase:
+            self.branches.create_schema(control)
+        if self.branches.exists(control):
+            self.branches.recover(control)
+
     def _configure(self, control: Connection, plan: ApplyPlan) -> None:
         # In preserve mode our own tables must not reach the replicas either.
         hidden = self.mode.hidden or self.mode.name == "preserve"
+        self.quiet_settings = session_settings(hidden=hidden)
         try:
-            for setting in session_settings(hidden=hidden):
+            for setting in self.quiet_settings:
                 control.query(setting)
         except ServerError as error:
             if error.code == 1227:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError, TemporaryFailure
+from paraply.target.mysql_branches import end, prepare
 from paraply.target.mysql_errors import explain, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_statement import StatementRunner
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.target.mysql import MySqlTarget
     from paraply.target.mysql_sql import Connection
+    from paraply.target.two_phase import Branch
 
 __all__ = ["MySqlSession", "session_settings"]
 
@@ -65,6 +67,27 @@ class MySqlSession:
             self._apply(block)
         except ParaplyError as error:
             raise self._explained(error, block) from None
+
+    def apply_part(self, block: Block, part: Block, split: str) -> None:
+        """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
+        try:
+            self._apply(block, part, self._target.branches.decide(self._slot, split))
+        except ParaplyError as error:
+            raise self._explained(error, part) from None
+
+    def prepare(self, part: Block, branch: Branch) -> None:
+        """Applies a part's rows in an XA transaction and prepares it."""
+        try:
+            prepare(self._target, self, part, branch)
+        except ParaplyError as error:
+            raise explain(error, file=part.file, position=part.offset) from None
+
+    def end_branch(self, branch: Branch, *, commit: bool) -> None:
+        """Commits a prepared part, or rolls one back however far it came."""
+        try:
+            end(self._target, self._connection, branch, commit=commit)
+        except ParaplyError as error:
+            raise explain(error) from None
 
     def commit(self) -> None:
         """Commits what ``apply`` left open."""
@@ -127,20 +150,24 @@ class MySqlSession:
                 self._connection.query(follow_up)
             self._format = statement
 
-    def _apply(self, block: Block) -> None:
+    def _apply(self, block: Block, part: Block | None = None, decision: str | None = None) -> None:
+        """Applies a block, or the rows of a part of it together with the decision about the other parts."""
+        source = block if part is None else part
         target = self._target
         interrupts = self._interrupts - (1 if self._interrupting else 0)
         rows = block.kind == "dml"
         if rows:
-            target.checker.check(self._connection, block.table_maps())
-            self.send_format(block)
+            target.checker.check(self._connection, source.table_maps())
+            self.send_format(source)
         before = target.mode.begin(block.first_gtid)
         head = [*before, "START TRANSACTION", target.store.fence()]
         if target.mode.writes_progress:
             head.append(target.store.write(self._slot, target.ledger.mark(block)))
+        if decision is not None:
+            head.append(decision)
         self._open = block
         target.note_session(block, self._connection.connection_id)
-        statements = _native.binlog_statements(block, target.max_packet) if rows else []
+        statements = _native.binlog_statements(source, target.max_packet) if rows else []
         text, answers = self._first_text(head, statements)
         results = self._connection.query(text)
         # KILL QUERY between two statements of one text ends it without an error: what is missing must not count as done.

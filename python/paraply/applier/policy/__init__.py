@@ -8,6 +8,7 @@ from paraply.applier.policy.combinations import CONSISTENCIES, POLICIES, allowed
 from paraply.applier.policy.dependency import DependencyPolicy
 from paraply.applier.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.policy.optimistic import OptimisticPolicy
+from paraply.applier.policy.row import RowPolicy
 from paraply.applier.policy.table import TablePolicy
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Needs",
     "OptimisticPolicy",
     "Policy",
+    "RowPolicy",
     "TablePolicy",
     "allowed_combinations",
     "check_combination",

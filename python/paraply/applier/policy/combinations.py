@@ -9,6 +9,7 @@ from paraply.applier.policy.barrier import BarrierPolicy
 from paraply.applier.policy.dependency import DependencyPolicy
 from paraply.applier.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.policy.optimistic import OptimisticPolicy
+from paraply.applier.policy.row import RowPolicy
 from paraply.applier.policy.table import TablePolicy
 from paraply.errors import UsageError
 
@@ -25,6 +26,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "barrier": BarrierPolicy,
     "optimistic": OptimisticPolicy,
     "table": TablePolicy,
+    "row": RowPolicy,
 }
 """The policies that exist, by name."""
 
@@ -34,13 +36,13 @@ CONSISTENCIES = tuple(level.value for level in Consistency)
 GTID_MODES = ("auto", "record", "preserve", "none")
 """The GTID modes of R26."""
 
-_PLANNED = ("unordered", "row")
+_PLANNED = ("unordered",)
 
 _ONLY_EVENTUAL = "commits out of the source's order and goes only with consistency 'eventual'"
 _REFUSED: dict[tuple[str, str], str] = {
     ("optimistic", "eventual"): "needs commits in order to find conflicts, which consistency 'eventual' does not keep;"
     " use 'any-time' or 'most-of-the-time'",
-    **{(policy, level): _ONLY_EVENTUAL for policy in ("table", *_PLANNED) for level in ("any-time", "most-of-the-time")},
+    **{(policy, level): _ONLY_EVENTUAL for policy in ("table", "row", *_PLANNED) for level in ("any-time", "most-of-the-time")},
 }
 """Policies and consistency levels that do not go together, and why."""
 
