@@ -6,7 +6,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import pymysql
@@ -31,6 +30,13 @@ class HistoryPlace(SqlPlace):
         """Every table's rows."""
         names = [row[0] for row in self.sql(f"SELECT table_name FROM information_schema.tables WHERE table_schema='{DATABASE}'")]
         return {name: sorted(self.sql(f"SELECT * FROM {DATABASE}.{name}"), key=repr) for name in names}
+
+    def connect(self) -> pymysql.connections.Connection[Any]:
+        """A session in autocommit mode."""
+        parts = self._parts
+        return pymysql.connect(
+            host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
+        )
 
     def rows_of(self, table: str) -> int:
         """How many rows a table has so far."""
@@ -98,14 +104,7 @@ class Source:
     def log(self, seed: int, transactions: int, into: Path, *, cascades: bool = False, spread: bool = False) -> Path:
         """Runs a history and copies its log."""
         self.place.empty()
-        parts = urlsplit(self.place.url)
-
-        def connect() -> pymysql.connections.Connection[Any]:
-            return pymysql.connect(
-                host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
-            )
-
-        History(seed, connect, mariadb=self.place.mariadb, cascades=cascades, spread=spread).run(transactions)
+        History(seed, self.place.connect, mariadb=self.place.mariadb, cascades=cascades, spread=spread).run(transactions)
         name = self.place.sql("SHOW BINARY LOGS")[-1][0]
         self.place.sql("FLUSH BINARY LOGS")
         into.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,7 @@ from paraply.applier.snapshot import RateMeter, make_report, take_counters
 from paraply.applier.split import PartMaker, SplitCrew
 from paraply.applier.stop_point import parse_stop
 from paraply.applier.stop_result import check_result, stop_place
+from paraply.applier.timestamps import check_timestamp_column
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
 from paraply.errors import ParaplyError, UsageError
@@ -69,7 +70,7 @@ class Applier:
         paths: Log files, in the order in which they were written.
         target: Where to; opened by ``run``.
         workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
-        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table`` or ``row`` (R21).
+        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table``, ``row`` or ``unordered`` (R21).
         consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
             with policies and in GTID modes that cannot merge.
@@ -86,6 +87,7 @@ class Applier:
             earlier. Or a GTID: stops behind it.
         stop_before: A GTID: stops before it.
         allow_gap: Go on although transactions were executed before the first log that the target does not hold.
+        timestamp_column: For policy ``unordered``: the column that says when a row was last written; the last writer wins.
         on_plan: Called with the plan before the first write.
         patience: When the oldest transaction's blockers are asked for.
         limits: How far the reader runs ahead.
@@ -115,6 +117,7 @@ class Applier:
         stop_at: str | None = None,
         stop_before: str | None = None,
         allow_gap: bool = False,
+        timestamp_column: str | None = None,
         on_plan: Callable[[Outline], None] | None = None,
         patience: Patience | None = None,
         limits: FeedLimits | None = None,
@@ -123,6 +126,7 @@ class Applier:
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
+        check_timestamp_column(policy, timestamp_column)
         check_channel(channel)
         self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
         if self._retry.limit < 0:
@@ -141,6 +145,7 @@ class Applier:
             filters=filters or Filters(),
             stop=parse_stop(stop_at, stop_before),
             allow_gap=allow_gap,
+            timestamp_column=timestamp_column,
         )
         self._on_plan = on_plan
         self._target = target

@@ -15,6 +15,7 @@ from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
+from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_peek import check_family, peek
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
@@ -67,6 +68,7 @@ class MySqlTarget:
     store: ProgressStore
     branches: BranchStore
     quiet_settings: list[str]
+    last_writer: MySqlLastWriter | None = None
     ledger: ProgressLedger
     checker: TableChecker
     mode: GtidMode
@@ -293,6 +295,7 @@ class MySqlTarget:
             raise
         self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
         self.checker = TableChecker(allow_nontransactional=plan.allow_nontransactional)
+        self.last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
 
     def _settle_pending(self, control: Connection, stored: StoredProgress, plan: ApplyPlan) -> tuple[StoredProgress, list[str]]:
         """Decides about a statement whose end was not recorded (R25b)."""

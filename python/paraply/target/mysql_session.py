@@ -120,6 +120,8 @@ class MySqlSession:
             self.rollback()
             raise self._explained(error, block) from None
         self._target.checker.forget()
+        if self._target.last_writer is not None:
+            self._target.last_writer.forget()
         self._target.ledger.acknowledge(block)
 
     def interrupt(self) -> None:
@@ -160,6 +162,9 @@ class MySqlSession:
             target.checker.check(self._connection, source.table_maps())
             self.send_format(source)
         before = target.mode.begin(block.first_gtid)
+        writer = target.last_writer
+        if writer is not None:
+            before = [*before, writer.settings]
         head = [*before, "START TRANSACTION", target.store.fence()]
         if target.mode.writes_progress:
             head.append(target.store.write(self._slot, target.ledger.mark(block)))
@@ -167,7 +172,8 @@ class MySqlSession:
             head.append(decision)
         self._open = block
         target.note_session(block, self._connection.connection_id)
-        statements = _native.binlog_statements(source, target.max_packet) if rows else []
+        written = writer.statements(self._connection, block) if writer is not None and rows else []
+        statements = _native.binlog_statements(source, target.max_packet) if rows and writer is None else []
         text, answers = self._first_text(head, statements)
         results = self._connection.query(text)
         # KILL QUERY between two statements of one text ends it without an error: what is missing must not count as done.
@@ -176,6 +182,8 @@ class MySqlSession:
         target.store.checked(results, target.epoch, self._connection, at=len(before) + 1)
         for statement in statements:
             self._connection.query(statement)
+        if writer is not None:
+            writer.run(self._connection, written)
 
     def _first_text(self, head: list[str], statements: list[bytes]) -> tuple[bytes, int]:
         """The first round trip, and how many results it has; on MySQL it takes rows along, where one packet holds them.

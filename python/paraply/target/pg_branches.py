@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paraply.errors import AlreadyRunning, TemporaryFailure, UsageError
 from paraply.target.pg_connection import PgConnection, StatementFailed
@@ -69,7 +69,8 @@ class PgBranches:
 
     def prepared(self, connection: PgConnection) -> list[Branch]:
         """The channel's branches that wait for their end."""
-        select = f"SELECT gid FROM pg_prepared_xacts WHERE database = current_database() AND starts_with(gid, {quote_literal(self._prefix)})"
+        ours = f"database = current_database() AND starts_with(gid, {quote_literal(self._prefix)})"
+        select = f"SELECT gid FROM pg_prepared_xacts WHERE {ours}"
         result = connection.run([select.encode()])[0]
         names = [(result.get_value(row, 0) or b"").decode() for row in range(result.ntuples)]
         parts = [name.rpartition("/") for name in names]

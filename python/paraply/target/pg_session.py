@@ -9,6 +9,7 @@ from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, Parapl
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
 from paraply.target.pg_errors import failure
+from paraply.target.pg_last_writer import ANY_ROWS
 from paraply.target.pg_source_tables import delete_table, store_table
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ class PostgresSession:
         if not block.rows:
             return []
         try:
-            rendered = self._target.renderer.render(block)
+            writer = self._target.last_writer
+            rendered = self._target.renderer.render(block) if writer is None else writer.statements(block)
             self._target.check_tables(self._connection, {table for _, _, table in rendered})
         except ParaplyError as error:
             raise self._located(error, block) from error
@@ -178,7 +180,7 @@ class PostgresSession:
             if head:
                 self._target.channel.check(results[len(head) - 1].command_tuples)
             for (sql, rows, table), result in zip(chunk, results[len(head) :], strict=True):
-                if result.command_tuples != rows:
+                if result.command_tuples != rows and rows != ANY_ROWS:
                     raise self._located(_not_found(sql, rows, result.command_tuples, table), block)
             head = []
 

@@ -22,6 +22,7 @@ from paraply.target.pg_checks import check_table, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
+from paraply.target.pg_last_writer import PgLastWriter
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
@@ -97,6 +98,7 @@ class PostgresTarget:
         self._undecided: dict[int, dict[TableKey, Table]] = {}
         self._last_slot = 0
         self._last_split = 0
+        self.last_writer: PgLastWriter | None = None
         self._sessions: weakref.WeakSet[PostgresSession] = weakref.WeakSet()
 
     @property
@@ -144,6 +146,8 @@ class PostgresTarget:
             AlreadyRunning: Another apply's transaction stays open.
         """
         _refuse_preserve(plan)
+        if plan.timestamp_column:
+            self.last_writer = PgLastWriter(plan.timestamp_column, lambda database, name: self._tables.get((database, name)))
         if self._is_embedded:
             if plan.two_phase:
                 self._embedded.allow_prepared(plan.workers)

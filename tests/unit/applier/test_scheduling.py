@@ -261,7 +261,7 @@ class TestCombinations:
         allowed = {(policy, level) for policy, level, _ in allowed_combinations()}
         ordered = {(policy, level) for policy in ("dependency", "logical-clock", "barrier") for level in CONSISTENCIES}
         optimistic = {("optimistic", "any-time"), ("optimistic", "most-of-the-time")}
-        assert allowed == ordered | optimistic | {("table", "eventual")}
+        assert allowed == ordered | optimistic | {(policy, "eventual") for policy in ("table", "row", "unordered")}
         for policy, level, merges in allowed_combinations():
             check_combination(policy, level, 8 if merges else "off", "auto")
 

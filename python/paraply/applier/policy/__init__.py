@@ -10,6 +10,7 @@ from paraply.applier.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.policy.optimistic import OptimisticPolicy
 from paraply.applier.policy.row import RowPolicy
 from paraply.applier.policy.table import TablePolicy
+from paraply.applier.policy.unordered import UnorderedPolicy
 
 __all__ = [
     "CONSISTENCIES",
@@ -23,6 +24,7 @@ __all__ = [
     "Policy",
     "RowPolicy",
     "TablePolicy",
+    "UnorderedPolicy",
     "allowed_combinations",
     "check_combination",
     "make_policy",

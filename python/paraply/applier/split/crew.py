@@ -100,8 +100,10 @@ class SplitCrew:
         wait(ended)
         for work in ended:
             error = work.exception()
+            if isinstance(error, ConnectionLost):
+                raise error
             if error is not None:
-                raise error if isinstance(error, ConnectionLost) else ConnectionLost(f"a prepared part could not be ended: {error}") from error
+                raise ConnectionLost(f"a prepared part could not be ended: {error}") from error
         if commit:
             self.splits += 1
         self._let_go()

@@ -149,12 +149,10 @@ def _blocks(events: RowEvents, parts: Sequence[Sequence[Unit]], catalog: Catalog
         yield from _native.Planner().plan(batch, write_sets, merge=1, max_bytes=1, committed=0)
 
 
-def _read(
-    format_event: bytes, transactions: Iterable[Sequence[Unit]], catalog: Catalog
-) -> Iterator[tuple[TransactionBatch, WriteSets]]:
+def _read(format_event: bytes, transactions: Iterable[Sequence[Unit]], catalog: Catalog) -> Iterator[tuple[TransactionBatch, WriteSets]]:
     """Has the native core read transactions that are made of some row events."""
     with tempfile.NamedTemporaryFile(prefix="paraply-", suffix=".part") as file:
-        write_log(file, format_event, transactions)
+        write_log(file.file, format_event, transactions)
         file.flush()
         reader = _native.LogReader([file.name])
         while (batch := reader.next_batch()) is not None:

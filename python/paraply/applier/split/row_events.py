@@ -15,7 +15,7 @@ from paraply import _native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import BinaryIO
+    from typing import IO
 
     from paraply._native import Block
 
@@ -72,7 +72,7 @@ def row_events(block: Block) -> RowEvents | None:
     return RowEvents(_decoded(_native.format_statement(block)), units)
 
 
-def write_log(file: BinaryIO, format_event: bytes, transactions: Iterable[Sequence[Unit]]) -> None:
+def write_log(file: IO[bytes], format_event: bytes, transactions: Iterable[Sequence[Unit]]) -> None:
     """Writes a log that the native reader understands.
 
     Args:
