@@ -94,7 +94,7 @@ class RunState:
         low: GtidSet | None = None,
     ) -> None:
         self.target = SharedTarget(target)
-        self.order = CommitOrder(consistency)
+        self.order = CommitOrder(consistency, optimistic=optimistic)
         self.optimistic = optimistic
         self._counting = threading.Lock()
         self.jobs = jobs

@@ -103,6 +103,13 @@ class Worker:
             with contextlib.suppress(ParaplyError, OSError):
                 session.interrupt()
 
+    def rescue(self) -> None:
+        """Has the session look whether its answer still comes; from another thread."""
+        session = self._session
+        if session is not None:
+            with contextlib.suppress(ParaplyError, OSError):
+                session.rescue()
+
     def process(self, job: Job) -> None:
         """Applies and commits a job; on return it is through.
 

@@ -103,9 +103,8 @@ def kernel_results(log: Sequence[Path] | None, quiet: bool) -> list[KernelResult
     with demo_log(log[0] if log else None) as path:
         found = list(measure_kernels(path))
     if not quiet:
-        table = Table(title="Kernels, one thread, beside plain Python")
-        for name in ("kernel", "unit", "native", "plain Python", "ratio"):
-            table.add_column(name, justify="left" if name in {"kernel", "unit"} else "right")
+        numbers = output.columns_of_numbers("native", "plain Python", "ratio")
+        table = Table("kernel", "unit", *numbers, title="Kernels, one thread, beside plain Python")
         for result in found:
             table.add_row(result.name, result.unit, f"{result.native:,.1f}", f"{result.python:,.3f}", f"{result.ratio:,.0f}")
         output.console.print(table)
@@ -119,9 +118,8 @@ def text_results(quiet: bool) -> list[TextResult]:
     with demo_log(None) as path:
         found = list(measure_texts(path))
     if not quiet:
-        table = Table(title="Rows whose key is text, one thread, beside a bytewise hash of the same rows")
-        for name in ("script", "collation", "MB/s", "million keys/s", "times slower"):
-            table.add_column(name, justify="left" if name in {"script", "collation"} else "right")
+        title = "Rows whose key is text, one thread, beside a bytewise hash of the same rows"
+        table = Table("script", "collation", *output.columns_of_numbers("MB/s", "million keys/s", "times slower"), title=title)
         for result in found:
             table.add_row(result.script, result.collation, f"{result.megabytes:,.0f}", f"{result.keys:,.1f}", f"{result.ratio:,.2f}")
         output.console.print(table)
@@ -163,9 +161,8 @@ def databases_of(log: Sequence[Path]) -> list[str]:
 
 def show(found: Sequence[Measurement]) -> None:
     """Prints the table; ratios are to its first line."""
-    table = Table(title="Replays of one log; all end with the same CHECKSUM TABLE")
-    for name in ("replay", "seconds", "transactions/s", "ratio"):
-        table.add_column(name, justify="left" if name == "replay" else "right")
+    numbers = output.columns_of_numbers("seconds", "transactions/s", "ratio")
+    table = Table("replay", *numbers, title="Replays of one log; all end with the same CHECKSUM TABLE")
     for measurement in found:
         table.add_row(
             measurement.name, f"{measurement.seconds:.2f}", f"{measurement.rate:,.0f}", f"{found[0].seconds / measurement.seconds:.1f}"

@@ -14,10 +14,11 @@ from typing import IO, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Column
 
 from paraply.errors import ParaplyError, Stopped
 
-__all__ = ["Fallback", "console", "error_object", "fallback_reasons", "one_line", "print_json", "run", "stderr"]
+__all__ = ["Fallback", "columns_of_numbers", "console", "error_object", "fallback_reasons", "one_line", "print_json", "run", "stderr"]
 
 Fallback = tuple[str, str, int]
 
@@ -47,6 +48,11 @@ console = PatientConsole(highlight=False)
 stderr = PatientConsole(stderr=True, highlight=False)
 
 INTERNAL_ERROR = 1
+
+
+def columns_of_numbers(*names: str) -> list[Column]:
+    """Columns of a table whose values stand to the right."""
+    return [Column(name, justify="right") for name in names]
 
 
 def error_object(error: BaseException) -> dict[str, Any]:

@@ -117,6 +117,9 @@ class Session(Protocol):
     def interrupt(self) -> None:
         """Ends the statement under way, from another thread: Ctrl-C, or the younger one of R24."""
 
+    def rescue(self) -> None:
+        """Ends the connection if it waits for an answer that will not come, from another thread; called about once a second."""
+
     def close(self) -> None:
         """Closes the connection; never raises."""
 

@@ -17,10 +17,10 @@ from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_peek import check_family, peek
-from paraply.target.mysql_progress import ProgressStore, StoredProgress
+from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
-from paraply.target.mysql_statement import decide_pending
+from paraply.target.mysql_statement import StatementRunner, decide_pending
 from paraply.target.places import PlaceLedger, PlaceRow
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
@@ -190,6 +190,12 @@ class MySqlTarget:
         except ParaplyError as error:
             raise explain(error) from None
 
+    def logs_hold(self, connection: Connection, pending: PendingDdl) -> bool:
+        """Whether the target's own GTIDs show that a recorded statement has been done (``preserve`` on MariaDB)."""
+        if pending.gtid is None or self.mode.writes_progress:
+            return False
+        return pending.gtid in _native.GtidSet(self.mode.own_executed(connection))
+
     def blockers(self, connection_id: int) -> list[int]:
         """Connections that hold row locks which this one waits for."""
         if self.server.mariadb:
@@ -280,9 +286,7 @@ class MySqlTarget:
             self.branches.recover(control)
 
     def _configure(self, control: Connection, plan: ApplyPlan) -> None:
-        # In preserve mode our own tables must not reach the replicas either.
-        hidden = self.mode.hidden or self.mode.name == "preserve"
-        self.quiet_settings = session_settings(hidden=hidden)
+        self.quiet_settings = session_settings(hidden=self.mode.keeps_out)
         try:
             for setting in self.quiet_settings:
                 control.query(setting)
@@ -302,7 +306,7 @@ class MySqlTarget:
         pending = stored.pending_ddl
         if pending is None:
             return stored, [self.mode.note]
-        done = decide_pending(control, pending, plan.ddl_decision)
+        done = decide_pending(control, pending, plan.ddl_decision, logged=self.logs_hold(control, pending))
         if done:
             executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
             stored = replace(
@@ -320,6 +324,11 @@ class MySqlTarget:
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         stored = self.store.read(connection)
+        pending = stored.pending_ddl
+        if pending is not None and pending.ordinal == block.ordinal:
+            for setting in session_settings(hidden=self.mode.keeps_out):
+                connection.query(setting)
+            return StatementRunner(self, connection, 0).settle(block, pending)
         if block.first_gtid is None:
             return stored.places().hold(block)
         return block.gtids <= self._executed(connection, stored).gtids

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import AlreadyRunning, ParaplyError, ServerError, TemporaryFailure, UsageError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
-from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, query_all, rows_of, text_literal, to_int, to_text
 from paraply.target.two_phase import Branch, branch_prefix
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _SCHEMA = """CREATE TABLE IF NOT EXISTS paraply.split (
 ) ENGINE=InnoDB"""
 #: Unknown XID, and: the XA transaction is in another state.
 _NOT_THERE, _OTHER_STATE = 1397, 1399
+_INTERRUPTED, _TRIES = 1317, 3
 _FORMAT = 1
 _WAIT_SECONDS = 20.0
 
@@ -148,10 +149,7 @@ def prepare(target: MySqlTarget, session: MySqlSession, part: Block, branch: Bra
     target.checker.check(connection, part.table_maps())
     session.send_format(part)
     head = [f"XA START {xid}", *target.branches.guard()]
-    results = connection.query("; ".join(head))
-    if len(results) < len(head):
-        raise TemporaryFailure("the statements of a part were interrupted")
-    rows = results[-1][1]
+    rows = rows_of(query_all(connection, head))
     if not rows or to_int(rows[0][0]) != target.epoch:
         raise AlreadyRunning("another apply took the channel over; this one ends here and has done no harm")
     for statement in _native.binlog_statements(part, target.max_packet):
@@ -165,8 +163,7 @@ def end(target: MySqlTarget, connection: Connection, branch: Branch, *, commit: 
     if not commit:
         # Where the branch did not come to its end: before XA END it cannot be rolled back, and after an error it must be.
         for statement in (f"XA END {_xid(branch)}", f"XA ROLLBACK {_xid(branch)}"):
-            with contextlib.suppress(ServerError):
-                connection.query(statement)
+            _run_whatever(connection, statement)
         return
     try:
         connection.query(_end_statement(branch, commit=True))
@@ -174,6 +171,17 @@ def end(target: MySqlTarget, connection: Connection, branch: Branch, *, commit: 
         if error.code not in (_NOT_THERE, _OTHER_STATE):
             raise
         finish(target, branch, commit=True)
+
+
+def _run_whatever(connection: Connection, statement: str) -> None:
+    """Runs a statement that may fail, but again where a late KILL QUERY hit it."""
+    for _ in range(_TRIES):
+        try:
+            connection.query(statement)
+            return
+        except ServerError as error:
+            if error.code != _INTERRUPTED:
+                return
 
 
 def finish(target: MySqlTarget, branch: Branch, *, commit: bool) -> None:

@@ -109,6 +109,11 @@ class GtidMode:
     #: What the plan says of it.
     note = ""
 
+    @property
+    def keeps_out(self) -> bool:
+        """Whether our own tables stay out of the target's binlog: in preserve mode they must not reach the replicas either."""
+        return self.hidden or self.name == "preserve"
+
     def begin(self, gtid: str | None) -> list[str]:  # noqa: ARG002
         """Statements before a transaction."""
         return []

@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import ServerError, TemporaryFailure, TypeNotMapped
+from paraply.errors import SchemaMismatch, ServerError, TemporaryFailure, TypeNotMapped
 from paraply.target.last_writer import check_definition, rows_of_table, tables_of
-from paraply.target.mysql_sql import Connection, identifier, rows_of, text_literal, to_text
+from paraply.target.mysql_sql import Connection, identifier, query_all, rows_of, text_literal, to_text
 from paraply.target.mysql_values import KeyColumn, condition, literal
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class MySqlLastWriter:
         """The block's rows as statements.
 
         Raises:
-            SchemaMismatch: A table has no timestamp column or no primary key.
+            SchemaMismatch: A table has no timestamp column or no primary key, or triggers.
             TypeNotMapped: A column's type cannot be written so.
         """
         return [statement for place in tables_of(block) for statement in self._of_table(connection, block, *place)]
@@ -92,13 +92,11 @@ class MySqlLastWriter:
         for start in range(0, len(statements), _TOGETHER):
             some = statements[start : start + _TOGETHER]
             try:
-                results = connection.query("; ".join(some))
+                query_all(connection, some)
             except ServerError as error:
                 if error.code in _DUPLICATE:
                     raise TemporaryFailure(f"a row with this key is there already: {error.message}") from error
                 raise
-            if len(results) < len(some):
-                raise TemporaryFailure("the statements of a transaction were interrupted")
 
     def _of_table(self, connection: Connection, block: Block, database: str, name: str, columns: int) -> Iterator[str]:
         table = self._table(connection, database, name, columns)
@@ -123,8 +121,15 @@ class MySqlLastWriter:
         results = connection.query(
             "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name, generation_expression"
             f" FROM information_schema.columns WHERE {where} ORDER BY ordinal_position;"
-            f" SELECT column_name, sub_part FROM information_schema.statistics WHERE {where} AND index_name='PRIMARY' ORDER BY seq_in_index"
+            f" SELECT column_name, sub_part FROM information_schema.statistics WHERE {where} AND index_name='PRIMARY'"
+            " ORDER BY seq_in_index;"
+            f" SELECT trigger_name FROM information_schema.triggers WHERE event_object_schema={text_literal(database)}"
+            f" AND event_object_table={text_literal(name)}"
         )
+        triggers = rows_of(results)
+        if triggers:
+            problem = f"policy 'unordered' would run the trigger {to_text(triggers[0][0])}, whose changes are in the log already"
+            raise SchemaMismatch(f"{problem}: drop it for the time being", table=f"{database}.{name}")
         found = rows_of(results, 0)
         columns = [KeyColumn.of(position, row[:5]) for position, row in enumerate(found)]
         by_name = {column.name.lower(): column for column in columns}
@@ -132,8 +137,9 @@ class MySqlLastWriter:
         if odd is not None:
             problem = f"policy 'unordered' cannot write the {odd.data_type.upper()} column {odd.name}; use --policy dependency"
             raise TypeNotMapped(problem, table=f"{database}.{name}")
-        parts = [by_name[to_text(column).lower()] for column, prefix in rows_of(results, 1) if prefix is None]
-        key = tuple(parts) if len(parts) == len(rows_of(results, 1)) else ()
+        found_key = rows_of(results, 1)
+        parts = [by_name[to_text(column).lower()] for column, prefix in found_key if prefix is None]
+        key = tuple(parts) if len(parts) == len(found_key) else ()
         timestamp = by_name.get(self._column.lower())
         place = check_definition(
             f"{database}.{name}", len(columns), logged, key=[column.position for column in key],

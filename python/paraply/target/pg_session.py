@@ -145,6 +145,9 @@ class PostgresSession:
         """Ends the statement under way, from another thread."""
         self._connection.cancel()
 
+    def rescue(self) -> None:
+        """Nothing to do: PostgreSQL answers every statement, a cancelled one too."""
+
     def close(self) -> None:
         """Closes the connection; never raises."""
         self._connection.close()

@@ -184,6 +184,9 @@ class Session:
             self.interrupted = True
             self.database.mutex.notify_all()
 
+    def rescue(self) -> None:
+        pass
+
     def close(self) -> None:
         self.rollback()
         self.closed = True

@@ -138,6 +138,11 @@ class SplitCrew:
         for member in list(self._busy):
             self._quietly(member.session.interrupt)
 
+    def rescue(self) -> None:
+        """Ends connections that wait for an answer that will not come, from another thread."""
+        for member in list(self._busy):
+            self._quietly(member.session.rescue)
+
     def close(self) -> None:
         """Closes the connections; never raises. Branches that are not ended stay for the next start."""
         self._pool.shutdown(wait=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply import _native
+from paraply.errors import ApplyFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,6 +30,7 @@ _QUOTED = slice(len(b"BINLOG '"), -1)
 #: Behind the common header and the table's id of six bytes, which servers have written since 5.1.4.
 _FLAGS_AT = _HEADER.size + 6
 _FIRST_VERSION = (5, 1, 4)
+_SHORT = (24 * 1024, 1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,7 @@ def row_events(block: Block) -> RowEvents | None:
     """A block's row events; None for a log of a server that is too old."""
     if not block.format.mariadb and block.format.version < _FIRST_VERSION:
         return None
-    # A block that was split has its row events as the source wrote them; else neighbours may have been joined.
-    blocks = block.split()
-    units = [unit for part in blocks for statement in _native.binlog_statements(part) for unit in _units(statement)]
+    units = [unit for statement in _small_statements(block) for unit in _units(statement)]
     return RowEvents(_decoded(_native.format_statement(block)), units)
 
 
@@ -90,6 +90,16 @@ def write_log(file: IO[bytes], format_event: bytes, transactions: Iterable[Seque
             file.write(unit.table_map)
             file.write(unit.rows)
         file.write(commit)
+
+
+def _small_statements(block: Block) -> list[bytes]:
+    """Statements so short that neighbouring row events are not joined much; a source's row event has eight kilobytes or one row."""
+    for most in _SHORT:
+        try:
+            return _native.binlog_statements(block, most)
+        except ApplyFailed:  # one row is longer than that
+            continue
+    return _native.binlog_statements(block)
 
 
 def _decoded(statement: bytes) -> bytes:

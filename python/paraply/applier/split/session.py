@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, TemporaryFailure
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from paraply.target.two_phase import BranchSession
 
 __all__ = ["SplitSession"]
+
+_log = logging.getLogger("paraply.applier")
 
 
 class SplitSession:
@@ -46,7 +49,8 @@ class SplitSession:
         except (AlreadyRunning, TemporaryFailure, ConnectionFailed):
             self._undo()
             raise
-        except ParaplyError:
+        except ParaplyError as error:
+            _log.warning("a transaction is applied whole, because its parts could not be: %s", error)
             # What is wrong is found and told best by applying the transaction as it stands in the log.
             self._undo()
             self._own.apply(block)
@@ -87,6 +91,12 @@ class SplitSession:
         self._own.interrupt()
         if self._leads:
             self._crew.interrupt()
+
+    def rescue(self) -> None:
+        """Ends connections that wait for an answer that will not come, from another thread."""
+        self._own.rescue()
+        if self._leads:
+            self._crew.rescue()
 
     def close(self) -> None:
         """Closes the connection; never raises."""
