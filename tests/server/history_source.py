@@ -26,6 +26,15 @@ class HistoryPlace(SqlPlace):
         self.sql(f"DROP DATABASE IF EXISTS {DATABASE}")
         self.sql("RESET MASTER" if self.mariadb else "RESET BINARY LOGS AND GTIDS")
 
+    def connections(self) -> list[int]:
+        """The server's numbers of all other connections of this user."""
+        where = "user=SUBSTRING_INDEX(USER(),'@',1) AND id<>CONNECTION_ID() AND command NOT LIKE 'Binlog Dump%'"
+        return [row[0] for row in self.sql(f"SELECT id FROM information_schema.processlist WHERE {where}")]
+
+    def kill(self, connection: int) -> None:
+        """Ends a connection."""
+        self.sql(f"KILL {connection}")
+
     def state(self) -> State:
         """Every table's rows."""
         names = [row[0] for row in self.sql(f"SELECT table_name FROM information_schema.tables WHERE table_schema='{DATABASE}'")]
@@ -55,6 +64,17 @@ class HistoryPlace(SqlPlace):
 
 class PostgresHistoryPlace(PostgresPlace):
     """A PostgreSQL that histories are applied to."""
+
+    def connections(self) -> list[int]:
+        """The server processes of all other connections to this database."""
+        select = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        with psycopg.connect(self.url) as connection:
+            return [row[0] for row in connection.execute(select)]
+
+    def kill(self, connection: int) -> None:
+        """Ends a connection."""
+        with psycopg.connect(self.url) as own:
+            own.execute("SELECT pg_terminate_backend(%s)", (connection,))
 
     def state(self) -> State:
         """Every table's rows."""

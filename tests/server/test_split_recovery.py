@@ -12,7 +12,7 @@ import pytest
 from server.history_source import DATABASE, HistoryPlace, PostgresHistoryPlace, Source
 
 from paraply.applier import Applier
-from paraply.applier.split import parts
+from paraply.applier.split import SplitCrew, parts
 from paraply.errors import UsageError
 from paraply.target import open_target
 
@@ -93,6 +93,43 @@ def test_r25_branches_of_a_killed_run_are_ended_as_decided(history_source: Sourc
 @pytest.mark.parametrize("at", ["deciding", "end"])
 def test_r25_branches_of_a_killed_run_are_ended_as_decided_in_postgresql(postgres_server: str, log: Path, at: str) -> None:
     check_killed(log, PostgresHistoryPlace(postgres_server), at, "row")
+
+
+def check_lost(log: Path, place: Place, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    """Connections break when all parts are prepared, or when they are decided; the apply goes on all the same."""
+    place.empty()
+    run(log, place, "dependency")
+    serial = place.state()
+    place.empty()
+    done = getattr(SplitCrew, at)
+
+    def break_connections(crew: SplitCrew, **options: bool) -> None:
+        monkeypatch.setattr(SplitCrew, at, done)
+        members = [member.session.connection_id for member in crew._busy]
+        others = [number for number in place.connections() if number not in members]
+        for number in members if at == "end" else others:
+            place.kill(number)
+        done(crew, **options)
+
+    monkeypatch.setattr(SplitCrew, at, break_connections)
+    assert run(log, place) == (5, 1 if at == "end" else 0)
+    assert in_doubt(place) == 0
+    assert place.state() == serial
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("at", ["deciding", "end"])
+def test_r25_broken_connections_of_parts_and_leader(history_source: Source, log: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    check_lost(log, history_source.place, monkeypatch, at)
+
+
+@pytest.mark.mariadb
+@pytest.mark.postgres
+@pytest.mark.parametrize("at", ["deciding", "end"])
+def test_r25_broken_connections_of_parts_and_leader_in_postgresql(
+    postgres_server: str, log: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    check_lost(log, PostgresHistoryPlace(postgres_server), monkeypatch, at)
 
 
 @pytest.mark.mariadb

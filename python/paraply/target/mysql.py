@@ -215,23 +215,32 @@ class MySqlTarget:
         try:
             with self._lock:
                 rows = rows_of(self._controlled().query(sql))
-        except (ServerError, ConnectionLost):
+        except ServerError:
+            return []
+        except ConnectionFailed:
+            self.close()
             return []
         return sorted({to_int(row[0]) for row in rows if row[0] is not None})
 
     def finish(self, executed: GtidSet) -> None:
         """Everything is applied: the progress is moved into the channel's row, and the GTIDs are made the target's own."""
         try:
-            control = self._controlled()
-            self.mode.finish(control, executed)
-            stored = self.store.read(control)
-            if isinstance(self.ledger, PlaceLedger):
-                places = self.ledger.places()
-                if places.file is not None:
-                    stored = replace(stored, file=places.file, position=places.offset)
-            self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
+            try:
+                self._finish(self._controlled(), executed)
+            except ConnectionLost:  # it was idle for the whole run; what was done of it is done again
+                self.close()
+                self._finish(self._controlled(), executed)
         except ParaplyError as error:
             raise explain(error) from None
+
+    def _finish(self, control: Connection, executed: GtidSet) -> None:
+        self.mode.finish(control, executed)
+        stored = self.store.read(control)
+        if isinstance(self.ledger, PlaceLedger):
+            places = self.ledger.places()
+            if places.file is not None:
+                stored = replace(stored, file=places.file, position=places.offset)
+        self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
 
     def close(self) -> None:
         """Closes the connection."""
@@ -353,6 +362,10 @@ class MySqlTarget:
             time.sleep(0.05)
 
     def _controlled(self) -> Connection:
+        """The connection for everything but blocks, made anew when it broke."""
         if self._control is None:
-            self._control = self.connect()
+            control = self.connect()
+            for setting in self.quiet_settings:
+                control.query(setting)
+            self._control = control
         return self._control

@@ -29,11 +29,16 @@ _WAIT_SECONDS = 20.0
 
 
 class PgBranches:
-    """The decisions and branches of one channel; holds no connection of its own."""
+    """The decisions and branches of one channel; holds no connection of its own.
 
-    def __init__(self, channel: Channel) -> None:
+    Args:
+        channel: The channel.
+        database: The target's database: names of prepared transactions must be unique in the whole server.
+    """
+
+    def __init__(self, channel: Channel, database: str) -> None:
         self._channel = channel
-        self._prefix = branch_prefix(channel.name)
+        self._prefix = branch_prefix(f"{channel.name} {database}")
         self._key = advisory_key("branches of " + channel.name)
 
     def create_table(self, connection: PgConnection) -> None:

@@ -98,6 +98,7 @@ class PostgresTarget:
         self._undecided: dict[int, dict[TableKey, Table]] = {}
         self._last_slot = 0
         self._last_split = 0
+        self._database = ""
         self.last_writer: PgLastWriter | None = None
         self._sessions: weakref.WeakSet[PostgresSession] = weakref.WeakSet()
 
@@ -154,6 +155,7 @@ class PostgresTarget:
             self._uri = self._embedded.start()
         with self._control_lock:
             control = self._connect_control()
+            self._database = control.raw.info.dbname
             if plan.two_phase:
                 check_two_phase(control, plan.workers)
             self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
@@ -175,7 +177,7 @@ class PostgresTarget:
     @property
     def branches(self) -> PgBranches:
         """The channel's branches, once it is open."""
-        return PgBranches(self.channel)
+        return PgBranches(self.channel, self._database)
 
     def new_split(self) -> str:
         """A name for the branches of a transaction that is committed in two phases."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import threading
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.applier.merge import MAX_BLOCK_BYTES
 from paraply.applier.split.row_events import RowEvents, Unit, row_events, write_log
+from paraply.errors import ParaplyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from paraply._native import Block, Catalog, TransactionBatch, WriteSets
 
 __all__ = ["SPLIT_BYTES", "PartMaker", "components", "spread"]
+
+_log = logging.getLogger("paraply.applier")
 
 SPLIT_BYTES = MAX_BLOCK_BYTES
 """Bytes of log from which a transaction is spread; one of this size never shares a block with another."""
@@ -46,17 +50,24 @@ class PartMaker:
         for index in large:
             transaction = batch[index]
             place = transaction.file, transaction.offset
-            parts = self._split(blocks[place], catalog)
+            try:
+                parts = self._split(blocks[place], catalog)
+            except (OSError, ParaplyError) as error:  # what is wrong with the log itself, the apply finds as well
+                _log.warning("the transaction at %s:%d is applied whole, because it cannot be split: %s", *place, error)
+                continue
             if len(parts) > 1:
                 with self._lock:
                     self._ready[place] = parts
 
     def take(self, block: Block) -> list[Block]:
         """The parts of a block; none if it stays whole. They are given once."""
-        if block.transaction_count != 1:
+        if self._most < 2 or block.bytes < self._least_bytes:
             return []
+        places = [(transaction.file, transaction.offset) for transaction in block.transactions]
         with self._lock:
-            return self._ready.pop(_place(block), [])
+            found = [parts for place in places if (parts := self._ready.pop(place, None)) is not None]
+        # Others may stand in the block only if a filter has left nothing of them.
+        return found[0] if found and block.transaction_count - block.filtered == 1 else []
 
     def _may_split(self, transaction: _native.Transaction, write_sets: WriteSets, index: int) -> bool:
         if transaction.kind != "dml" or transaction.bytes < self._least_bytes or transaction.rows < 2:
