@@ -58,6 +58,16 @@ def bench(
     ] = False,
     delay: Annotated[float, typer.Option(metavar="MS", min=0.0, help="With --scale: how far off, in milliseconds.")] = 1.0,
     transactions: Annotated[int, typer.Option(metavar="N", min=1, help="With --scale: transactions of the load.")] = 6000,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="The server's data folder on this machine: measure its own parallel applier too, with the log as its relay log.",
+        ),
+    ] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Measure certification, hashing and decoding.")] = False,
     results: Annotated[Path | None, typer.Option("-o", "--output", help="Write the results as JSON to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -73,7 +83,7 @@ def bench(
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
             fields["texts"] = [result.as_json() for result in text_results(as_json)]
         if log:
-            options = ReplayOptions(to, reset, numbers(workers), merge.split(","), peer, decode, client)
+            options = ReplayOptions(to, reset, numbers(workers), merge.split(","), peer, decode, client, data)
             fields |= replay_results(log, options, as_json)
         if results is not None:
             results.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +104,7 @@ class ReplayOptions:
     peer: bool
     decode: str | None
     client: str | None
+    data: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +159,19 @@ def text_results(quiet: bool) -> list[TextResult]:
 
 def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> dict[str, Any]:
     """Measures the replays; each line is shown as soon as it is known."""
+    from paraply.bench.own_applier import OwnApplier
     from paraply.bench.peers import measure_all, pipeline_for
     from paraply.bench.server import bench_server
 
     found: list[Measurement] = []
-    with bench_server(options.to, reset=options.reset) as server:
+    with bench_server(options.to, reset=options.reset, data=options.data) as server:
         if not quiet:
             output.console.print(f"{server.version} at {server.parsed}")
         pipeline = pipeline_for(server, options.decode, options.client) if options.peer else None
         databases = databases_of(log)
-        for measurement in measure_all(server, log, pipeline=pipeline, workers=options.workers, merges=options.merges, databases=databases):
+        own = OwnApplier(server, server.data) if options.peer and server.data is not None else None
+        replays = measure_all(server, log, pipeline=pipeline, workers=options.workers, merges=options.merges, databases=databases, own=own)
+        for measurement in replays:
             found.append(measurement)
             if not quiet:
                 output.console.print(f"  {measurement.name:<36} {measurement.seconds:8.2f} s")
