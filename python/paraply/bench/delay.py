@@ -32,14 +32,13 @@ def delayed(host: str, port: int, milliseconds: float) -> Iterator[int]:
     """
     listen = free_port()
     arguments = [str(listen), host, str(port), str(milliseconds / 1000)]
-    process = subprocess.Popen([sys.executable, "-m", "paraply.bench.delay", *arguments], stdout=subprocess.PIPE)
-    try:
-        if process.stdout is not None:
-            process.stdout.readline()
-        yield listen
-    finally:
-        process.terminate()
-        process.wait()
+    with subprocess.Popen([sys.executable, "-m", "paraply.bench.delay", *arguments], stdout=subprocess.PIPE) as process:
+        try:
+            if process.stdout is not None:
+                process.stdout.readline()
+            yield listen
+        finally:
+            process.terminate()
 
 
 def serve(listen: int, host: str, port: int, seconds: float) -> None:
