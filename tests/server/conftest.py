@@ -46,6 +46,7 @@ def postgres_server() -> Iterator[str]:
 
     # Not in pytest's own folder: PostgreSQL does not run as root and could not enter it.
     with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as server:
+        server.allow_prepared(8)
         yield server.uri
 
 

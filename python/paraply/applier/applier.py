@@ -7,7 +7,7 @@ import os
 import threading
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from paraply.applier.consistency import Consistency
 from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
@@ -24,8 +24,10 @@ from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 from paraply.applier.sessions import SessionOrder
 from paraply.applier.snapshot import make_report
+from paraply.applier.split import PartMaker, SplitCrew
 from paraply.applier.stop_point import parse_stop
 from paraply.applier.stop_result import check_result, stop_place
+from paraply.applier.timestamps import check_timestamp_column
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
 from paraply.errors import ParaplyError, UsageError
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.source.file_order import LogFile
     from paraply.target.base import Target
+    from paraply.target.two_phase import BranchTarget
 
 __all__ = ["Applier", "default_workers"]
 
@@ -71,7 +74,7 @@ class Applier:
         paths: Log files, in the order in which they were written.
         target: Where to; opened by ``run``.
         workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
-        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic`` or ``table`` (R21).
+        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table``, ``row`` or ``unordered`` (R21).
         consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
             with policies and in GTID modes that cannot merge.
@@ -88,6 +91,7 @@ class Applier:
             earlier. Or a GTID: stops behind it.
         stop_before: A GTID: stops before it.
         allow_gap: Go on although transactions were executed before the first log that the target does not hold.
+        timestamp_column: For policy ``unordered``: the column that says when a row was last written; the last writer wins.
         on_plan: Called with the plan before the first write.
         trace: A file for the timeline of the run, which Perfetto opens.
         patience: When the oldest transaction's blockers are asked for.
@@ -118,6 +122,7 @@ class Applier:
         stop_at: str | None = None,
         stop_before: str | None = None,
         allow_gap: bool = False,
+        timestamp_column: str | None = None,
         on_plan: Callable[[Outline], None] | None = None,
         trace: str | Path | None = None,
         patience: Patience | None = None,
@@ -127,6 +132,7 @@ class Applier:
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
+        check_timestamp_column(policy, timestamp_column)
         check_channel(channel)
         self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
         if self._retry.limit < 0:
@@ -145,6 +151,7 @@ class Applier:
             filters=filters or Filters(),
             stop=parse_stop(stop_at, stop_before),
             allow_gap=allow_gap,
+            timestamp_column=timestamp_column,
         )
         self._on_plan = on_plan
         self._trace = trace
@@ -163,6 +170,7 @@ class Applier:
         self._inline: InlineCrew | None = None
         self._files: list[LogFile] = []
         self._monitor: RunMonitor | None = None
+        self._crew: SplitCrew | None = None
         self._report: ApplyReport | None = None
         self._used = False
 
@@ -275,6 +283,8 @@ class Applier:
         schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
         filters = options.filters
         self._reader = LogReader(options.paths, executed=start.skip, after=start.place, **options.reader_options())
+        policy = make_policy(options.policy)
+        parts = PartMaker(options.workers) if policy.splits and options.workers > 1 else None
         feed = Feed(
             self._reader,
             schema,
@@ -284,11 +294,12 @@ class Applier:
             threaded=options.workers > 0,
             limits=self._limits,
             wants=(lambda transaction: start.passed(transaction, options.paths) or filters.wants(transaction)) if filters else None,
+            on_hashed=parts.look_at if parts is not None else None,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         if self._schema is not None:
             self._hand_schema_over(list(schema))
-        consistency, policy = Consistency(options.consistency), make_policy(options.policy)
+        consistency = Consistency(options.consistency)
         jobs = JobList(options.workers, ordered=consistency.keeps_order) if options.workers else None
         run = RunState(
             self._target,
@@ -299,6 +310,8 @@ class Applier:
             optimistic=policy.optimistic,
             low=start.progress.low if start.mariadb else None,
         )
+        if parts is not None:
+            self._crew = run.target.crew = SplitCrew(cast("BranchTarget", self._target), parts, options.workers - 1)
         run.notes.extend(start.progress.notes)
         self._merges = policy.merges and self._target.merges
         self._merge = MergeSize(options.merge, options.workers, allowed=self._merges)
@@ -387,6 +400,8 @@ class Applier:
                 thread.join()
             keeper.end()
             feed.join()
+            if self._crew is not None:
+                self._crew.close()
 
     def _abort(self) -> None:
         run = self._run

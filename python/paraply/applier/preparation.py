@@ -11,6 +11,7 @@ from paraply.applier.fingerprint import plan_fingerprint
 from paraply.applier.merge import MergeSize
 from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
 from paraply.applier.policy import make_policy
+from paraply.applier.timestamps import check_tables
 from paraply.errors import ConfigurationMismatch, LogError, LogNotUnderstood, UsageError
 from paraply.target.base import ApplyPlan, Progress
 
@@ -57,6 +58,7 @@ class Options:
     filters: Filters
     stop: StopPoint | None = None
     allow_gap: bool = False
+    timestamp_column: str | None = None
 
     def reader_options(self) -> dict[str, Any]:
         """What the native reader is told of the stop and the filters."""
@@ -152,8 +154,10 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         allow_nontransactional=options.allow_nontransactional,
         ddl_decision=options.ddl_decision,
         gaps=not Consistency(options.consistency).keeps_order and options.workers > 0,
+        two_phase=make_policy(options.policy).splits and options.workers > 1,
+        timestamp_column=options.timestamp_column,
     )
-    peek = target.peek(plan, tables=bool(options.filters) and not tables)
+    peek = target.peek(plan, tables=bool(options.filters or options.timestamp_column) and not tables)
     if tables:
         peek = replace(peek, tables=tuple(tables))
     if isinstance(options.merge, int) and options.merge > 1 and not peek.merges:
@@ -166,10 +170,20 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     place = None if has_gtids else start_place(options.paths, peek.progress)
     refuse_xa(options, held, place)
     merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
+    start = Start(peek.progress, held, place, mariadb)
+    if options.timestamp_column is not None:
+        check_tables(
+            options.paths,
+            options.reader_options(),
+            options.timestamp_column,
+            peek.tables,
+            lambda transaction: start.passed(transaction, options.paths),
+            complete=not tables and bool(peek.tables),
+        )
     outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
     if note is not None:
         outline.notes.append(note)
-    return Look(plan, outline, Start(peek.progress, held, place, mariadb))
+    return Look(plan, outline, start)
 
 
 def start_run(options: Options, target: Target, look: Look) -> Start:

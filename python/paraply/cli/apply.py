@@ -60,6 +60,10 @@ def apply(
     consistency: Annotated[
         str, typer.Option(metavar="LEVEL", help=f"What a reader may see meanwhile: {', '.join(CONSISTENCIES)}.")
     ] = "any-time",
+    timestamp_column: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="For policy unordered: the column that says when a row was written; the last writer wins."),
+    ] = None,
     merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
     gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",
     start_after: Annotated[
@@ -129,6 +133,7 @@ def apply(
                 stop_at=stop_at,
                 stop_before=stop_before,
                 allow_gap=allow_gap,
+                timestamp_column=timestamp_column,
                 filters=parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
                 on_plan=None if quiet or as_json else show_plan,
                 on_progress=line.update if line is not None else None,

@@ -28,6 +28,8 @@ EXAMPLES = """
 
   paraply bench binlog.000007 --to mysql://root@127.0.0.1:3306 --reset -o results.json
 
+  paraply bench --scale
+
   paraply bench --kernels
 """
 
@@ -51,6 +53,11 @@ def bench(
         str | None, typer.Option(metavar="COMMAND", help="The peer's decoder, instead of mysqlbinlog or mariadb-binlog on PATH.")
     ] = None,
     client: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's client, instead of mysql or mariadb on PATH.")] = None,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Measure how an apply scales with its workers: no conflicts, the target some way off.")
+    ] = False,
+    delay: Annotated[float, typer.Option(metavar="MS", min=0.0, help="With --scale: how far off, in milliseconds.")] = 1.0,
+    transactions: Annotated[int, typer.Option(metavar="N", min=1, help="With --scale: transactions of the load.")] = 6000,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +77,9 @@ def bench(
 
     def body() -> tuple[int, Mapping[str, Any]]:
         fields: dict[str, Any] = {}
-        if kernels or not log:
+        if scale:
+            fields |= scale_results(ScaleOptions(to, reset, delay, transactions, decode), as_json)
+        if kernels or not (log or scale):
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
             fields["texts"] = [result.as_json() for result in text_results(as_json)]
         if log:
@@ -96,6 +105,17 @@ class ReplayOptions:
     decode: str | None
     client: str | None
     data: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleOptions:
+    """What ``--scale`` is asked to do."""
+
+    to: str | None
+    reset: bool
+    delay: float
+    transactions: int
+    decode: str | None
 
 
 def numbers(text: str) -> list[int]:
@@ -161,6 +181,33 @@ def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> 
     if not quiet:
         show(found)
     return {"server": server.version, "transactions": transactions, "replays": [one.as_json(found[0].seconds) for one in found]}
+
+
+def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
+    """Measures the speed-up over the numbers of workers."""
+    from paraply.bench.scale import SCALE_WORKERS, measure_scale
+    from paraply.bench.server import bench_server
+
+    with bench_server(options.to, reset=options.reset) as server:
+        found = []
+        for one in measure_scale(
+            server, workers=SCALE_WORKERS, milliseconds=options.delay, transactions=options.transactions, decode=options.decode
+        ):
+            found.append(one)
+            if not quiet:
+                output.console.print(f"  {one.workers:>2} workers {one.seconds:8.2f} s")
+        version = server.version
+    if not quiet:
+        columns = output.columns_of_numbers("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy")
+        title = f"No conflicts, no merging, a round trip of {found[0].round_trip:.2f} ms, {version}"
+        table = Table("workers", *columns, title=title)
+        for one in found:
+            rate = one.transactions / one.seconds
+            table.add_row(
+                str(one.workers), f"{one.seconds:.2f}", f"{rate:,.0f}", f"{one.speed_up:.1f}", f"{one.of_linear:.0%}", f"{one.busy:.0%}"
+            )
+        output.console.print(table)
+    return {"scale_server": version, "scale": [one.as_json() for one in found]}
 
 
 def databases_of(log: Sequence[Path]) -> list[str]:

@@ -31,6 +31,8 @@ class ApplyPlan:
         allow_nontransactional: Take tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done`` where the user answered the question of R25b, else None.
         gaps: Whether blocks may commit while older ones have not, so that the progress must hold gaps (R25).
+        two_phase: Whether transactions may be committed on several connections in two phases, which the target must be able to do.
+        timestamp_column: Where the last writer of a row wins, the column that says when it was written (policy ``unordered``).
     """
 
     channel: str
@@ -42,6 +44,8 @@ class ApplyPlan:
     allow_nontransactional: bool = False
     ddl_decision: Literal["done", "not-done"] | None = None
     gaps: bool = False
+    two_phase: bool = False
+    timestamp_column: str | None = None
 
 
 @dataclass(slots=True)

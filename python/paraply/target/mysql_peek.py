@@ -8,6 +8,7 @@ from paraply import _native
 from paraply.errors import UsageError
 from paraply.schema.live import read_tables
 from paraply.target.base import Peek, Progress
+from paraply.target.mysql_branches import check_two_phase
 from paraply.target.mysql_gtid import choose_mode, own_identity, read_facts
 from paraply.target.mysql_privileges import check_user
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
@@ -49,6 +50,8 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     check_family(server, plan)
     mode = choose_mode(plan, read_facts(connection, server), server)
     check_user(connection, server, mode)
+    if plan.two_phase:
+        check_two_phase(connection)
     stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
     own = mode.own_executed(connection) if plan.has_gtids else ""
     progress = _progress(stored, own, has_gtids=plan.has_gtids)

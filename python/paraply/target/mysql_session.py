@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError, TemporaryFailure
+from paraply.target.mysql_branches import end, prepare
 from paraply.target.mysql_errors import explain, interrupted, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_sql import query_all, rows_of, to_text
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.target.mysql import MySqlTarget
     from paraply.target.mysql_sql import Connection
+    from paraply.target.two_phase import Branch
 
 __all__ = ["MySqlSession", "session_settings"]
 
@@ -71,6 +73,27 @@ class MySqlSession:
         except ParaplyError as error:
             raise self._explained(error, block) from None
 
+    def apply_part(self, block: Block, part: Block, split: str) -> None:
+        """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
+        try:
+            self._apply(block, part, self._target.branches.decide(self._slot, split))
+        except ParaplyError as error:
+            raise self._explained(error, part) from None
+
+    def prepare(self, part: Block, branch: Branch) -> None:
+        """Applies a part's rows in an XA transaction and prepares it."""
+        try:
+            prepare(self._target, self, part, branch)
+        except ParaplyError as error:
+            raise explain(error, file=part.file, position=part.offset) from None
+
+    def end_branch(self, branch: Branch, *, commit: bool) -> None:
+        """Commits a prepared part, or rolls one back however far it came."""
+        try:
+            end(self._target, self._connection, branch, commit=commit)
+        except ParaplyError as error:
+            raise explain(error) from None
+
     def commit(self) -> None:
         """Commits what ``apply`` left open."""
         block, self._open = self._open, None
@@ -120,6 +143,8 @@ class MySqlSession:
             self.rollback()
             raise self._explained(error, block) from None
         self._target.checker.forget()
+        if self._target.last_writer is not None:
+            self._target.last_writer.forget()
         self._target.ledger.acknowledge(block)
 
     def interrupt(self) -> None:
@@ -162,25 +187,35 @@ class MySqlSession:
                 self._connection.query(follow_up)
             self._format = statement
 
-    def _apply(self, block: Block) -> None:
+    def _apply(self, block: Block, part: Block | None = None, decision: str | None = None) -> None:
+        """Applies a block, or the rows of a part of it together with the decision about the other parts."""
+        source = block if part is None else part
         target = self._target
         rows = block.kind == "dml"
         if rows:
-            maps = block.table_maps()
+            maps = source.table_maps()
             target.row_privileges.check(self._connection, block, maps)
             target.checker.check(self._connection, maps)
-            self.send_format(block)
+            self.send_format(source)
         before = target.mode.begin(block.first_gtid)
+        writer = target.last_writer
+        if writer is not None:
+            before = [*before, writer.settings]
         head = [*before, "START TRANSACTION", target.store.fence()]
         if target.mode.writes_progress:
             head.append(target.store.write(self._slot, target.ledger.mark(block)))
+        if decision is not None:
+            head.append(decision)
         self._open = block
         target.note_session(block, self._connection.connection_id)
-        statements = _native.binlog_statements(block, target.max_packet) if rows else []
+        written = writer.statements(self._connection, block) if writer is not None and rows else []
+        statements = _native.binlog_statements(source, target.max_packet) if rows and writer is None else []
         results = query_all(self._connection, self._first_text(head, statements))
         target.store.checked(results, target.epoch, self._connection, at=len(before) + 1)
         for statement in statements:
             self._connection.query(statement)
+        if writer is not None:
+            writer.run(self._connection, written)
 
     def _first_text(self, head: list[str], statements: list[bytes]) -> list[str | bytes]:
         """The statements of the first round trip; on MySQL it takes rows along, where one packet holds them.
