@@ -354,7 +354,7 @@ impl WriteSetBuilder {
             |part: &Part| matches!(part, Part::Column { index, .. } if value_of(*index) == Some(&Value::Null));
         let signatures = nulls.signatures(is_null);
         for (n, part) in parts.iter().enumerate() {
-            let Part::Column { index, form, prefix } = part else {
+            let Part::Column { index, form, prefix, cut } = part else {
                 self.hasher.part(b"?");
                 continue;
             };
@@ -364,7 +364,10 @@ impl WriteSetBuilder {
                 Some(value) => {
                     let written = self.hasher.part_with(|out| {
                         signatures.get(n).into_iter().for_each(|of_column| push_signature(*of_column, value, out));
-                        form.append(value, *prefix, out)
+                        let start = out.len();
+                        form.append(value, *prefix, out)?;
+                        cut.into_iter().for_each(|cut| cut.apply(out, start));
+                        Ok(())
                     });
                     lost = lost.or(written.err());
                 }

@@ -4,6 +4,7 @@ use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
 use super::hash::{key_prefix, table_hash};
 use super::reference::{Target, server_target, signature, target_of};
+use super::server_cut::{Cut, Hashed};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
 use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
@@ -53,8 +54,8 @@ pub(super) struct KeyPlan {
 /// One part of a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
-    /// A column's value, or its first characters.
-    Column { index: usize, form: ValueForm, prefix: Option<u32> },
+    /// A column's value, or its first characters, or as much of its form as the server hashes.
+    Column { index: usize, form: ValueForm, prefix: Option<u32>, cut: Option<Cut> },
     /// A value that no image has.
     Unknown,
 }
@@ -163,7 +164,8 @@ fn table_access(table: &Table, catalog: &Catalog, options: Options) -> TableAcce
 fn key_plan(table: &Table, key: &UniqueKey, options: Options) -> KeyPlan {
     let parts: Vec<Part> = key.parts.iter().map(|part| key_part(table, part, options)).collect();
     let has_prefix = parts.iter().any(|part| matches!(part, Part::Column { prefix: Some(_), .. }));
-    let whole = (has_prefix && options.scheme == Scheme::Group).then(|| parts.iter().map(Part::whole).collect());
+    let whole = || key.parts.iter().map(|part| whole_part(table, part, options)).collect();
+    let whole = (has_prefix && options.scheme == Scheme::Group).then(whole);
     let twice = !has_prefix && options.scheme == Scheme::Group && key.parts.iter().any(|part| is_variable(table, part));
     KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole, twice }
 }
@@ -182,20 +184,23 @@ fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
     };
     let Some(column) = table.columns.get(index) else { return Part::Unknown };
     let form = ValueForm::of(column, options.bytewise);
-    Part::Column { index, form, prefix }
+    Part::Column { index, form, prefix, cut: None }
 }
 
-impl Part {
-    fn whole(&self) -> Self {
-        match *self {
-            Self::Column { index, form, .. } => Self::Column { index, form, prefix: None },
-            Self::Unknown => Self::Unknown,
-        }
+/// A part with the whole value, or as much of it as the server hashes.
+fn whole_part(table: &Table, part: &KeyPart, options: Options) -> Part {
+    let Part::Column { index, form, .. } = key_part(table, part, options) else { return Part::Unknown };
+    let hashed = table.columns.get(index).filter(|_| !options.bytewise).map_or(Hashed::Whole, Hashed::of);
+    let whole = |form, cut| Part::Column { index, form, prefix: None, cut };
+    match hashed {
+        Hashed::Whole => whole(form, None),
+        Hashed::Beginning(cut) => whole(form, Some(cut)),
+        Hashed::Unknown => whole(ValueForm::Unknown(Reason::UnknownCollation), None),
     }
 }
 
 fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
-    let parts = keys.iter().flat_map(|key| &key.parts);
+    let parts = keys.iter().flat_map(|key| key.parts.iter().chain(key.whole.iter().flatten()));
     parts
         .filter_map(|part| match part {
             Part::Unknown => Some(Reason::ExpressionKey),
