@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use paraply_core::schema::{Catalog, KeyPart, ReferenceAction, Table, TableName};
+use paraply_core::schema::{Catalog, ForeignKey, KeyPart, ReferenceAction, Table, TableName};
 use xxhash_rust::xxh64::xxh64;
 
 use crate::image_cursor::Decoded;
@@ -41,6 +41,8 @@ pub struct KnownTable {
     pub hashed: Vec<bool>,
     /// Whether a change of this table's rows may go on to rows of its children (ON DELETE CASCADE and the like).
     pub cascades: bool,
+    /// Whether such a change may come back to other rows of this table.
+    pub comes_back: bool,
     /// Whether it is read under a previous definition because its table id stood for that before.
     by_sight: bool,
     body: Vec<u8>,
@@ -175,13 +177,41 @@ fn prepare(
         mark_hashed(table, catalog, &mut hashed);
     }
     let cascades = carries_on(&map.name, catalog);
-    KnownTable { map, definition, hashed, cascades, by_sight: false, body: body.to_vec(), mariadb: format.mariadb }
+    let comes_back = cascades && comes_back(&map.name, catalog);
+    KnownTable {
+        map,
+        definition,
+        hashed,
+        cascades,
+        comes_back,
+        by_sight: false,
+        body: body.to_vec(),
+        mariadb: format.mariadb,
+    }
 }
 
 fn carries_on(name: &TableName, catalog: &Catalog) -> bool {
-    let keys = catalog.children(name).iter().flat_map(|child| &child.foreign_keys);
-    let refuses = |action| action == ReferenceAction::Refuse;
-    keys.filter(|key| key.parent == *name).any(|key| !refuses(key.on_delete) || !refuses(key.on_update))
+    affected(name, catalog).next().is_some()
+}
+
+/// The tables whose rows foreign keys change where a row of this one changes.
+fn affected<'c>(name: &'c TableName, catalog: &'c Catalog) -> impl Iterator<Item = &'c TableName> {
+    let acts = |key: &ForeignKey| key.on_delete != ReferenceAction::Refuse || key.on_update != ReferenceAction::Refuse;
+    let is_affected = move |child: &&Arc<Table>| child.foreign_keys.iter().any(|key| key.parent == *name && acts(key));
+    catalog.children(name).iter().filter(is_affected).map(|child| &child.name)
+}
+
+/// Whether a cascade that begins in a table may change other rows of the same table.
+fn comes_back(name: &TableName, catalog: &Catalog) -> bool {
+    let mut seen: Vec<&TableName> = Vec::new();
+    let mut next: Vec<&TableName> = affected(name, catalog).collect();
+    while let Some(table) = next.pop() {
+        if !seen.contains(&table) {
+            seen.push(table);
+            next.extend(affected(table, catalog));
+        }
+    }
+    seen.contains(&name)
 }
 
 /// Marks the columns of unique keys, of foreign keys, and those that children's foreign keys point at.

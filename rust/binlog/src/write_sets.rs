@@ -122,7 +122,10 @@ pub fn transaction_write_set(
             hash_plan = Some((index, builder.plan_of(catalog, definition)));
         }
         let Some((_, plan)) = &hash_plan else { return };
-        let foreign_key_checks = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
+        if !fine && hides_checks(table, header) {
+            fallbacks.add(Reason::CascadeIntoItself, name);
+        }
+        let foreign_key_checks = may_be_checked(table, header);
         builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
     });
     // Also behind an error, so that nothing of this transaction stays for the next one.
@@ -155,6 +158,20 @@ fn reason(unusable: Unusable) -> Reason {
 /// the foreign keys out, and they were checked.
 fn hides_cascades(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
     table.cascades && header.kind != RowsKind::Insert && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
+}
+
+/// Whether it is not known for which rows of an event foreign keys were checked.
+///
+/// The server writes the rows of a cascade, for which they are not, and the row that began it, for which they are, into one event if
+/// they are of one table. The event has the first one's flags.
+fn hides_checks(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
+    let cascaded = SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS;
+    table.comes_back && header.kind != RowsKind::Insert && header.flags & cascaded == cascaded
+}
+
+/// Whether foreign keys may have been checked for the rows of an event (rule R13: where it is not known they may).
+pub(crate) fn may_be_checked(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
+    header.flags & NO_FOREIGN_KEY_CHECKS == 0 || hides_checks(table, header)
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ __all__ = ["Result", "run_seed", "verify_kept"]
 
 REJECTED = (3101, 1180)
 CHECKS = ("on", "off", "mixed")
-"""foreign_key_checks of the sessions. Rows written without checks may break a concurrent checked change on another member, and then the
-group; so in mixed seeds parents are only inserted into, and the unchecked sessions write tables without children."""
+"""foreign_key_checks of the sessions. In mixed seeds parents are only inserted into, and the unchecked sessions write tables without
+children: a checked cascade that meets rows written without checks stops MySQL 9.7 itself when it rolls back."""
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ def _load(group: Group, seed: int, tables: list[Table], count: int, sessions: in
 
     checks = Random(f"{seed}/checks").choices(CHECKS, (65, 15, 20))[0]
     children = [table for table in tables if table.parents and not table.is_parent(tables)]
-    still = (checks == "mixed" and children) or (not group.single_primary and seed % 10 != 0)
+    still = (checks == "mixed" and children) or (not group.single_primary and seed % 2 == 1)
     frozen = {table.full_name for table in tables if table.is_parent(tables)} if still else ()
 
     def session(number: int) -> None:

@@ -147,6 +147,18 @@ fn r11_text_that_is_filled_to_another_length_does_not_meet_the_parent() {
 }
 
 #[test]
+fn r11_a_length_counts_only_where_there_is_a_text_to_fill() {
+    let parent = table("p", &["a varchar utf8mb4_general_ci"], &[("PRIMARY", &[Column(0)])]);
+    let child = child_of_p(&["id int", "a varchar utf8mb4_general_ci null"], &["a"]);
+    let mut wide = crate::schema::Table { name: name("w"), ..child.clone() };
+    wide.columns[1].length = Some(20);
+    let catalog = catalog([parent, child, wide]);
+    let row = |table, value| insert(table, &[Int(1), value]);
+    assert!(conflicting(&catalog, GROUP, &row("c", Null), &row("w", Null)), "seen on MySQL 9.7");
+    assert!(!conflicting(&catalog, GROUP, &row("c", Bytes(b"x")), &row("w", Bytes(b"x"))));
+}
+
+#[test]
 fn r11_no_reference_without_foreign_key_checks() {
     let catalog = shop();
     let mut builder = WriteSetBuilder::new(GROUP);
@@ -185,6 +197,34 @@ fn r16_keys_with_parts_of_variable_length_count_twice() {
     let catalog = catalog([table("v", &columns, &keys)]);
     let (set, _) = write_set(&catalog, GROUP, &[insert("v", &[Int(1), Bytes(b"a"), Bytes(b"b")])]);
     assert_eq!((set.exclusive.len(), set.hashed), (3, 4));
+}
+
+#[test]
+fn r16_values_that_are_filled_have_two_hashes_and_others_one() {
+    // What each row took of the history of a MySQL 9.7: distinct hashes, and all of them, without those of the key on `id`.
+    for (kind, prefix, distinct, hashed) in [
+        ("text utf8mb4_0900_ai_ci", Some(5), 1, 2),
+        ("text utf8mb4_0900_ai_ci", Some(3), 1, 1),
+        ("text utf8mb4_general_ci", Some(5), 2, 2),
+        ("text utf8mb4_general_ci", Some(3), 1, 1),
+        ("tinytext latin1_swedish_ci", Some(3), 2, 2),
+        ("blob binary", Some(3), 1, 2),
+        ("varchar utf8mb4_0900_ai_ci", Some(5), 1, 2),
+        ("varchar utf8mb4_0900_ai_ci", None, 1, 2),
+        ("varchar utf8mb4_bin", Some(5), 2, 2),
+        ("varchar utf8mb4_bin", None, 2, 2),
+        ("varbinary binary", None, 1, 2),
+        ("char utf8mb4_0900_ai_ci", Some(5), 2, 2),
+        ("char utf8mb4_0900_ai_ci", None, 1, 1),
+        ("binary binary", Some(5), 2, 2),
+        ("binary binary", None, 1, 1),
+    ] {
+        let part = prefix.map_or(Column(1), |length| Prefix { column: 1, length });
+        let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[part][..])];
+        let catalog = catalog([table("p", &["id int", &format!("s {kind}")], &keys)]);
+        let (set, _) = write_set(&catalog, GROUP, &[insert("p", &[Int(1), Bytes(b"ab")])]);
+        assert_eq!((set.exclusive.len(), set.hashed), (distinct + 1, hashed + 1), "{kind} {prefix:?}");
+    }
 }
 
 #[test]

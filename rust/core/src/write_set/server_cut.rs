@@ -2,8 +2,12 @@
 //!
 //! The server turns a value into its collation's weights in a buffer that is made for the column's *stored* length. A TEXT or BLOB
 //! stores a length and a pointer, 9 to 12 bytes, so its weights are cut off where such a short text's would end. That gives values
-//! with the same beginning the same hash. Seen on 9.7, for every collation, of the second hash of a prefix key: the one with whole
-//! values. No other key can have such a part.
+//! with the same beginning the same hash. Seen on 9.7, for every collation, of the hash of a prefix key with whole values. No other key
+//! can have such a part.
+//!
+//! A key is hashed a second time, with whole values, where the buffer for some stored value is another one than that for the key's part:
+//! for a prefix, mostly, and for any VARCHAR, whose length takes room too. Values that are filled to the end of the buffer then have
+//! two hashes, else they have the same one twice if the prefix is the whole value.
 
 use crate::collation::{Class, Collation};
 use crate::schema::Column;
@@ -12,8 +16,8 @@ use crate::schema::Column;
 const LEVEL: u8 = 0xFF;
 /// Bytes of a run in a later level: a weight, and how often it stands there.
 const RUN: (usize, usize) = (2, 4);
-/// Weights of one level that fit for the collations of Unicode 9, whatever the type.
-const LEVEL_ROOM: usize = 24;
+/// Weights that the collations of Unicode 9 reserve for a character in each level.
+const LEVEL_ROOM: usize = 8;
 /// Languages whose scripts those collations put in another order, for which the server makes room for one more level.
 const REORDERED: [&str; 8] = ["bg", "bs", "hr", "mn_cyrl", "ru", "sr_latn", "ja", "zh"];
 
@@ -60,6 +64,53 @@ impl Hashed {
     }
 }
 
+/// How a part of a key is hashed the second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// In the same buffer.
+    Alike,
+    /// In another buffer.
+    Otherwise {
+        /// Whether the value is filled to the buffer's end, so that its bytes differ however short it is.
+        filled: bool,
+    },
+}
+
+impl Again {
+    /// What becomes of a column of a key, or of its first `prefix` characters.
+    pub(super) fn of(column: &Column, prefix: Option<u32>) -> Self {
+        let collation = column.collation.as_deref().and_then(Collation::by_name);
+        let pads = collation.is_some_and(Collation::pad_space);
+        let kind = column.data_type.as_str();
+        match prefix {
+            None if kind.starts_with("var") => Self::Otherwise { filled: pads },
+            None => Self::Alike,
+            Some(_) if stored_length(kind).is_none() => {
+                Self::Otherwise { filled: pads || matches!(kind, "char" | "binary") }
+            }
+            Some(characters) => {
+                let characters = characters as usize;
+                let alike = stored_length(kind).is_some_and(|stored| match collation {
+                    Some(collation) => room(collation, stored)
+                        .is_some_and(|whole| room(collation, characters * longest_character(collation)) == Some(whole)),
+                    None => stored == characters,
+                });
+                if alike { Self::Alike } else { Self::Otherwise { filled: pads } }
+            }
+        }
+    }
+}
+
+/// Bytes of the longest character of a collation's character set.
+fn longest_character(collation: &Collation) -> usize {
+    match collation.name().split('_').next().unwrap_or_default() {
+        "utf8mb4" | "utf16" | "utf16le" | "utf32" | "gb18030" => 4,
+        "utf8mb3" | "ujis" | "eucjpms" => 3,
+        _ if collation.is_single_byte() => 1,
+        _ => 2,
+    }
+}
+
 impl Cut {
     /// Cuts the form that stands behind `start`.
     pub(super) fn apply(self, form: &mut Vec<u8>, start: usize) {
@@ -102,7 +153,7 @@ fn room(collation: &Collation, stored: usize) -> Option<Room> {
         "utf8mb4" if kind == "0900_bin" => Room::Bytes(stored),
         "utf8mb4" if kind == "bin" => Room::Characters(stored.div_ceil(4)),
         "utf8mb4" if bmp => Room::Weights(stored.div_ceil(4)),
-        "utf8mb4" if kind.contains("0900_") => Room::Weights(unicode_9_room(kind)),
+        "utf8mb4" if kind.contains("0900_") => Room::Weights(unicode_9_room(kind, stored)),
         "utf8mb3" if kind == "bin" => Room::Characters(stored.div_ceil(3)),
         "utf8mb3" if bmp => Room::Weights(stored.div_ceil(3)),
         "ucs2" if kind == "bin" => Room::Bytes(stored),
@@ -119,7 +170,7 @@ fn room(collation: &Collation, stored: usize) -> Option<Room> {
 }
 
 /// Weights that fit for a collation of Unicode 9, given by what follows its character set.
-fn unicode_9_room(kind: &str) -> usize {
+fn unicode_9_room(kind: &str, stored: usize) -> usize {
     let (language, levels) = kind.split_once("0900_").unwrap_or(("", kind));
     let levels = match levels {
         "ai_ci" => 1,
@@ -128,7 +179,7 @@ fn unicode_9_room(kind: &str) -> usize {
         _ => 4,
     };
     let reordered = usize::from(REORDERED.contains(&language.trim_end_matches('_')));
-    LEVEL_ROOM * (levels + reordered) + levels - 1
+    LEVEL_ROOM * stored.div_ceil(4) * (levels + reordered) + levels - 1
 }
 
 /// What a space is in the form of a collation that pads.
