@@ -24,7 +24,7 @@ __all__ = ["Result", "run_seed", "verify_kept"]
 REJECTED = (3101, 1180)
 CHECKS = ("on", "off", "mixed")
 """foreign_key_checks of the sessions. In mixed seeds parents are only inserted into, and the unchecked sessions write tables without
-children: a checked cascade that meets rows written without checks stops MySQL 9.7 itself when it rolls back."""
+children, so that every row that a checked statement meets has its parent."""
 
 
 @dataclass(slots=True)
