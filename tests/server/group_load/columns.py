@@ -30,7 +30,8 @@ WORDS = (
 )  # fmt: skip
 LONG_WORDS = tuple(
     f"{start} {middle}{end}" for start in ("the quick brown fox", "The quick brown fox", "a a a a a a a a a a")
-    for middle in ("jumps over the", "Jumps over the") for end in (" lazy dog", " lazy Dog", " lazy dogs", " läzy dog", "                dog", "")
+    for middle in ("jumps over the", "Jumps over the")
+    for end in (" lazy dog", " lazy Dog", " lazy dogs", " läzy dog", "                dog", "")
 )  # fmt: skip
 """Texts that differ behind what the server hashes of a TEXT."""
 
