@@ -48,7 +48,7 @@ pub fn explain_transaction(
                 unusable: Some(reason),
             },
             Ok(plan) => {
-                let foreign_key_checks = may_be_checked(table, header);
+                let foreign_key_checks = may_be_checked(table, header, false);
                 let row = Row { before: row.before, after: row.after, foreign_key_checks };
                 let (set, notes) = builder.explain(&plan, &row);
                 ExplainedRow { table: name, notes, set, unusable: None }

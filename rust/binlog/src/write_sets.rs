@@ -104,6 +104,7 @@ pub fn transaction_write_set(
     let watches_cascades = fine && may_log_cascades(&transaction.format);
     let mut barrier = switched && fine;
     let mut hash_plan = None;
+    let mut event_before = std::ptr::null();
     let walked = plan.walk(transaction, known, |index, table, header, row| {
         let name = &table.map.name;
         let definition = match &table.definition {
@@ -122,10 +123,11 @@ pub fn transaction_write_set(
             hash_plan = Some((index, builder.plan_of(catalog, definition)));
         }
         let Some((_, plan)) = &hash_plan else { return };
-        if !fine && hides_checks(table, header) {
+        let first = !std::ptr::eq(std::mem::replace(&mut event_before, header.extra.as_ptr()), header.extra.as_ptr());
+        if !fine && !first && hides_checks(table, header) {
             fallbacks.add(Reason::CascadeIntoItself, name);
         }
-        let foreign_key_checks = may_be_checked(table, header);
+        let foreign_key_checks = may_be_checked(table, header, first);
         builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
     });
     // Also behind an error, so that nothing of this transaction stays for the next one.
@@ -169,9 +171,10 @@ fn hides_checks(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
     table.comes_back && header.kind != RowsKind::Insert && header.flags & cascaded == cascaded
 }
 
-/// Whether foreign keys may have been checked for the rows of an event (rule R13: where it is not known they may).
-pub(crate) fn may_be_checked(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
-    header.flags & NO_FOREIGN_KEY_CHECKS == 0 || hides_checks(table, header)
+/// Whether foreign keys may have been checked for a row of an event (rule R13: where it is not known they may). The flags are the
+/// `first` row's.
+pub(crate) fn may_be_checked(table: &KnownTable, header: &RowsHeader<'_>, first: bool) -> bool {
+    header.flags & NO_FOREIGN_KEY_CHECKS == 0 || (!first && hides_checks(table, header))
 }
 
 #[cfg(test)]
