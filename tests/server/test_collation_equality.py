@@ -15,7 +15,7 @@ import pymysql
 import pytest
 from collation_proof import Asker, Result, prove, prove_characters
 
-from tests.servers import MariaDbServer
+from tests.servers import MariaDbServer, mysql_url
 
 SLOW = bool(os.environ.get("PARAPLY_SLOW"))
 PAIRS = 1000 if SLOW else 12
@@ -24,10 +24,7 @@ CHARACTERS = ["utf8mb4_0900_ai_ci", "utf8mb4_ja_0900_as_cs", "utf8mb4_unicode_52
 
 @pytest.fixture
 def mysql() -> Asker:
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-    parts = urlsplit(url)
+    parts = urlsplit(mysql_url())
     connection: pymysql.Connection[Any] = pymysql.connect(
         host=parts.hostname, port=parts.port or 3306, user=parts.username or "", password=parts.password or "", charset="utf8mb4"
     )
