@@ -30,6 +30,17 @@ impl Unusable {
     }
 }
 
+/// Where foreign keys carry a change of a table's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cascades {
+    /// Nowhere.
+    Nowhere,
+    /// To rows of other tables.
+    ToOthers,
+    /// To other rows of the same table too, be it by way of other tables.
+    ToItself,
+}
+
 /// A table as its rows need it.
 #[derive(Debug)]
 pub struct KnownTable {
@@ -39,10 +50,8 @@ pub struct KnownTable {
     pub definition: Result<Arc<Table>, Unusable>,
     /// The columns that some hash depends on; the others are passed over.
     pub hashed: Vec<bool>,
-    /// Whether a change of this table's rows may go on to rows of its children (ON DELETE CASCADE and the like).
-    pub cascades: bool,
-    /// Whether such a change may come back to other rows of this table.
-    pub comes_back: bool,
+    /// Where a change of this table's rows may go on to (ON DELETE CASCADE and the like).
+    pub cascades: Cascades,
     /// Whether it is read under a previous definition because its table id stood for that before.
     by_sight: bool,
     body: Vec<u8>,
@@ -176,22 +185,8 @@ fn prepare(
         map.take_signs(table);
         mark_hashed(table, catalog, &mut hashed);
     }
-    let cascades = carries_on(&map.name, catalog);
-    let comes_back = cascades && comes_back(&map.name, catalog);
-    KnownTable {
-        map,
-        definition,
-        hashed,
-        cascades,
-        comes_back,
-        by_sight: false,
-        body: body.to_vec(),
-        mariadb: format.mariadb,
-    }
-}
-
-fn carries_on(name: &TableName, catalog: &Catalog) -> bool {
-    affected(name, catalog).next().is_some()
+    let cascades = cascades(&map.name, catalog);
+    KnownTable { map, definition, hashed, cascades, by_sight: false, body: body.to_vec(), mariadb: format.mariadb }
 }
 
 /// The tables whose rows foreign keys change where a row of this one changes.
@@ -201,8 +196,8 @@ fn affected<'c>(name: &'c TableName, catalog: &'c Catalog) -> impl Iterator<Item
     catalog.children(name).iter().filter(is_affected).map(|child| &child.name)
 }
 
-/// Whether a cascade that begins in a table may change other rows of the same table.
-fn comes_back(name: &TableName, catalog: &Catalog) -> bool {
+/// Where a cascade that begins in a table leads.
+fn cascades(name: &TableName, catalog: &Catalog) -> Cascades {
     let mut seen: Vec<&TableName> = Vec::new();
     let mut next: Vec<&TableName> = affected(name, catalog).collect();
     while let Some(table) = next.pop() {
@@ -211,7 +206,11 @@ fn comes_back(name: &TableName, catalog: &Catalog) -> bool {
             next.extend(affected(table, catalog));
         }
     }
-    seen.contains(&name)
+    match seen.as_slice() {
+        [] => Cascades::Nowhere,
+        tables if tables.contains(&name) => Cascades::ToItself,
+        _ => Cascades::ToOthers,
+    }
 }
 
 /// Marks the columns of unique keys, of foreign keys, and those that children's foreign keys point at.

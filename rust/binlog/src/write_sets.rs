@@ -5,7 +5,7 @@ pub use paraply_core::write_set::Scheme;
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, Options as HashOptions, Reason, Row as HashedRow, WriteSet, WriteSetBuilder};
 
-use crate::known_tables::{KnownTable, KnownTables, Unusable};
+use crate::known_tables::{Cascades, KnownTable, KnownTables, Unusable};
 use crate::row_walk::{RowPlan, RowsError};
 use crate::rows::{NO_FOREIGN_KEY_CHECKS, RowsHeader, SQL_FOREIGN_KEYS};
 use crate::transaction::{Format, Kind, RowsKind, Transaction};
@@ -159,7 +159,9 @@ fn reason(unusable: Unusable) -> Reason {
 /// Whether this change of a parent may have changed children that the log does not hold: its storage engine carried
 /// the foreign keys out, and they were checked.
 fn hides_cascades(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
-    table.cascades && header.kind != RowsKind::Insert && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
+    table.cascades != Cascades::Nowhere
+        && header.kind != RowsKind::Insert
+        && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
 }
 
 /// Whether it is not known for which rows of an event foreign keys were checked.
@@ -168,7 +170,7 @@ fn hides_cascades(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
 /// they are of one table. The event has the first one's flags.
 fn hides_checks(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
     let cascaded = SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS;
-    table.comes_back && header.kind != RowsKind::Insert && header.flags & cascaded == cascaded
+    table.cascades == Cascades::ToItself && header.kind != RowsKind::Insert && header.flags & cascaded == cascaded
 }
 
 /// Whether foreign keys may have been checked for a row of an event (rule R13: where it is not known they may). The flags are the

@@ -375,7 +375,9 @@ impl WriteSetBuilder {
                         nulls.fill(n).into_iter().for_each(|length| out.extend_from_slice(&length.to_be_bytes()));
                         let start = out.len();
                         form.append(value, *prefix, out)?;
-                        second.into_iter().for_each(|second| second.apply(out, start));
+                        if let Some(second) = second {
+                            second.apply(out, start);
+                        }
                         Ok(())
                     });
                     lost = lost.or(written.err());
