@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 __all__ = ["Load"]
 
 WORDS = ("a", "A", "á", "ab", "AB ", "b", "ß", "ss", "z", "", "a ", "Ω", "ω")
+LONG = tuple(f"'{start} {middle} {end}'" for start in ("abc", "ABC") for middle in ("d e f g h i", "d e f g h j") for end in ("", "x", "y"))
 TYPES: dict[str, tuple[str, ...]] = {
     "int": ("1", "2", "3", "-4", "5"),
     "bigint unsigned": ("1", "2", "18446744073709551615"),
@@ -29,6 +30,11 @@ TYPES: dict[str, tuple[str, ...]] = {
     "year": ("2024", "1999"),
     "bit(9)": ("b'1'", "b'100000000'", "0"),
     "double": ("0", "-0e0", "1.5", "1e100"),
+    "text": (*LONG, "'a'", "'A '", "repeat('ab', 40)", "concat(repeat('ab', 40), 'c')"),
+    "tinytext collate utf8mb4_general_ci": (*LONG, "'ß'", "'s'", "'a  '"),
+    "mediumtext collate utf8mb4_0900_as_cs": (*LONG, "repeat('a', 60)", "concat(repeat('a', 59), 'A')", "concat(repeat('a', 29), 'A')"),
+    "longtext character set latin2": (*LONG, "'a '"),
+    "blob": (*LONG, "x'6100'", "x'61'"),
 }
 
 
@@ -88,9 +94,10 @@ class Load:
         names = list(columns)
         lines += [f"{name} {kind}" + ("" if shape == "nullable" else " not null" if name == "c0" else "") for name, kind in columns.items()]
         if shape in ("primary", "composite"):
-            keys.append(f"primary key ({', '.join(names[: 1 if shape == 'primary' else 2])})")
+            parts = [self._whole(name, columns[name]) for name in names[: 1 if shape == "primary" else 2]]
+            keys.append(f"primary key ({', '.join(parts)})")
         elif shape in ("unique", "nullable"):
-            keys.append("unique u0 (c0)")
+            keys.append(f"unique u0 ({self._whole('c0', columns['c0'])})")
         for number in range(rng.randint(0, 2) if shape != "none" else 0):
             parts = [self._part(name, columns[name]) for name in rng.sample(names, rng.randint(1, min(2, len(names))))]
             keys.append(f"unique u{number + 1} ({', '.join(parts)})")
@@ -105,8 +112,14 @@ class Load:
         return f"create table {table.name} ({', '.join([*lines, *keys, *references])})"
 
     def _part(self, name: str, kind: str) -> str:
+        if "text" in kind or kind == "blob":
+            return self._whole(name, kind) + self.random.choice(("", " desc"))
         prefix = kind.startswith(("varchar", "char")) and self.random.random() < 0.3
         return f"{name}({self.random.randint(1, 3)})" if prefix else name + self.random.choice(("", " desc"))
+
+    def _whole(self, name: str, kind: str) -> str:
+        """A column as a part of a key, and only a prefix of it where the server asks for one."""
+        return f"{name}({self.random.choice((2, 5, 20, 50))})" if "text" in kind or kind == "blob" else name
 
     def _alter(self) -> str:
         rng = self.random

@@ -352,6 +352,16 @@ OF_MARIADB: dict[str, tuple[str, ...]] = {
         "create table mm (a int) engine=memory",
         "truncate table mm wait 1",
     ),
+    "settings in front": (
+        "create table st1 (a int primary key, b int)",
+        "create table st3 (a int primary key, b int)",
+        "set statement max_statement_time=60, lock_wait_timeout=30 for alter table st1 add c varchar(9) default 'for', add unique (b)",
+        "set statement max_statement_time=60 for rename table st3 to st4",
+    ),
+    "settings of meaning in front": (
+        "create table st2 (a int primary key, b int)",
+        "set statement sql_mode='NO_ZERO_DATE' for alter table st2 add c int",
+    ),
     "version comments of MariaDB": (
         "create table t (a int /*M! , b int unique */ /*M!100500 , c int */ /*M!999999 , d int */ /*!50701 , e int */ /*!50500 , f int unique */ /*!100600 , g int */)",
         "alter table t /*M!100000 add h int unique */",
@@ -364,5 +374,6 @@ UNKNOWN: dict[str, tuple[str, ...]] = {
     "versioning": ("v", "w", "x", "y", "z"),
     "period": ("pe", "pf"),
     "oracle": ("o",),
+    "settings of meaning in front": ("st2",),
 }
 """Tables that the server has and the catalog does not know (R13), by scenario."""

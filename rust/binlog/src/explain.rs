@@ -5,9 +5,8 @@ use paraply_core::write_set::{Note, Row, WriteSet, WriteSetBuilder};
 
 use crate::known_tables::KnownTables;
 use crate::row_walk::{RowPlan, RowsError};
-use crate::rows::NO_FOREIGN_KEY_CHECKS;
 use crate::transaction::Transaction;
-use crate::write_sets::Options;
+use crate::write_sets::{Options, may_be_checked};
 
 /// One row and what it adds.
 #[derive(Debug, Clone)]
@@ -49,7 +48,7 @@ pub fn explain_transaction(
                 unusable: Some(reason),
             },
             Ok(plan) => {
-                let foreign_key_checks = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
+                let foreign_key_checks = may_be_checked(table, header, false);
                 let row = Row { before: row.before, after: row.after, foreign_key_checks };
                 let (set, notes) = builder.explain(&plan, &row);
                 ExplainedRow { table: name, notes, set, unusable: None }

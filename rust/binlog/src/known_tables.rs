@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use paraply_core::schema::{Catalog, KeyPart, ReferenceAction, Table, TableName};
+use paraply_core::schema::{Catalog, ForeignKey, KeyPart, ReferenceAction, Table, TableName};
 use xxhash_rust::xxh64::xxh64;
 
 use crate::image_cursor::Decoded;
@@ -30,6 +30,17 @@ impl Unusable {
     }
 }
 
+/// Where foreign keys carry a change of a table's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cascades {
+    /// Nowhere.
+    Nowhere,
+    /// To rows of other tables.
+    ToOthers,
+    /// To other rows of the same table too, be it by way of other tables.
+    ToItself,
+}
+
 /// A table as its rows need it.
 #[derive(Debug)]
 pub struct KnownTable {
@@ -39,8 +50,8 @@ pub struct KnownTable {
     pub definition: Result<Arc<Table>, Unusable>,
     /// The columns that some hash depends on; the others are passed over.
     pub hashed: Vec<bool>,
-    /// Whether a change of this table's rows may go on to rows of its children (ON DELETE CASCADE and the like).
-    pub cascades: bool,
+    /// Where a change of this table's rows may go on to (ON DELETE CASCADE and the like).
+    pub cascades: Cascades,
     /// Whether it is read under a previous definition because its table id stood for that before.
     by_sight: bool,
     body: Vec<u8>,
@@ -174,14 +185,32 @@ fn prepare(
         map.take_signs(table);
         mark_hashed(table, catalog, &mut hashed);
     }
-    let cascades = carries_on(&map.name, catalog);
+    let cascades = cascades(&map.name, catalog);
     KnownTable { map, definition, hashed, cascades, by_sight: false, body: body.to_vec(), mariadb: format.mariadb }
 }
 
-fn carries_on(name: &TableName, catalog: &Catalog) -> bool {
-    let keys = catalog.children(name).iter().flat_map(|child| &child.foreign_keys);
-    let refuses = |action| action == ReferenceAction::Refuse;
-    keys.filter(|key| key.parent == *name).any(|key| !refuses(key.on_delete) || !refuses(key.on_update))
+/// The tables whose rows foreign keys change where a row of this one changes.
+fn affected<'c>(name: &'c TableName, catalog: &'c Catalog) -> impl Iterator<Item = &'c TableName> {
+    let acts = |key: &ForeignKey| key.on_delete != ReferenceAction::Refuse || key.on_update != ReferenceAction::Refuse;
+    let is_affected = move |child: &&Arc<Table>| child.foreign_keys.iter().any(|key| key.parent == *name && acts(key));
+    catalog.children(name).iter().filter(is_affected).map(|child| &child.name)
+}
+
+/// Where a cascade that begins in a table leads.
+fn cascades(name: &TableName, catalog: &Catalog) -> Cascades {
+    let mut seen: Vec<&TableName> = Vec::new();
+    let mut next: Vec<&TableName> = affected(name, catalog).collect();
+    while let Some(table) = next.pop() {
+        if !seen.contains(&table) {
+            seen.push(table);
+            next.extend(affected(table, catalog));
+        }
+    }
+    match seen.as_slice() {
+        [] => Cascades::Nowhere,
+        tables if tables.contains(&name) => Cascades::ToItself,
+        _ => Cascades::ToOthers,
+    }
 }
 
 /// Marks the columns of unique keys, of foreign keys, and those that children's foreign keys point at.

@@ -36,9 +36,23 @@ pub enum TextKind {
 /// `NO_BACKSLASH_ESCAPES`).
 pub fn classify(sql: &[u8], escapes: bool) -> TextKind {
     let mut words = Words { rest: sql, escapes };
-    let Some(first) = words.next() else { return TextKind::Nothing };
-    let second = words.clone().next().unwrap_or_default();
-    match (first.as_str(), second.as_str()) {
+    let Some(mut first) = words.next() else { return TextKind::Nothing };
+    let mut second = words.clone().next().unwrap_or_default();
+    let has_settings = (first.as_str(), second.as_str()) == ("SET", "STATEMENT");
+    if has_settings && words.any(|word| word == "FOR") {
+        first = words.next().unwrap_or_default();
+        second = words.clone().next().unwrap_or_default();
+    }
+    match kind_of(sql, words, first, &second) {
+        kind @ (TextKind::Ddl { .. } | TextKind::DropTemporary | TextKind::Refused(_)) => kind,
+        _ if has_settings => TextKind::Refused("SET STATEMENT".to_owned()),
+        kind => kind,
+    }
+}
+
+/// What a statement with these two first words is; `words` stands behind the first.
+fn kind_of(sql: &[u8], mut words: Words<'_>, first: String, second: &str) -> TextKind {
+    match (first.as_str(), second) {
         ("BEGIN", _) | ("START", "TRANSACTION") => TextKind::Begin,
         ("COMMIT", _) => TextKind::Commit,
         ("ROLLBACK", _) if words.any(|word| word == "TO") => TextKind::RollbackTo,
@@ -46,7 +60,7 @@ pub fn classify(sql: &[u8], escapes: bool) -> TextKind {
         ("SAVEPOINT", _) | ("RELEASE", "SAVEPOINT") => TextKind::Savepoint,
         ("XA", "START" | "BEGIN") => TextKind::XaStart,
         ("XA", "END") => TextKind::XaEnd,
-        ("XA", "COMMIT" | "ROLLBACK") => xid_behind(sql, &second),
+        ("XA", "COMMIT" | "ROLLBACK") => xid_behind(sql, second),
         ("DROP", "TEMPORARY") => TextKind::DropTemporary,
         ("CREATE", _) => classify_create(words),
         (
@@ -215,6 +229,23 @@ mod tests {
         assert_eq!(classify(b"CREATE TABLE `t` (a int) START TRANSACTION"), TextKind::Ddl { opens_transaction: true });
         assert_eq!(classify(b"TRUNCATE TABLE t"), ddl());
         assert_eq!(classify(b"SET PASSWORD FOR u='x'"), ddl());
+    }
+
+    #[test]
+    fn settings_in_front_of_a_ddl_do_not_hide_it() {
+        assert_eq!(classify(b"SET STATEMENT max_statement_time=5, sql_mode='FOR' FOR ALTER TABLE t ADD c INT"), ddl());
+        assert_eq!(classify(b"set statement max_statement_time=5 for drop temporary table t"), TextKind::DropTemporary);
+        for sql in [
+            "UPDATE t SET a=1",
+            "COMMIT",
+            "CREATE TABLE t SELECT 1",
+            "SET STATEMENT a=1 FOR ALTER TABLE t ENGINE=x",
+            "",
+        ] {
+            let sql = format!("SET STATEMENT max_statement_time=5 FOR {sql}");
+            assert!(matches!(classify(sql.as_bytes()), TextKind::Refused(_)), "{sql}");
+        }
+        assert!(matches!(classify(b"SET STATEMENT max_statement_time=5"), TextKind::Refused(_)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ pub use paraply_core::write_set::Scheme;
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, Options as HashOptions, Reason, Row as HashedRow, WriteSet, WriteSetBuilder};
 
-use crate::known_tables::{KnownTable, KnownTables, Unusable};
+use crate::known_tables::{Cascades, KnownTable, KnownTables, Unusable};
 use crate::row_walk::{RowPlan, RowsError};
 use crate::rows::{NO_FOREIGN_KEY_CHECKS, RowsHeader, SQL_FOREIGN_KEYS};
 use crate::transaction::{Format, Kind, RowsKind, Transaction};
@@ -104,6 +104,7 @@ pub fn transaction_write_set(
     let watches_cascades = fine && may_log_cascades(&transaction.format);
     let mut barrier = switched && fine;
     let mut hash_plan = None;
+    let mut event_before = std::ptr::null();
     let walked = plan.walk(transaction, known, |index, table, header, row| {
         let name = &table.map.name;
         let definition = match &table.definition {
@@ -122,7 +123,11 @@ pub fn transaction_write_set(
             hash_plan = Some((index, builder.plan_of(catalog, definition)));
         }
         let Some((_, plan)) = &hash_plan else { return };
-        let foreign_key_checks = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
+        let first = !std::ptr::eq(std::mem::replace(&mut event_before, header.extra.as_ptr()), header.extra.as_ptr());
+        if !fine && !first && hides_checks(table, header) {
+            fallbacks.add(Reason::CascadeIntoItself, name);
+        }
+        let foreign_key_checks = may_be_checked(table, header, first);
         builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
     });
     // Also behind an error, so that nothing of this transaction stays for the next one.
@@ -154,7 +159,24 @@ fn reason(unusable: Unusable) -> Reason {
 /// Whether this change of a parent may have changed children that the log does not hold: its storage engine carried
 /// the foreign keys out, and they were checked.
 fn hides_cascades(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
-    table.cascades && header.kind != RowsKind::Insert && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
+    table.cascades != Cascades::Nowhere
+        && header.kind != RowsKind::Insert
+        && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
+}
+
+/// Whether it is not known for which rows of an event foreign keys were checked.
+///
+/// The server writes the rows of a cascade, for which they are not, and the row that began it, for which they are, into one event if
+/// they are of one table. The event has the first one's flags.
+fn hides_checks(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
+    let cascaded = SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS;
+    table.cascades == Cascades::ToItself && header.kind != RowsKind::Insert && header.flags & cascaded == cascaded
+}
+
+/// Whether foreign keys may have been checked for a row of an event (rule R13: where it is not known they may). The flags are the
+/// `first` row's.
+pub(crate) fn may_be_checked(table: &KnownTable, header: &RowsHeader<'_>, first: bool) -> bool {
+    header.flags & NO_FOREIGN_KEY_CHECKS == 0 || (!first && hides_checks(table, header))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ from paraply.errors import ParaplyError
 from .members import Group, GroupBroken, Member
 from .seeds import Result, run_seed, verify_kept
 
-COLUMNS = ("seed", "mode", "tables", "transactions", "rejected", "different", "missed", "fallbacks", "collections", "seconds")
+COLUMNS = ("seed", "mode", "tables", "transactions", "rejected", "different", "missed", "by_r4", "fallbacks", "collections", "seconds")
 
 
 def members_of(urls: str, folders: str) -> Group:

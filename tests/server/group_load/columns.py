@@ -28,6 +28,12 @@ WORDS = (
     "straße", "STRASSE", "Strasse", "résumé", "Resume", "RESUME", "日本", "にほん", "ニホン", "я", "Я", "ё", "е", "Å", "A\u030a", "☕",
     "☕\ufe0f", "𝒜", "", " ", "zz\u200bz", "zzz", "ZZZ", "apple pie", "Apple Pie", "apple pies", "ŀ", "l·", "ő", "Ö", "x-1", "x1", "ñ", "n",
 )  # fmt: skip
+LONG_WORDS = tuple(
+    f"{start} {middle}{end}" for start in ("the quick brown fox", "The quick brown fox", "a a a a a a a a a a")
+    for middle in ("jumps over the", "Jumps over the")
+    for end in (" lazy dog", " lazy Dog", " lazy dogs", " läzy dog", "                dog", "")
+)  # fmt: skip
+"""Texts that differ behind what the server hashes of a TEXT."""
 
 
 def quoted(text: str) -> str:
@@ -59,11 +65,13 @@ def text_type(r: Random, collations: tuple[str, ...], base: str | None = None) -
     collation = r.choice(collations)
     charset = collation.split("_", 1)[0]
     codec = CODECS[charset]
-    words = [word for word in WORDS if _fits(word, codec, charset)]
-    pool = tuple(quoted(word) for word in r.sample(words, min(len(words), r.randint(8, 30))))
     base = base or r.choice(("char(14)", "varchar(14)", "varchar(60)", "varchar(60)", "tinytext", "text", "mediumtext", "longtext"))
+    words = [word for word in WORDS if _fits(word, codec, charset)]
+    words = r.sample(words, min(len(words), r.randint(8, 30)))
+    if "(14)" not in base and r.random() < 0.6:
+        words += r.sample([word for word in LONG_WORDS if _fits(word, codec, charset)], 8)
     sql = f"{base} character set {charset} collate {collation}"
-    return ColumnType(sql, pool, (1, 2, 3, 5), "text" not in base, "text")
+    return ColumnType(sql, tuple(map(quoted, words)), (1, 2, 3, 5, 50), "text" not in base, "text")
 
 
 def _fits(word: str, codec: str, charset: str) -> bool:
@@ -164,6 +172,8 @@ BYTES = (
     "20",
     "2020",
     "c2bd",
+    "6162636465666768696a6b6c6d6e",
+    "6162636465666768696a6b6c6d6f",
     "31c2bd31",
 )
 
@@ -172,7 +182,7 @@ def _binary(r: Random) -> ColumnType:
     base = r.choice(("binary(4)", "binary(7)", "varbinary(4)", "varbinary(30)", "tinyblob", "blob", "mediumblob", "longblob"))
     room = int(base[base.index("(") + 1 : -1]) if "(" in base else 99
     pool = tuple(f"x'{value}'" for value in BYTES if len(value) <= 2 * room)
-    return ColumnType(base, pool, (1, 2, 3), "blob" not in base, "binary")
+    return ColumnType(base, pool, (1, 2, 3) if room < 30 else (1, 2, 3, 13), "blob" not in base, "binary")
 
 
 KINDS: tuple[tuple[int, Callable[[Random], ColumnType]], ...] = (

@@ -63,6 +63,7 @@ class Table:
     referable: list[tuple[list[Column], bool]] = field(default_factory=list)
     generated_key: bool = False
     parents: list[Table] = field(default_factory=list)
+    cascading: bool = False
 
     @property
     def full_name(self) -> str:
@@ -242,8 +243,6 @@ class _Maker:
         if parent.tail or table.tail or not parent.referable:
             return
         keys, _ = r.choice(parent.referable)
-        if not self.options.cascades and any(column.generated or column.type.sql.startswith("bit") for column in keys):
-            return  # In multi-primary mode a child that one member inserts may meet another's delete of such a parent, and break the group.
         names: list[str] = []
         nullable = r.random() < 0.6
         for n, column in enumerate(keys):
@@ -254,10 +253,13 @@ class _Maker:
             table.columns.append(Column(names[-1], kind, nullable))
         table.parents.append(parent)
         action = ""
-        if self.options.cascades:
+        # One such key in a table: with several, where a row may be reached by two cascades, InnoDB of MySQL 9.7.4 was seen to abort in
+        # the rollback of such a statement ("Error (Failed, retry may succeed) in rollback"), though not with every seed.
+        if self.options.cascades and not table.cascading:
             choices = ["", "cascade", "cascade", *(["set null"] if nullable else [])]
             on_delete, on_update = r.choice(choices), r.choice(choices)
             action = f" on delete {on_delete}" * bool(on_delete) + f" on update {on_update}" * bool(on_update)
+            table.cascading = bool(action)
         pairs = list(zip(names, (c.name for c in keys), strict=True))
         if r.random() < 0.2:
             r.shuffle(pairs)

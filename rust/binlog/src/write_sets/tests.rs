@@ -78,6 +78,29 @@ fn r15a_only_the_events_own_flags_say_that_cascades_are_logged() {
 }
 
 #[test]
+fn r13_where_a_cascade_comes_back_to_its_table_references_count_as_checked() {
+    let mysql = format((9, 7, 4), false);
+    let cascade = ReferenceAction::Cascade;
+    let to_itself = Table { foreign_keys: table("child", cascade).foreign_keys, ..table("parent", cascade) };
+    let mut through_child = to_itself.clone();
+    through_child.foreign_keys[0].parent = TableName::new("d", "child");
+    for (parent, expected) in [(to_itself, true), (through_child, true), (table("parent", cascade), false)] {
+        let mut catalog = Catalog::default();
+        catalog.put(parent);
+        catalog.put(table("child", cascade));
+        let mut known = KnownTables::with_previous();
+        known.begin(&catalog);
+        let (_, index) = known.find(&parent_map(), &mysql, &catalog, 1).unwrap();
+        let parent = known.get(index).unwrap();
+        let cascaded = delete(1 | SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS, &mysql);
+        assert_eq!(may_be_checked(parent, &cascaded, false), expected);
+        assert!(!may_be_checked(parent, &cascaded, true), "the flags are the first row's");
+        assert!(!may_be_checked(parent, &delete(1 | NO_FOREIGN_KEY_CHECKS, &mysql), false), "no cascade is in the log");
+        assert!(may_be_checked(parent, &delete(1, &mysql), true));
+    }
+}
+
+#[test]
 fn r15a_versions_that_never_log_cascades() {
     assert!(may_log_cascades(&format((9, 7, 4), false)));
     for (version, mariadb) in [((9, 5, 0), false), ((8, 4, 9), false), ((11, 8, 1), true)] {

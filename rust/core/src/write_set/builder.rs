@@ -48,6 +48,14 @@ impl<'p> Nulls<'p> {
             _ => &[],
         }
     }
+
+    /// The length to which the server fills a part's text, where that keeps it from meeting the parent's.
+    fn fill(self, part: usize) -> Option<u32> {
+        match self {
+            Self::LeaveOut(reference) => reference.fills.get(part).copied().flatten(),
+            Self::NoKey => None,
+        }
+    }
 }
 
 /// What became of a key in one image.
@@ -225,7 +233,7 @@ impl WriteSetBuilder {
         before_full && after_full
     }
 
-    /// The second hash of a prefix key under the server's scheme.
+    /// The second hash of a key under the server's scheme.
     fn add_whole(&mut self, key: &KeyPlan, whole: &[Part], images: &Images<'_, '_>) {
         let before = images.before.map(|_| self.outcome(&key.prefix, whole, |c| images.before(c)));
         let after = images.after.map(|_| self.outcome(&key.prefix, whole, |c| images.after(c)));
@@ -354,7 +362,7 @@ impl WriteSetBuilder {
             |part: &Part| matches!(part, Part::Column { index, .. } if value_of(*index) == Some(&Value::Null));
         let signatures = nulls.signatures(is_null);
         for (n, part) in parts.iter().enumerate() {
-            let Part::Column { index, form, prefix } = part else {
+            let Part::Column { index, form, prefix, second } = part else {
                 self.hasher.part(b"?");
                 continue;
             };
@@ -364,7 +372,13 @@ impl WriteSetBuilder {
                 Some(value) => {
                     let written = self.hasher.part_with(|out| {
                         signatures.get(n).into_iter().for_each(|of_column| push_signature(*of_column, value, out));
-                        form.append(value, *prefix, out)
+                        nulls.fill(n).into_iter().for_each(|length| out.extend_from_slice(&length.to_be_bytes()));
+                        let start = out.len();
+                        form.append(value, *prefix, out)?;
+                        if let Some(second) = second {
+                            second.apply(out, start);
+                        }
+                        Ok(())
                     });
                     lost = lost.or(written.err());
                 }

@@ -30,6 +30,8 @@ pub enum Reason {
     NoUniqueKey,
     /// A change that foreign keys carry on to other rows, which the log does not hold.
     CascadeNotLogged,
+    /// Rows of a cascade and the row that began it, of one table: the log does not say for which of them foreign keys were checked.
+    CascadeIntoItself,
 }
 
 impl Reason {
@@ -47,6 +49,7 @@ impl Reason {
             Self::DifferentParentType => "foreign key and parent key compare differently",
             Self::NoUniqueKey => "no unique key",
             Self::CascadeNotLogged => "cascade not in the log",
+            Self::CascadeIntoItself => "cascade into its own table",
         }
     }
 }

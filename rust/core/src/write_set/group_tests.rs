@@ -147,6 +147,18 @@ fn r11_text_that_is_filled_to_another_length_does_not_meet_the_parent() {
 }
 
 #[test]
+fn r11_a_length_counts_only_where_there_is_a_text_to_fill() {
+    let parent = table("p", &["a varchar utf8mb4_general_ci"], &[("PRIMARY", &[Column(0)])]);
+    let child = child_of_p(&["id int", "a varchar utf8mb4_general_ci null"], &["a"]);
+    let mut wide = crate::schema::Table { name: name("w"), ..child.clone() };
+    wide.columns[1].length = Some(20);
+    let catalog = catalog([parent, child, wide]);
+    let row = |table, value| insert(table, &[Int(1), value]);
+    assert!(conflicting(&catalog, GROUP, &row("c", Null), &row("w", Null)), "seen on MySQL 9.7");
+    assert!(!conflicting(&catalog, GROUP, &row("c", Bytes(b"x")), &row("w", Bytes(b"x"))));
+}
+
+#[test]
 fn r11_no_reference_without_foreign_key_checks() {
     let catalog = shop();
     let mut builder = WriteSetBuilder::new(GROUP);
@@ -188,6 +200,34 @@ fn r16_keys_with_parts_of_variable_length_count_twice() {
 }
 
 #[test]
+fn r16_values_that_are_filled_have_two_hashes_and_others_one() {
+    // What each row took of the history of a MySQL 9.7: distinct hashes, and all of them, without those of the key on `id`.
+    for (kind, prefix, distinct, hashed) in [
+        ("text utf8mb4_0900_ai_ci", Some(5), 1, 2),
+        ("text utf8mb4_0900_ai_ci", Some(3), 1, 1),
+        ("text utf8mb4_general_ci", Some(5), 2, 2),
+        ("text utf8mb4_general_ci", Some(3), 1, 1),
+        ("tinytext latin1_swedish_ci", Some(3), 2, 2),
+        ("blob binary", Some(3), 1, 2),
+        ("varchar utf8mb4_0900_ai_ci", Some(5), 1, 2),
+        ("varchar utf8mb4_0900_ai_ci", None, 1, 2),
+        ("varchar utf8mb4_bin", Some(5), 2, 2),
+        ("varchar utf8mb4_bin", None, 2, 2),
+        ("varbinary binary", None, 1, 2),
+        ("char utf8mb4_0900_ai_ci", Some(5), 2, 2),
+        ("char utf8mb4_0900_ai_ci", None, 1, 1),
+        ("binary binary", Some(5), 2, 2),
+        ("binary binary", None, 1, 1),
+    ] {
+        let part = prefix.map_or(Column(1), |length| Prefix { column: 1, length });
+        let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[part][..])];
+        let catalog = catalog([table("p", &["id int", &format!("s {kind}")], &keys)]);
+        let (set, _) = write_set(&catalog, GROUP, &[insert("p", &[Int(1), Bytes(b"ab")])]);
+        assert_eq!((set.exclusive.len(), set.hashed), (distinct + 1, hashed + 1), "{kind} {prefix:?}");
+    }
+}
+
+#[test]
 fn r16_a_prefix_key_alone_does_not_tell_the_rows_for_the_server() {
     let columns = ["s varchar utf8mb4_0900_ai_ci"];
     let catalog = catalog([table("n", &columns, &[("u", &[Prefix { column: 0, length: 3 }])])]);
@@ -224,4 +264,62 @@ fn r14_a_primary_key_over_a_prefix_tells_rows_apart_for_the_server_and_a_unique_
         let set = write_set(&catalog([prefixed]), GROUP, &[insert("t", &[Bytes(b"abc")])]).0;
         assert_eq!((set.missing_keys, set.barrier), (!has_keys, !has_keys), "{name}");
     }
+}
+
+#[test]
+fn r11_of_a_long_text_the_server_hashes_the_beginning_twice() {
+    // The figures are those of a MySQL 9.7, whose tracker was asked which of two long values it takes for the same.
+    for (kind, equal_from) in [
+        ("tinytext latin2_general_ci", 9),
+        ("longtext latin2_general_ci", 12),
+        ("text latin1_german2_ci", 20),
+        ("text utf8mb4_general_ci", 3),
+        ("tinytext utf8mb3_general_ci", 3),
+        ("text utf8mb3_bin", 4),
+        ("mediumtext utf8mb4_bin", 3),
+        ("mediumtext utf8mb4_0900_bin", 11),
+        ("mediumtext utf8mb4_unicode_ci", 44),
+        ("longtext utf8mb4_0900_ai_ci", 24),
+        ("longtext utf8mb4_0900_as_ci", 49),
+        ("longtext utf8mb4_ru_0900_ai_ci", 48),
+        ("tinyblob binary", 9),
+    ] {
+        let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[Prefix { column: 1, length: 60 }][..])];
+        let catalog = catalog([table("p", &["id int", &format!("s {kind}")], &keys)]);
+        let other = |at: usize| format!("{}b{}", "a".repeat(at), "a".repeat(59 - at));
+        let meets = |at: usize| {
+            let (one, two) = ("a".repeat(60), other(at));
+            let rows = [insert("p", &[Int(1), Bytes(one.as_bytes())]), insert("p", &[Int(2), Bytes(two.as_bytes())])];
+            conflicting(&catalog, GROUP, &rows[0], &rows[1])
+        };
+        assert!(meets(equal_from) && !meets(equal_from - 1), "{kind}");
+        assert!(!conflicting(
+            &catalog,
+            Options { scheme: Scheme::Fine, ..GROUP },
+            &insert("p", &[Int(1), Bytes("a".repeat(60).as_bytes())]),
+            &insert("p", &[Int(2), Bytes(other(59).as_bytes())])
+        ));
+    }
+}
+
+#[test]
+fn r11_later_levels_of_a_long_text_are_left_out_where_the_room_ends() {
+    let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[Prefix { column: 1, length: 60 }][..])];
+    let catalog = catalog([table("p", &["id int", "s text utf8mb4_0900_as_cs"], &keys)]);
+    // 25 letters, 25 accents and what separates the levels leave room for the cases of 22 letters.
+    for (at, meets) in [(21, false), (22, true)] {
+        let one = "a".repeat(25);
+        let two = format!("{}A{}", "a".repeat(at), "a".repeat(24 - at));
+        let (one, two) = (insert("p", &[Int(1), Bytes(one.as_bytes())]), insert("p", &[Int(2), Bytes(two.as_bytes())]));
+        assert_eq!(conflicting(&catalog, GROUP, &one, &two), meets, "{at}");
+    }
+}
+
+#[test]
+fn r13_a_long_text_whose_room_is_not_known_counts_as_one_value() {
+    let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[Prefix { column: 1, length: 2 }][..])];
+    let catalog = catalog([table("p", &["id int", "s text gbk_chinese_ci"], &keys)]);
+    let (one, two) = (insert("p", &[Int(1), Bytes(b"ab")]), insert("p", &[Int(2), Bytes(b"xy")]));
+    assert!(conflicting(&catalog, GROUP, &one, &two));
+    assert_eq!(write_set(&catalog, GROUP, &[one]).1, [("p: unknown collation".to_owned(), 1)]);
 }

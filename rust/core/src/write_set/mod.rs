@@ -4,8 +4,8 @@
 //! the plan is made once from the schema, so that a row costs no look-up of names, collations or other tables.
 //!
 //! What a MySQL server was seen to do, and [`Scheme::Group`] repeats: a prefix key gives two hashes, one with the prefixes and one
-//! with the whole values; a foreign key gives a hash only where it refers to a whole unique key, and none where the session had
-//! switched foreign key checks off.
+//! with the whole values, or what fits of them (`server_cut`); a foreign key gives a hash only where it refers to a whole unique key,
+//! and none where the session had switched foreign key checks off.
 
 mod builder;
 mod cascade;
@@ -16,6 +16,7 @@ mod hash;
 mod note;
 mod plan;
 mod reference;
+mod server_cut;
 mod value_form;
 
 pub use builder::{Image, Row, WriteSetBuilder};

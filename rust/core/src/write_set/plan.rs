@@ -4,6 +4,7 @@ use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
 use super::hash::{key_prefix, table_hash};
 use super::reference::{Target, server_target, signature, target_of};
+use super::server_cut::{Again, Cut, Hashed};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
 use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
@@ -44,19 +45,38 @@ pub(super) enum TableAccess {
 pub(super) struct KeyPlan {
     pub prefix: Vec<u8>,
     pub parts: Vec<Part>,
-    /// For a prefix key under the server's scheme: the parts once more with whole values.
+    /// What the server hashes besides: the parts once more with whole values.
     pub whole: Option<Vec<Part>>,
-    /// Whether the server hashes it twice with the same result, as it does keys with parts of variable length (R16).
+    /// Whether it hashes the same twice instead (R16).
     pub twice: bool,
 }
 
 /// One part of a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
-    /// A column's value, or its first characters.
-    Column { index: usize, form: ValueForm, prefix: Option<u32> },
+    /// A column's value, or its first characters, or as much of its form as the server hashes.
+    Column { index: usize, form: ValueForm, prefix: Option<u32>, second: Option<Second> },
     /// A value that no image has.
     Unknown,
+}
+
+/// How a part is hashed the second time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Second {
+    /// What fits of the value.
+    pub cut: Option<Cut>,
+    /// Whether the server fills it to another length than the first time.
+    pub filled: bool,
+}
+
+impl Second {
+    /// Makes the form behind `start` that of the second time.
+    pub(super) fn apply(self, form: &mut Vec<u8>, start: usize) {
+        self.cut.into_iter().for_each(|cut| cut.apply(form, start));
+        if self.filled {
+            form.push(0);
+        }
+    }
 }
 
 /// A foreign key of this table.
@@ -74,6 +94,8 @@ pub(super) struct ReferencePlan {
     pub whole: bool,
     /// Under the server's scheme: what tells each column's type.
     pub signatures: Vec<u64>,
+    /// Under the server's scheme: the length to which each text is filled, where the parent's is filled to another one.
+    pub fills: Vec<Option<u32>>,
 }
 
 impl ReferencePlan {
@@ -161,17 +183,24 @@ fn table_access(table: &Table, catalog: &Catalog, options: Options) -> TableAcce
 }
 
 fn key_plan(table: &Table, key: &UniqueKey, options: Options) -> KeyPlan {
-    let parts: Vec<Part> = key.parts.iter().map(|part| key_part(table, part, options)).collect();
-    let has_prefix = parts.iter().any(|part| matches!(part, Part::Column { prefix: Some(_), .. }));
-    let whole = (has_prefix && options.scheme == Scheme::Group).then(|| parts.iter().map(Part::whole).collect());
-    let twice = !has_prefix && options.scheme == Scheme::Group && key.parts.iter().any(|part| is_variable(table, part));
-    KeyPlan { prefix: key_prefix(&key.name, &table.name), parts, whole, twice }
-}
-
-fn is_variable(table: &Table, part: &KeyPart) -> bool {
-    let KeyPart::Column(index) = part else { return false };
-    let column = table.columns.get(*index);
-    column.is_some_and(|column| ["var", "text", "blob"].iter().any(|kind| column.data_type.contains(kind)))
+    let again = |part: &KeyPart| match *part {
+        KeyPart::Column(index) => table.columns.get(index).map(|column| Again::of(column, None)),
+        KeyPart::Prefix { column, length } => table.columns.get(column).map(|column| Again::of(column, Some(length))),
+        KeyPart::Expression => None,
+    };
+    let again: Vec<Again> = key.parts.iter().map(|part| again(part).unwrap_or(Again::Alike)).collect();
+    let is_twofold = options.scheme == Scheme::Group && again.iter().any(|part| *part != Again::Alike);
+    let is_same = |(part, again): (&KeyPart, &Again)| {
+        matches!(part, KeyPart::Column(_)) && *again != Again::Otherwise { filled: true }
+    };
+    let twice = is_twofold && key.parts.iter().zip(&again).all(is_same);
+    let whole = || key.parts.iter().zip(&again).map(|(part, again)| whole_part(table, part, *again, options)).collect();
+    KeyPlan {
+        prefix: key_prefix(&key.name, &table.name),
+        parts: key.parts.iter().map(|part| key_part(table, part, options)).collect(),
+        whole: (is_twofold && !twice).then(whole),
+        twice,
+    }
 }
 
 fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
@@ -182,20 +211,24 @@ fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
     };
     let Some(column) = table.columns.get(index) else { return Part::Unknown };
     let form = ValueForm::of(column, options.bytewise);
-    Part::Column { index, form, prefix }
+    Part::Column { index, form, prefix, second: None }
 }
 
-impl Part {
-    fn whole(&self) -> Self {
-        match *self {
-            Self::Column { index, form, .. } => Self::Column { index, form, prefix: None },
-            Self::Unknown => Self::Unknown,
-        }
+/// A part with the whole value, or as much of it as the server hashes.
+fn whole_part(table: &Table, part: &KeyPart, again: Again, options: Options) -> Part {
+    let Part::Column { index, form, .. } = key_part(table, part, options) else { return Part::Unknown };
+    let filled = again == Again::Otherwise { filled: true };
+    let hashed = table.columns.get(index).filter(|_| !options.bytewise).map_or(Hashed::Whole, Hashed::of);
+    let whole = |form, cut| Part::Column { index, form, prefix: None, second: Some(Second { cut, filled }) };
+    match hashed {
+        Hashed::Whole => whole(form, None),
+        Hashed::Beginning(cut) => whole(form, Some(cut)),
+        Hashed::Unknown => whole(ValueForm::Unknown(Reason::UnknownCollation), None),
     }
 }
 
 fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
-    let parts = keys.iter().flat_map(|key| &key.parts);
+    let parts = keys.iter().flat_map(|key| key.parts.iter().chain(key.whole.iter().flatten()));
     parts
         .filter_map(|part| match part {
             Part::Unknown => Some(Reason::ExpressionKey),
@@ -219,7 +252,8 @@ fn group_references(
                 let plan = reference(table, key, Some((server.prefix, key.columns.as_slice())), false, options);
                 let columns = key.columns.iter().filter_map(|index| table.columns.get(*index));
                 let signatures = columns.map(signature).collect();
-                references.push(ReferencePlan { whole: server.whole, signatures, ..plan });
+                let (whole, fills) = (server.whole, server.fills);
+                references.push(ReferencePlan { whole, signatures, fills, ..plan });
             }
             Ok(None) => {}
             Err(reason) => fallbacks.push(reason),
@@ -272,5 +306,6 @@ fn reference(
         table_is_taken,
         whole: true,
         signatures: Vec::new(),
+        fills: Vec::new(),
     }
 }

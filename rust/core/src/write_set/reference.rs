@@ -47,13 +47,15 @@ pub(super) struct ServerTarget {
     pub prefix: Vec<u8>,
     /// Whether the reference has all parts of the parent's key.
     pub whole: bool,
+    /// For each part the length to which the server fills the child's text, where that is another one than the parent's.
+    pub fills: Vec<Option<u32>>,
 }
 
 /// The parent's key under which the server hashes a reference.
 ///
 /// That is the first unique key that begins with the columns in their order. It need not end with them: a reference to a part of a key
 /// then meets other references to the same part, but not the parent's row. Nor does it meet that row where the server fills the child's
-/// text to another length than the parent's; then the length is put behind the name.
+/// text to another length than the parent's; then the length is put before the value.
 pub(super) fn server_target(
     child: &Table,
     key: &ForeignKey,
@@ -64,17 +66,17 @@ pub(super) fn server_target(
     let Some(unique) = parent.unique_keys.iter().find(|unique| begins_with(parent, unique, key)) else {
         return Ok(None);
     };
-    let mut prefix = key_prefix(&unique.name, &key.parent);
-    let filled = |table: &Table, index: &usize| table.columns.get(*index).and_then(filled_length);
-    let own: Vec<Option<u32>> = key.columns.iter().map(|index| filled(child, index)).collect();
-    let parents = unique.parts.iter().map(|part| match part {
-        KeyPart::Column(index) => filled(parent, index),
-        _ => None,
-    });
-    if !own.iter().copied().eq(parents.take(own.len())) {
-        prefix.extend(own.iter().flat_map(|length| length.unwrap_or(0).to_be_bytes()));
-    }
-    Ok(Some(ServerTarget { prefix, whole: unique.parts.len() == key.columns.len() }))
+    let filled = |table: &Table, index: usize| table.columns.get(index).and_then(filled_length);
+    let fill = |(own, part): (&usize, &KeyPart)| {
+        let own = filled(child, *own);
+        let parents = if let KeyPart::Column(index) = part { filled(parent, *index) } else { None };
+        (own != parents).then(|| own.unwrap_or(0))
+    };
+    Ok(Some(ServerTarget {
+        prefix: key_prefix(&unique.name, &key.parent),
+        whole: unique.parts.len() == key.columns.len(),
+        fills: key.columns.iter().zip(&unique.parts).map(fill).collect(),
+    }))
 }
 
 /// A number for a column's type: columns whose equal values the server hashes to different bytes have different ones.

@@ -1,0 +1,230 @@
+//! What MySQL leaves out of long values: of a TEXT or BLOB it hashes the first weights alone.
+//!
+//! The server turns a value into its collation's weights in a buffer that is made for the column's *stored* length. A TEXT or BLOB
+//! stores a length and a pointer, 9 to 12 bytes, so its weights are cut off where such a short text's would end. That gives values
+//! with the same beginning the same hash. Seen on 9.7, for every collation, of the hash of a prefix key with whole values. No other key
+//! can have such a part.
+//!
+//! A key is hashed a second time, with whole values, where the buffer for some stored value is another one than that for the key's part:
+//! for a prefix, mostly, and for any VARCHAR, whose length takes room too. Values that are filled to the end of the buffer then have
+//! two hashes, else they have the same one twice if the prefix is the whole value.
+
+use crate::collation::{Class, Collation};
+use crate::schema::Column;
+
+/// Stands before each later level of an equality form.
+const LEVEL: u8 = 0xFF;
+/// Bytes of a run in a later level: a weight, and how often it stands there.
+const RUN: (usize, usize) = (2, 4);
+/// Weights that the collations of Unicode 9 reserve for a character in each level.
+const LEVEL_ROOM: usize = 8;
+/// Languages whose scripts those collations put in another order, for which the server makes room for one more level.
+const REORDERED: [&str; 8] = ["bg", "bs", "hr", "mn_cyrl", "ru", "sr_latn", "ja", "zh"];
+
+/// What the server hashes of a column's whole values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hashed {
+    /// All of them.
+    Whole,
+    /// Their beginning.
+    Beginning(Cut),
+    /// Their beginning, but it is not known how much of it.
+    Unknown,
+}
+
+/// How much of a value's equality form the server hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cut {
+    room: Room,
+    /// What a space is in the form, where spaces at the end count for nothing.
+    space: Option<u8>,
+}
+
+/// The server's buffer, in the units of our form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// So many bytes.
+    Bytes(usize),
+    /// So many UTF-8 characters.
+    Characters(usize),
+    /// So many weights of Unicode characters; what stands between two levels takes the room of one.
+    Weights(usize),
+}
+
+impl Hashed {
+    /// What it hashes of this column.
+    pub(super) fn of(column: &Column) -> Self {
+        let Some(stored) = stored_length(&column.data_type) else { return Self::Whole };
+        let Some(name) = column.collation.as_deref().filter(|name| *name != "binary") else {
+            return Self::Beginning(Cut { room: Room::Bytes(stored), space: None });
+        };
+        let known = Collation::by_name(name).filter(|collation| collation.class() == Class::Exact);
+        let cut = known.and_then(|collation| Some(Cut { room: room(collation, stored)?, space: space(collation) }));
+        cut.map_or(Self::Unknown, Self::Beginning)
+    }
+}
+
+/// How a part of a key is hashed the second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// In the same buffer.
+    Alike,
+    /// In another buffer.
+    Otherwise {
+        /// Whether the value is filled to the buffer's end, so that its bytes differ however short it is.
+        filled: bool,
+    },
+}
+
+impl Again {
+    /// What becomes of a column of a key, or of its first `prefix` characters.
+    pub(super) fn of(column: &Column, prefix: Option<u32>) -> Self {
+        let collation = column.collation.as_deref().and_then(Collation::by_name);
+        let pads = collation.is_some_and(Collation::pad_space);
+        let kind = column.data_type.as_str();
+        match prefix {
+            None if kind.starts_with("var") => Self::Otherwise { filled: pads },
+            None => Self::Alike,
+            Some(_) if stored_length(kind).is_none() => {
+                Self::Otherwise { filled: pads || matches!(kind, "char" | "binary") }
+            }
+            Some(characters) => {
+                let characters = characters as usize;
+                let alike = stored_length(kind).is_some_and(|stored| match collation {
+                    Some(collation) => room(collation, stored)
+                        .is_some_and(|whole| room(collation, characters * longest_character(collation)) == Some(whole)),
+                    None => stored == characters,
+                });
+                if alike { Self::Alike } else { Self::Otherwise { filled: pads } }
+            }
+        }
+    }
+}
+
+/// Bytes of the longest character of a collation's character set.
+fn longest_character(collation: &Collation) -> usize {
+    match collation.name().split('_').next().unwrap_or_default() {
+        "utf8mb4" | "utf16" | "utf16le" | "utf32" | "gb18030" => 4,
+        "utf8mb3" | "ujis" | "eucjpms" => 3,
+        _ if collation.is_single_byte() => 1,
+        _ => 2,
+    }
+}
+
+impl Cut {
+    /// Cuts the form that stands behind `start`.
+    pub(super) fn apply(self, form: &mut Vec<u8>, start: usize) {
+        let value = form.get(start..).unwrap_or_default();
+        let kept = match self.room {
+            Room::Bytes(room) => room.min(value.len()),
+            Room::Characters(room) => first_characters(value, room),
+            Room::Weights(room) => first_weights(form, start, room),
+        };
+        if start + kept >= form.len() {
+            return;
+        }
+        form.truncate(start + kept);
+        if let Some(space) = self.space {
+            let text = form.get(start..).unwrap_or_default();
+            let kept = text.iter().rposition(|byte| *byte != space).map_or(0, |last| last + 1);
+            form.truncate(start + kept);
+        }
+    }
+}
+
+/// Bytes that a row has of such a column: those of the length, and of a pointer; none for other types.
+fn stored_length(data_type: &str) -> Option<usize> {
+    let bytes_of_length = match data_type {
+        "tinytext" | "tinyblob" => 1,
+        "text" | "blob" => 2,
+        "mediumtext" | "mediumblob" => 3,
+        "longtext" | "longblob" => 4,
+        _ => return None,
+    };
+    Some(bytes_of_length + size_of::<u64>())
+}
+
+/// The buffer for a text of this many bytes; none for collations whose forms are not made of the server's weights.
+fn room(collation: &Collation, stored: usize) -> Option<Room> {
+    let name = collation.name();
+    let (charset, kind) = name.split_once('_').unwrap_or((name, ""));
+    let bmp = matches!(kind, "general_ci" | "general_mysql500_ci" | "tolower_ci");
+    Some(match charset {
+        "utf8mb4" if kind == "0900_bin" => Room::Bytes(stored),
+        "utf8mb4" if kind == "bin" => Room::Characters(stored.div_ceil(4)),
+        "utf8mb4" if bmp => Room::Weights(stored.div_ceil(4)),
+        "utf8mb4" if kind.contains("0900_") => Room::Weights(unicode_9_room(kind, stored)),
+        "utf8mb3" if kind == "bin" => Room::Characters(stored.div_ceil(3)),
+        "utf8mb3" if bmp => Room::Weights(stored.div_ceil(3)),
+        "ucs2" if kind == "bin" => Room::Bytes(stored),
+        "ucs2" | "utf16" | "utf16le" | "utf32" if kind == "bin" || bmp => return None,
+        "utf8mb4" | "utf8mb3" | "ucs2" | "utf16" | "utf32" => Room::Weights(4 * stored),
+        "gb18030" if kind == "unicode_520_ci" => Room::Weights(4 * stored),
+        "big5" | "gbk" | "gb2312" | "gb18030" | "sjis" | "cp932" | "ujis" | "eucjpms" | "euckr" if kind == "bin" => {
+            Room::Bytes(stored)
+        }
+        _ if !collation.is_single_byte() || kind == "thai_ci" || kind == "czech_cs" => return None,
+        _ if kind == "german2_ci" => Room::Bytes(2 * stored),
+        _ => Room::Bytes(stored),
+    })
+}
+
+/// Weights that fit for a collation of Unicode 9, given by what follows its character set.
+fn unicode_9_room(kind: &str, stored: usize) -> usize {
+    let (language, levels) = kind.split_once("0900_").unwrap_or(("", kind));
+    let levels = match levels {
+        "ai_ci" => 1,
+        "as_ci" => 2,
+        "as_cs" => 3,
+        _ => 4,
+    };
+    let reordered = usize::from(REORDERED.contains(&language.trim_end_matches('_')));
+    LEVEL_ROOM * stored.div_ceil(4) * (levels + reordered) + levels - 1
+}
+
+/// What a space is in the form of a collation that pads.
+fn space(collation: &Collation) -> Option<u8> {
+    let mut form = Vec::new();
+    let known = collation.pad_space() && collation.equality_form(b" a", &mut form).is_ok();
+    known.then(|| form.first().copied()).flatten()
+}
+
+/// Bytes of the first characters of UTF-8.
+fn first_characters(text: &[u8], count: usize) -> usize {
+    let begins = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
+    begins.map(|(at, _)| at).nth(count).unwrap_or(text.len())
+}
+
+/// Bytes of the first weights of a form; shortens the run in which the room ends.
+fn first_weights(form: &mut [u8], start: usize, mut room: usize) -> usize {
+    let Some(value) = form.get_mut(start..) else { return 0 };
+    let mut at = 0;
+    while let Some(byte) = value.get(at).copied().filter(|byte| *byte != LEVEL) {
+        if room == 0 {
+            return at;
+        }
+        room -= 1;
+        at += if byte < 0x80 { 1 } else { 3 };
+    }
+    while let Some(byte) = value.get(at).copied() {
+        if room == 0 {
+            return at;
+        }
+        if byte == LEVEL {
+            room -= 1;
+            at += 1;
+            continue;
+        }
+        let end = at + RUN.0 + RUN.1;
+        let Some(Ok(length)) = value.get(at + RUN.0..end).map(<[u8; RUN.1]>::try_from) else { return at };
+        let length = u32::from_be_bytes(length) as usize;
+        if length > room {
+            let shortened = u32::try_from(room).unwrap_or(u32::MAX).to_be_bytes();
+            value.get_mut(at + RUN.0..end).into_iter().for_each(|bytes| bytes.copy_from_slice(&shortened));
+            return end;
+        }
+        room -= length;
+        at = end;
+    }
+    at
+}
