@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -17,12 +17,13 @@ from paraply.applier.filters import Filters
 from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_error
 from paraply.applier.job_list import JobList
 from paraply.applier.merge import MergeSize
+from paraply.applier.monitoring import RunMonitor
 from paraply.applier.policy import check_combination, make_policy
 from paraply.applier.preparation import Look, Options, Start, check_channel, look_ahead, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 from paraply.applier.sessions import SessionOrder
-from paraply.applier.snapshot import RateMeter, make_report, take_counters
+from paraply.applier.snapshot import make_report
 from paraply.applier.split import PartMaker, SplitCrew
 from paraply.applier.stop_point import parse_stop
 from paraply.applier.stop_result import check_result, stop_place
@@ -30,6 +31,7 @@ from paraply.applier.timestamps import check_timestamp_column
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
 from paraply.errors import ParaplyError, UsageError
+from paraply.monitor.timeline import Timeline
 from paraply.source import log_paths
 from paraply.source.feed import Feed, FeedLimits
 from paraply.source.file_order import check_order, read_heads
@@ -41,8 +43,10 @@ if TYPE_CHECKING:
 
     from paraply._native import LogReader, Transaction
     from paraply.applier.outline import Outline
+    from paraply.monitor.status_object import RunIdentity
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
+    from paraply.source.file_order import LogFile
     from paraply.target.base import Target
     from paraply.target.two_phase import BranchTarget
 
@@ -89,6 +93,7 @@ class Applier:
         allow_gap: Go on although transactions were executed before the first log that the target does not hold.
         timestamp_column: For policy ``unordered``: the column that says when a row was last written; the last writer wins.
         on_plan: Called with the plan before the first write.
+        trace: A file for the timeline of the run, which Perfetto opens.
         patience: When the oldest transaction's blockers are asked for.
         limits: How far the reader runs ahead.
 
@@ -119,6 +124,7 @@ class Applier:
         allow_gap: bool = False,
         timestamp_column: str | None = None,
         on_plan: Callable[[Outline], None] | None = None,
+        trace: str | Path | None = None,
         patience: Patience | None = None,
         limits: FeedLimits | None = None,
     ) -> None:
@@ -148,6 +154,7 @@ class Applier:
             timestamp_column=timestamp_column,
         )
         self._on_plan = on_plan
+        self._trace = trace
         self._target = target
         self._schema = schema
         self._on_progress = on_progress
@@ -161,8 +168,9 @@ class Applier:
         self._reader: LogReader | None = None
         self._workers: list[Worker] = []
         self._inline: InlineCrew | None = None
+        self._files: list[LogFile] = []
+        self._monitor: RunMonitor | None = None
         self._crew: SplitCrew | None = None
-        self._meter = RateMeter()
         self._report: ApplyReport | None = None
         self._used = False
 
@@ -185,10 +193,13 @@ class Applier:
 
     def counters(self) -> Counters:
         """A snapshot of the run; from any thread, at any time."""
-        run, feed = self._run, self._feed
-        if run is None or feed is None:
-            return Counters()
-        return take_counters(run, feed, self._workers, self._merge, self._meter.rate)
+        monitor = self._monitor
+        return Counters() if monitor is None else monitor.counters()
+
+    def identity(self) -> RunIdentity | None:
+        """Which run it is; None before it has begun. From any thread, at any time."""
+        monitor = self._monitor
+        return None if monitor is None else monitor.identity
 
     def stop(self) -> None:
         """Ends the run at a transaction boundary; ``run`` then raises Stopped.
@@ -225,10 +236,12 @@ class Applier:
             return self._report
         if self._on_plan is not None:
             self._on_plan(look.outline)
-        start = start_run(self._options, self._target, look)
-        run, feed = self._prepare(start)
-        run.notes.extend(look.outline.notes)
-        return self._apply(start, run, feed)
+        with Timeline(self._trace) if self._trace is not None else nullcontext() as timeline:
+            start = start_run(self._options, self._target, look)
+            run, feed = self._prepare(start)
+            run.notes.extend(look.outline.notes)
+            monitor = self._monitor = RunMonitor(self._options, self._files, look, self._on_progress, timeline)
+            return self._apply(start, run, feed, monitor)
 
     def dry_run(self) -> DryRun | None:
         """Looks what ``run`` would do, and writes nothing to the target.
@@ -245,7 +258,7 @@ class Applier:
 
     def _look(self) -> Look | None:
         """Everything that can be found out before the first write; None for logs without a transaction."""
-        files = read_heads(self._options.paths)
+        files = self._files = read_heads(self._options.paths)
         check_order(files)
         first = self._first_transaction()
         if first is None:
@@ -312,12 +325,13 @@ class Applier:
         if create_tables is not None:
             create_tables(tables)
 
-    def _apply(self, start: Start, run: RunState, feed: Feed) -> ApplyReport:
+    def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner
 
+        monitor.watch(run, feed, self._workers, self._merge)
         crew: Crew
         if run.jobs is None:
-            crew = self._inline = InlineCrew(run, self._workers[0], self._tick)
+            crew = self._inline = InlineCrew(run, self._workers[0], monitor.tick)
             crew.stopped = self._stops > 0
         else:
             crew = ThreadCrew(run.jobs)
@@ -328,20 +342,25 @@ class Applier:
         coordinator = Coordinator(
             run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions, done=start.progress.done
         )
+        monitor.start(self._target)
+        ended: BaseException | None = None
         try:
-            complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
+            jobs = run.jobs
+            complete = self._run_inline(coordinator) if jobs is None else self._run_threads(coordinator, run, jobs, feed, monitor)
             self._raise_failure(run)
             if not complete:
                 raise stopped_error()
             check_result(self._options, start, run, self._reader)
             with run.target.exclusive() as target:
                 target.finish(run.executed | start.skip)
-        except ParaplyError:
-            self._raise_failure(run)
+        except BaseException as error:
+            ended = error if run.order.failure is None else run.order.failure
+            if isinstance(error, ParaplyError):
+                self._raise_failure(run)
             raise
         finally:
+            monitor.end(ended)
             self._report = replace(make_report(run, feed, self._workers), filtered=run.filtered, stop=stop_place(self._reader))
-            self._tick()
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:
@@ -357,9 +376,9 @@ class Applier:
         finally:
             worker.close()
 
-    def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed) -> bool:
+    def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed, monitor: RunMonitor) -> bool:
         watchdog = Watchdog(run, self._workers, self._patience)
-        keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, self._tick)
+        keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, monitor.tick)
         threads = [
             threading.Thread(target=worker.loop, args=(jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
             for worker in self._workers
@@ -389,18 +408,3 @@ class Applier:
         if run is not None:
             run.abort(stopped_error())
             interrupt_all(self._workers)
-
-    def _tick(self) -> None:
-        """Samples the rate and reports progress; a callback that fails is not called again."""
-        run = self._run
-        if run is None:
-            return
-        self._meter.add(time.perf_counter(), run.transactions)
-        callback = self._on_progress
-        if callback is None:
-            return
-        try:
-            callback(self.counters())
-        except Exception:
-            self._on_progress = None
-            _log.exception("on_progress failed and is not called any more")

@@ -108,6 +108,11 @@ class CommitOrder:
         return self._low_water_mark
 
     @property
+    def ahead(self) -> int:
+        """How many tickets above the low-water mark are finished, behind a gap."""
+        return len(self._through_early)
+
+    @property
     def failure(self) -> BaseException | None:
         """The root cause, once a transaction failed for good or the order was aborted."""
         return self._failure

@@ -181,6 +181,7 @@ class Coordinator:
         if block.id != ticket.sequence:
             raise ValueError(f"block {block.id} is out of order: {ticket.sequence} is next")
         self._last = ticket.sequence
+        self._run.handed, self._run.handed_at = block, time.time()
         if self._crew.put(Job(ticket.sequence, needs.up_to, block, ticket, needs.blocks)):
             return True
         order.withdraw(ticket)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
     from paraply.applier.job_list import JobList
     from paraply.applier.split import SplitCrew
+    from paraply.monitor.timeline import Timeline
     from paraply.target.base import Session, Target
     from paraply.target.two_phase import BranchSession
 
@@ -115,6 +116,11 @@ class RunState:
         """A running median of how long applying or committing a block takes."""
         self.started = time.perf_counter()
         self.foreign_blockers: tuple[int, ...] = ()
+        self.timeline: Timeline | None = None
+        """Where workers draw what they do, if anywhere."""
+        self.handed: Block | None = None
+        """The last block that was handed to a worker, and when (seconds since 1970)."""
+        self.handed_at = 0.0
 
     def through(self, block: Block) -> None:
         """Counts a committed block; called by those who have the turn."""

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Literal
 from paraply import _native
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
 from paraply.target.base import ApplyPlan, Peek, Progress
+from paraply.target.mysql_board import MySqlBoard, open_board
 from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_peek import check_family, peek
+from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
 from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_statement import StatementRunner, decide_pending
+from paraply.target.mysql_status import read_channels
 from paraply.target.places import PlaceLedger, PlaceRow
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
+    from paraply.target.channel_status import ChannelStatus
     from paraply.target.two_phase import Branch
     from paraply.target.url import DatabaseUrl
 
@@ -46,6 +50,7 @@ def connect(url: DatabaseUrl) -> Connection:
 
     Raises:
         ConnectionFailed: The server cannot be reached or does not let us in; says what to do.
+        UsageError: A file of the TLS options cannot be read.
     """
     try:
         return _native.MySqlConnection(
@@ -53,7 +58,8 @@ def connect(url: DatabaseUrl) -> Connection:
             connect_timeout=url.connect_timeout,
         )  # fmt: skip
     except (ServerError, ConnectionFailed) as error:
-        raise connect_error(error, str(url)) from None
+        url.check_tls_files()
+        raise connect_error(error, str(url), tls=url.tls != "disabled") from None
 
 
 class MySqlTarget:
@@ -71,6 +77,7 @@ class MySqlTarget:
     last_writer: MySqlLastWriter | None = None
     ledger: ProgressLedger
     checker: TableChecker
+    row_privileges: RowPrivileges
     mode: GtidMode
     server: ServerKind
     max_packet: int
@@ -146,6 +153,18 @@ class MySqlTarget:
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
+
+    def open_board(self) -> MySqlBoard | None:
+        """The row where the run's status is kept, once the target is open; None where there is no place for it."""
+        return open_board(self.connect, self.store.channel, self.epoch)
+
+    def read_channels(self) -> list[ChannelStatus]:
+        """What the target holds of each channel, on a connection of its own; writes nothing."""
+        connection = self.connect()
+        try:
+            return read_channels(connection)
+        finally:
+            connection.close()
 
     def pass_over(self, block: Block) -> None:
         """An earlier run committed the block."""
@@ -261,6 +280,9 @@ class MySqlTarget:
         check_family(self.server, plan)
         check_server(control, self.server)
         self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
+        grants = check_user(control, self.server, self.mode)
+        # MariaDB does not compare table privileges with rows of BINLOG statements.
+        self.row_privileges = RowPrivileges(Grants(known=False) if self.server.mariadb else grants)
         if plan.gaps and not self.mode.holds_gaps:
             raise UsageError(
                 f"--gtid {self.mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"

@@ -72,6 +72,8 @@ _CONNECT = {
 
 #: What the client library says of a login method that it does not know; MySQL names one at random for users that do not exist.
 _DECOY = "Unknown authentication protocol"
+_CERTIFICATE = "invalid peer certificate"
+_NO_TLS = "does not offer TLS"
 
 
 def explain(
@@ -144,19 +146,29 @@ def table_of(message: str, tables: Iterable[tuple[str, str]]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def connect_error(error: ParaplyError, url: str) -> ParaplyError:
+def connect_error(error: ParaplyError, url: str, *, tls: bool = True) -> ParaplyError:
     """The exception for a connection that could not be made.
 
     Args:
         error: What the native connection raised.
         url: The target without its password.
+        tls: Whether TLS was tried.
     """
     if isinstance(error, ServerError):
         hint = _CONNECT.get(error.code, "")
+        if error.code == 1045 and not tls:  # the server does not tell one from the other
+            hint += "; or the user must use TLS: add ?tls=required to the URL"
         return ConnectionFailed(f"{url} does not let us in: {error.message} (error {error.code})" + (f"; {hint}" if hint else ""))
     if _DECOY in error.message:
         return ConnectionFailed(
             f"{url} does not let us in: user or password is wrong, or the user logs in by a method other than caching_sha2_password, "
             f"mysql_native_password or ed25519 ({error.message})"
         )
+    if _CERTIFICATE in error.message:
+        return ConnectionFailed(
+            f"{url} shows a certificate that is not trusted: {error.message.partition(_CERTIFICATE)[2].strip(': `').rstrip(chr(39))};"
+            " give its authority's in tls-ca; tls=verify-ca does not compare the host's name, tls=required compares nothing"
+        )
+    if _NO_TLS in error.message:
+        return ConnectionFailed(f"{url} offers no TLS, and tls says that it must be used")
     return ConnectionFailed(f"{url} cannot be reached: {error.message}; check host, port and socket, and that the server is running")

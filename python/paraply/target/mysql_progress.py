@@ -102,6 +102,11 @@ class ProgressStore:
         # Names of locks are limited to 64 characters and compared without case.
         self._lock = "paraply." + hashlib.sha256(channel.encode()).hexdigest()[:40]
 
+    @property
+    def channel(self) -> str:
+        """The channel's name."""
+        return self._channel
+
     def create_schema(self, connection: Connection) -> None:
         """Makes the tables where they are missing."""
         exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"

@@ -193,7 +193,9 @@ class MySqlSession:
         target = self._target
         rows = block.kind == "dml"
         if rows:
-            target.checker.check(self._connection, source.table_maps())
+            maps = source.table_maps()
+            target.row_privileges.check(self._connection, block, maps)
+            target.checker.check(self._connection, maps)
             self.send_format(source)
         before = target.mode.begin(block.first_gtid)
         writer = target.last_writer

@@ -225,6 +225,9 @@ class Target:
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
         return Peek(self._progress(), merges=self.merges)
 
+    def open_board(self) -> None:
+        return None
+
     def open(self, plan: ApplyPlan) -> Progress:
         self.plan = plan
         return self._progress()
