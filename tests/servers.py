@@ -79,8 +79,10 @@ class MariaDbServer:
         if first:
             self._install()
         self.socket.unlink(missing_ok=True)
+        # A server that starts throws away what others have in a folder for temporary tables that it shares with them.
         command = ["mariadbd", "--no-defaults", *self._user(), f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
-                   "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}", "--innodb-buffer-pool-size=64M",
+                   "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}", f"--tmpdir={self.folder}",
+                   "--innodb-buffer-pool-size=64M",
                    *self.options, *options]  # fmt: skip
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)

@@ -147,7 +147,7 @@ def started_mariadb() -> Iterator[BenchServer]:
         raise UsageError("no server to measure on: give one with --to URL, or install mariadb-server")
     with tempfile.TemporaryDirectory(prefix="paraply-bench-") as folder:
         data, path, port = Path(folder) / "data", Path(folder) / "s.sock", free_port()
-        common = ["--no-defaults", f"--datadir={data}", "--user=root"]
+        common = ["--no-defaults", f"--datadir={data}", "--user=root", f"--tmpdir={folder}"]
         subprocess.run([install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"], check=True, capture_output=True)
         arguments = [*common, *DURABLE, f"--socket={path}", f"--port={port}", "--bind-address=127.0.0.1"]
         process = subprocess.Popen([server, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
