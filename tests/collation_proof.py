@@ -55,6 +55,16 @@ class Result:
     """Equal on the server and different here: never allowed."""
     coarsened: list[Pair] = field(default_factory=list)
     """Different on the server and equal here: none for an exact collation."""
+    texts: int = 0
+    """Texts whose classes were compared, each with all others."""
+    formless: int = 0
+    """Texts without a form here: they make a key count as one value."""
+    sequences: int = 0
+    """Sequences of characters that were tried for being weighed together."""
+    odd: list[tuple[str, str]] = field(default_factory=list)
+    """Sequences that one side weighs together and the other does not."""
+    unlike: int = 0
+    """Pairs of which ``=`` says otherwise than ``WEIGHT_STRING``."""
 
 
 @dataclass
