@@ -84,8 +84,8 @@ class Classes:
         binary = "" if corpus.column == "binary" else f" COLLATE {corpus.column}_bin"
         length = max((len(text) for text in corpus.texts), default=1)
         self.execute(
-            f"CREATE TABLE {corpus.name} (n INT PRIMARY KEY, one TINYINT NOT NULL, s VARCHAR({length}) CHARACTER SET {corpus.column}{binary}"
-            " NOT NULL) ENGINE=InnoDB"
+            f"CREATE TABLE {corpus.name} (n INT PRIMARY KEY, one TINYINT NOT NULL, "
+            f"s VARCHAR({length}) CHARACTER SET {corpus.column}{binary} NOT NULL) ENGINE=InnoDB"
         )
         literals = corpus.literals()
         self.execute("BEGIN")
@@ -115,7 +115,8 @@ class Classes:
         blank = [f"WEIGHT_STRING({space}{collate(collation)}{level})" for level in [f" LEVEL {n}" for n in levels] or [""]]
         pads = self.pads(collation)
         cut = [
-            f"TRIM(TRAILING {b} FROM {w})" if pads or (n and "uca1400" in collation) else w for n, (w, b) in enumerate(zip(own, blank, strict=True))
+            f"TRIM(TRAILING {b} FROM {w})" if pads or (n and "uca1400" in collation) else w
+            for n, (w, b) in enumerate(zip(own, blank, strict=True))
         ]
         return cut[0] if len(cut) == 1 else f"CONCAT_WS(x'0000',{','.join(cut)})"
 
@@ -243,14 +244,21 @@ def differing(theirs: np.ndarray, ours: np.ndarray, known: np.ndarray) -> Iterat
     places = np.nonzero(known)[0]
     for one, other in ((theirs[places], ours[places]), (ours[places], theirs[places])):
         order = np.argsort(one, kind="stable")
-        begins = np.concatenate([[True], one[order][1:] != one[order][:-1]]) if len(order) else np.zeros(0, bool)
-        first = order[begins][np.cumsum(begins) - 1] if len(order) else order
-        wrong = np.nonzero(other[order] != other[first])[0]
-        yield from zip(places[first[wrong]].tolist(), places[order[wrong]].tolist(), strict=True)
-        yield from zip(places[order[wrong - 1]].tolist(), places[order[wrong]].tolist(), strict=True)
+        ordered, partner = one[order], other[order]
+        # Neighbours first: most often there are none.
+        apart = (ordered[1:] == ordered[:-1]) & (partner[1:] != partner[:-1])
+        if not apart.any():
+            continue
+        begins = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        first = np.nonzero(begins)[0][np.cumsum(begins) - 1]
+        after, wrong = np.nonzero(apart)[0] + 1, np.nonzero(partner != partner[first])[0]
+        for left, right in ((after - 1, after), (first[wrong], wrong)):
+            yield from zip(places[order[left]].tolist(), places[order[right]].tolist(), strict=True)
 
 
-def sample_pairs(theirs: np.ndarray, known: np.ndarray, count: int, rng: random.Random) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def sample_pairs(
+    theirs: np.ndarray, known: np.ndarray, count: int, rng: random.Random
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Pairs of places with equal hashes, and pairs with different ones: near neighbours and any."""
     places = np.nonzero(known)[0]
     order = places[np.argsort(theirs[places], kind="stable")]

@@ -57,6 +57,13 @@ def few() -> tuple[str, ...]:
     return tuple(chr(c) for low, high in ranges for c in range(low, high))
 
 
+def has_sequences(collation: str) -> bool:
+    """Whether a collation is the one of its rules to look for sequences in: of utf8mb4, with all levels, padding."""
+    if not collation.startswith("utf8mb4_") or "_nopad_" in collation or collation.endswith(("_bin", "_general_ci")):
+        return False
+    return "_as_cs" in collation or ("_0900_" not in collation and "_uca1400_" not in collation)
+
+
 def prove_sequences(classes: Classes, result: Result, *, wide: bool) -> None:
     """Tries all sequences of two characters out of wide alphabets, and of three where two are weighed together.
 
@@ -97,9 +104,7 @@ def threes(found: Iterable[tuple[str, str]]) -> Iterable[str]:
                     yield a + b + APART + c
 
 
-def together(
-    classes: Classes, result: Result, first: Sequence[str], second: Sequence[str], *, behind: bool
-) -> set[tuple[str, str]]:
+def together(classes: Classes, result: Result, first: Sequence[str], second: Sequence[str], *, behind: bool) -> set[tuple[str, str]]:
     """The pairs (what stands first, what stands second) that are weighed together, by the server or by the forms.
 
     Args:

@@ -19,10 +19,12 @@ from collation_proof import BLOCKS, CODECS, FIRST_PLANE, MULTI_BYTE, TOGETHER, c
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "rust" / "core" / "tools"))
 
-from collation_charsets import characters  # noqa: E402
+from collation_charsets import characters
 
 RANDOM_TEXTS = 40_000
 RANDOM_BYTES = 20_000
+# Kana, and marks that are weighed by the kana before them.
+JAPANESE = "\u30fc\u309d\u30fd\u304b\u30ab\uff76\u3042\u31f0a\x01 \u3099"
 THAI_LETTERS = bytes([*range(0xA1, 0xA6), 0xC3, 0xC5, 0xCE, 0xD0, 0xD1, 0xD2, 0xD4, *range(0xE0, 0xF0), 0xF5, 0xFB])
 
 
@@ -73,7 +75,7 @@ def corpus_for(character_set: str, *, sample: int | None = None) -> Corpus:
 
     Args:
         character_set: Its name.
-        sample: So many texts by chance; None for all.
+        sample: So many texts by chance, half of them longer than a character; None for all.
     """
     if character_set in CODECS:
         corpus = Corpus("unicode_texts", unicode_texts())
@@ -82,7 +84,10 @@ def corpus_for(character_set: str, *, sample: int | None = None) -> Corpus:
     else:
         corpus = Corpus(f"{character_set}_texts", byte_texts(character_set), character_set)
     if sample is not None and sample < len(corpus.texts):
-        corpus.texts = random.Random(1).sample(corpus.texts, sample)  # type: ignore[assignment, type-var]
+        rng = random.Random(1)
+        longer = [text for text in corpus.texts if len(text) > 1]
+        chosen = [*rng.sample(longer, min(sample // 2, len(longer))), *rng.sample(corpus.texts, sample // 2)]  # type: ignore[type-var]
+        corpus.texts = list(dict.fromkeys(chosen))  # type: ignore[assignment]
     return corpus
 
 
@@ -96,11 +101,12 @@ def unicode_texts() -> list[str]:
             texts[unicodedata.normalize(form, c)] = None
         texts |= dict.fromkeys((c.upper(), c.lower(), c.title(), c.casefold()))
     marks = [chr(c) for c in (*range(0x300, 0x346), 0x5B0, 0x5BC, 0x64B, 0x654, 0x1, 0xAD, 0x20, 0x200D, 0x3099, 0x309A, 0x30FC)]
-    letters = [c for c in map(chr, (*range(0x41, 0x7B), *range(0xC0, 0x250), *range(0x386, 0x482), *range(0x3041, 0x30FF)))]
+    letters = list(map(chr, (*range(0x41, 0x7B), *range(0xC0, 0x250), *range(0x386, 0x482), *range(0x3041, 0x30FF))))
     texts |= dict.fromkeys(a + b for a in letters for b in marks)
     texts |= dict.fromkeys(f"x{c}x" for c in map(chr, (*range(0x3400), *range(0xA000, 0xAC00), *range(0xF900, 0xFFFE))))
     for group in TOGETHER:
         texts |= dict.fromkeys("".join(text) for n in (2, 3, 4) for text in itertools.product(group[:8], repeat=n))
+    texts |= dict.fromkeys("".join(text) for n in (2, 3, 4) for text in itertools.product(JAPANESE, repeat=n))
     rng = random.Random("unicode")
     twins = confusable([chr(c) for low, high in BLOCKS for c in range(low, high + 1) if not 0xD800 <= c < 0xE000])
     for _ in range(RANDOM_TEXTS):
