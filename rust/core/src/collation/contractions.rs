@@ -9,13 +9,23 @@ const FOLLOWERS: [u32; 5] = [0x309D, 0x309E, 0x30FC, 0x30FD, 0x30FE];
 /// The contractions of one table.
 #[derive(Debug)]
 pub(super) struct Contractions {
-    /// By code point: the place in `units` after which those that begin with it are listed, plus one; 0 if none does.
+    /// By code point: the place in `lists` of those that begin with it, plus one; 0 if none does.
     heads: Vec<u16>,
-    /// Those with one head; by the second character, the longest first.
-    units: Vec<Vec<Unit>>,
+    /// A bit for each code point that comes second in some contraction.
+    seconds: Vec<u64>,
+    lists: Vec<List>,
     /// For each ASCII character, which ASCII characters come second behind it.
     ascii: Box<[u128; 128]>,
     has_followers: bool,
+}
+
+/// The contractions with one head.
+#[derive(Debug, Default)]
+struct List {
+    /// The second character of each, in order.
+    seconds: Vec<u32>,
+    /// By the second character, the longest first.
+    units: Vec<Unit>,
 }
 
 /// What one contraction weighs.
@@ -41,10 +51,11 @@ impl Contractions {
         signatures: &mut Signatures,
         numbers: &mut Numbers,
     ) -> Option<Self> {
-        let last = list.iter().filter_map(|(text, _)| text.first()).max()?;
+        let greatest = list.iter().filter_map(|(text, _)| text.first()).max()?;
         let mut out = Self {
-            heads: vec![0; *last as usize + 1],
-            units: Vec::new(),
+            heads: vec![0; *greatest as usize + 1],
+            seconds: Vec::new(),
+            lists: Vec::new(),
             ascii: Box::new([0; 128]),
             has_followers: false,
         };
@@ -53,9 +64,6 @@ impl Contractions {
                 continue;
             };
             let Some((second, rest)) = tail.split_first() else { continue };
-            if let (Some(seconds), 0..128) = (out.ascii.get_mut(*head as usize), *second) {
-                *seconds |= 1 << second;
-            }
             let mut unit = Vec::new();
             for weight in first {
                 codes.code(*weight, &mut unit);
@@ -66,19 +74,33 @@ impl Contractions {
             };
             out.has_followers |= follower.is_some();
             let signature = signatures.number(later, numbers);
-            let place = &mut out.heads[*head as usize];
-            if *place == 0 {
-                out.units.push(Vec::new());
-                *place = out.units.len() as u16;
-            }
-            if let Some(units) = out.units.get_mut(usize::from(*place) - 1) {
-                units.push(Unit { second: *second, rest: rest.into(), codes: unit, signature, follower });
-            }
+            out.add(*head, Unit { second: *second, rest: rest.into(), codes: unit, signature, follower });
         }
-        for units in &mut out.units {
-            units.sort_by_key(|unit| (unit.second, usize::MAX - unit.rest.len()));
+        for list in &mut out.lists {
+            list.units.sort_by_key(|unit| (unit.second, usize::MAX - unit.rest.len()));
+            list.seconds = list.units.iter().map(|unit| unit.second).collect();
         }
         Some(out)
+    }
+
+    /// Adds a contraction behind those with its head.
+    fn add(&mut self, head: u32, unit: Unit) {
+        if let (Some(seconds), 0..128) = (self.ascii.get_mut(head as usize), unit.second) {
+            *seconds |= 1 << unit.second;
+        }
+        let word = unit.second as usize / 64;
+        if self.seconds.len() <= word {
+            self.seconds.resize(word + 1, 0);
+        }
+        self.seconds[word] |= 1 << (unit.second % 64);
+        let place = &mut self.heads[head as usize];
+        if *place == 0 {
+            self.lists.push(List::default());
+            *place = self.lists.len() as u16;
+        }
+        if let Some(list) = self.lists.get_mut(usize::from(*place) - 1) {
+            list.units.push(unit);
+        }
     }
 
     /// Whether text of ASCII characters may have a contraction.
@@ -93,17 +115,18 @@ impl Contractions {
     #[inline]
     pub(super) fn at(&self, text: &[u32]) -> Option<(&Unit, usize)> {
         let [first, second, ..] = text else { return None };
-        match self.heads.get(*first as usize) {
-            None | Some(0) => None,
-            Some(place) => self.longest(usize::from(*place) - 1, *second, text),
+        let place = self.heads.get(*first as usize).filter(|place| **place > 0)?;
+        if self.seconds.get(*second as usize / 64)? >> (second % 64) & 1 == 0 {
+            return None;
         }
+        self.longest(usize::from(*place) - 1, *second, text)
     }
 
     fn longest(&self, place: usize, second: u32, text: &[u32]) -> Option<(&Unit, usize)> {
-        let units = self.units.get(place)?;
-        let from = units.partition_point(|unit| unit.second < second);
+        let list = self.lists.get(place)?;
+        let from = list.seconds.partition_point(|each| *each < second);
         let rest = text.get(2..)?;
-        let mut alike = units.get(from..)?.iter().take_while(|unit| unit.second == second);
+        let mut alike = list.units.get(from..)?.iter().take_while(|unit| unit.second == second);
         alike.find(|unit| rest.starts_with(&unit.rest)).map(|unit| (unit, unit.rest.len() + 2))
     }
 

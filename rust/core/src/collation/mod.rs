@@ -27,9 +27,12 @@ use self::weights::{Comparison, Tables};
 /// So many ASCII characters of a set that writes them in several bytes are taken the short way.
 const NARROW: usize = 128;
 
+/// The characters of a text, and runs of what they weigh in the later levels.
+type Room = (Vec<u32>, Vec<weights::Run>);
+
 thread_local! {
-    /// The characters of a text, and runs of what they weigh in the later levels: room to work in.
-    static ROOM: RefCell<(Vec<u32>, Vec<(u32, u32)>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    /// Room to work in.
+    static ROOM: RefCell<Room> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
 /// Why a value has no equality form.

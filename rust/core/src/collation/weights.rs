@@ -31,6 +31,9 @@ pub(super) struct Comparison {
     pub(super) pads_later: bool,
 }
 
+/// A signature, and how many characters one after the other have it.
+pub(super) type Run = (u32, u32);
+
 /// The weights of one table.
 #[derive(Debug)]
 pub(super) struct Tables {
@@ -105,7 +108,7 @@ impl Tables {
     }
 
     /// Appends the form of any text; `runs` is room to work in.
-    pub(super) fn append_text(&self, text: &[u32], by: Comparison, runs: &mut Vec<(u32, u32)>, out: &mut Vec<u8>) {
+    pub(super) fn append_text(&self, text: &[u32], by: Comparison, runs: &mut Vec<Run>, out: &mut Vec<u8>) {
         let start = out.len();
         out.reserve(text.len() * 3);
         runs.clear();
@@ -208,9 +211,10 @@ impl<'o> Runs<'o> {
 
     fn write(&mut self) {
         if self.length > 0 {
-            let [a, b] = self.weight.to_be_bytes();
-            let [c, d, e, f] = self.length.to_be_bytes();
-            self.out.extend_from_slice(&[a, b, c, d, e, f]);
+            let mut run = [0; 6];
+            run[..2].copy_from_slice(&self.weight.to_be_bytes());
+            run[2..].copy_from_slice(&self.length.to_be_bytes());
+            self.out.extend_from_slice(&run);
             self.length = 0;
         }
     }
