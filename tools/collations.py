@@ -112,7 +112,7 @@ def prove_part(job: tuple[dict[str, Any], bool, int, argparse.Namespace]) -> tup
         # The languages of one character set with bytes share the table of its texts.
         kin[collation.removeprefix(f"{character_set}_") if unicode else character_set].append((collation, character_set))
     names = [name for n, name in enumerate(sorted(kin)) if n % arguments.jobs == part]
-    proof = Proof(Classes(asker, f"paraply_collations_{part}"), arguments, title, Kept(arguments.keep, title, part))
+    proof = Proof(Classes(asker, f"paraply_collations_{os.getpid()}"), arguments, title, Kept(arguments.keep, title, part))
     for n, name in enumerate(names):
         chosen = [pair for pair in kin[name] if re.search(arguments.match, pair[0])]
         if chosen and chosen[0][1] in CODECS:
