@@ -78,7 +78,7 @@ def corpus_for(character_set: str, *, sample: int | None = None) -> Corpus:
         sample: So many texts by chance, half of them longer than a character; None for all.
     """
     if character_set in CODECS:
-        corpus = Corpus("unicode_texts", unicode_texts())
+        corpus = Corpus("unicode_texts", unicode_texts(sample))
     elif character_set in MULTI_BYTE:
         corpus = Corpus(f"{character_set}_texts", multi_byte_texts(character_set), character_set)
     else:
@@ -91,9 +91,16 @@ def corpus_for(character_set: str, *, sample: int | None = None) -> Corpus:
     return corpus
 
 
-def unicode_texts() -> list[str]:
-    """All code points; what they are normalized to; pairs of letters with a mark; random texts and changed copies of them."""
+def unicode_texts(sample: int | None = None) -> list[str]:
+    """All code points; what they are normalized to; pairs of letters with a mark; random texts and changed copies of them.
+
+    Args:
+        sample: Makes about so many of each kind.
+    """
     points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    rng = random.Random("unicode")
+    if sample is not None:
+        points = [*rng.sample(points[:0x3400], sample // 4), *rng.sample(points, sample // 4)]
     texts = dict.fromkeys(points)
     texts[""] = None
     for c in points:
@@ -107,9 +114,8 @@ def unicode_texts() -> list[str]:
     for group in TOGETHER:
         texts |= dict.fromkeys("".join(text) for n in (2, 3, 4) for text in itertools.product(group[:8], repeat=n))
     texts |= dict.fromkeys("".join(text) for n in (2, 3, 4) for text in itertools.product(JAPANESE, repeat=n))
-    rng = random.Random("unicode")
     twins = confusable([chr(c) for low, high in BLOCKS for c in range(low, high + 1) if not 0xD800 <= c < 0xE000])
-    for _ in range(RANDOM_TEXTS):
+    for _ in range(RANDOM_TEXTS if sample is None else sample // 6):
         text = random_text(letters, rng)
         texts[text] = None
         for _ in range(3):

@@ -52,6 +52,11 @@ def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[
     tried: set[str] = {pair + tail for pair in pairs for tail in tails}
     # Not all begin with one of two: ddz in Hungarian weighs as dz twice.
     tried |= {head + pair for pair in pairs for head in {pair[0] for pair in pairs}}
+    # Nor does a Burmese vowel before a consonant that is killed or stacked; vowels of several signs are tried as one.
+    vowels = ["\u1027", "\u1029", "\u102b", "\u102c"]
+    vowels += [f"{first}\u1031{last}" for first in ["", *map(chr, range(0x1021, 0x102B))] for last in "\u102b\u102c"]
+    killed = [text for text in (*pairs, "\u1004\u103a\u1039") if text[-1] in "\u1039\u103a"]
+    tried |= {vowel + text for vowel in vowels for text in killed}
     heads = [chr(c) for c in LETTERS if c < 0x180]
     marks = [chr(c) for c in MARKS]
     tried |= {a + b + c for a in heads for b in marks for c in marks} if collation_has_marks(collation) else set()
