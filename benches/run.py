@@ -16,7 +16,7 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> int:
     """Runs `paraply bench` and leaves its results in benches/results."""
-    command = [sys.executable, "-m", "paraply", "bench", "--kernels", "--output", str(RESULTS / "latest.json")]
+    command = [sys.executable, "-m", "paraply", "bench", "--kernels", "--scale", "--output", str(RESULTS / "latest.json")]
     log, url = os.environ.get("PARAPLY_BENCH_LOG"), os.environ.get("PARAPLY_BENCH_URL")
     if log:
         command.append(log)

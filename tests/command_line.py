@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paraply import open_log
+
 DATA = Path(__file__).parent / "data" / "errors"
 PACKAGE = Path(__file__).parent.parent / "python"
 SECONDS = 60
@@ -67,3 +69,12 @@ def apply(log: object, url: str, *options: object, **process: Any) -> Outcome:
     if outcome.code != 2 or "transactions" in outcome.report:
         assert {"transactions", "commits", "skipped", "executed", "fallbacks", "fallback_reasons"} <= set(outcome.report)
     return outcome
+
+
+def check_failed_at(outcome: Outcome, kind: str, log: Path, transaction: int, *says: str) -> None:
+    """Failed at that transaction of the log, counted from 1, and says so."""
+    assert (outcome.code, outcome.error["class"]) == (1, kind), outcome.line
+    failed = list(open_log(log))[transaction - 1]
+    assert (outcome.error["file"], outcome.error["gtid"], outcome.error["position"]) == (str(log), failed.gtid, failed.offset)
+    for text in says:
+        assert text in outcome.line

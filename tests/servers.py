@@ -19,6 +19,22 @@ import pytest
 START_SECONDS = 60
 
 
+def mysql_url() -> str:
+    """The MySQL that tests may empty, as ``PARAPLY_TEST_MYSQL`` names it; skips the test where there is none."""
+    url = os.environ.get("PARAPLY_TEST_MYSQL")
+    if not url:
+        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
+    return url
+
+
+def mysql_data() -> Path:
+    """The folder of that server's binary logs, as ``PARAPLY_TEST_MYSQL_DATA`` names it; skips the test where there is none."""
+    folder = os.environ.get("PARAPLY_TEST_MYSQL_DATA")
+    if not folder:
+        pytest.skip("NO MYSQL LOGS: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA, the folder with its binary logs")
+    return Path(folder)
+
+
 def free_port() -> int:
     """A loopback port that nothing listens on."""
     with socket.socket() as probe:

@@ -347,6 +347,9 @@ class MySqlConnection:
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
         """
+    @property
+    def overdue(self) -> float:
+        """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
     def close(self) -> None: ...
 
 @final
@@ -642,6 +645,25 @@ def chunk_numbers(rows: bytes, answers: Sequence[tuple[int, int, bytes]], collec
     """
 
 @final
+class Comparison:
+    """What a verifier found in the end."""
+
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def different(self) -> int: ...
+    @property
+    def missed(self) -> int:
+        """Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's."""
+    @property
+    def gc_after(self) -> list[int]: ...
+    @property
+    def first_difference(self) -> dict[str, Any] | None: ...
+    @property
+    def differences(self) -> list[dict[str, Any]]:
+        """The first thousand, each like ``first_difference``."""
+
+@final
 class StampVerifier:
     """Recomputes the numbers of a group member's relay log and compares them with the log's own."""
 
@@ -650,21 +672,9 @@ class StampVerifier:
     @property
     def stamps_ahead(self) -> int: ...
     def observe(self, batch: TransactionBatch, write_sets: WriteSets) -> None: ...
-    def finish(self) -> None: ...
+    def finish(self) -> Comparison: ...
     @property
     def transactions(self) -> int: ...
-    @property
-    def different(self) -> int: ...
-    @property
-    def gc_after(self) -> list[int]: ...
-    @property
-    def missed(self) -> int:
-        """Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's."""
-    @property
-    def first_difference(self) -> dict[str, Any] | None: ...
-    @property
-    def differences(self) -> list[dict[str, Any]]:
-        """The first thousand, each like ``first_difference``."""
 
 @final
 class TrackerVerifier:
@@ -684,13 +694,9 @@ class TrackerVerifier:
         cls, *, version: tuple[int, int], history_size: int | None = None, tracking: str = "writeset", sessions: str = "auto"
     ) -> Self: ...
     def observe(self, batch: TransactionBatch, write_sets: WriteSets) -> None: ...
-    def finish(self) -> None: ...
+    def finish(self) -> Comparison: ...
     @property
     def transactions(self) -> int: ...
     @property
     def exact(self) -> int:
         """Transactions that had only one possible pair of numbers."""
-    @property
-    def different(self) -> int: ...
-    @property
-    def first_difference(self) -> dict[str, Any] | None: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from server.history_source import HistoryPlace, Source
 from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
-from servers import MariaDbServer, running_mariadb
+from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
 
 from tests.pg_databases import database, embedded
 from tests.servers import mariadb_server
@@ -20,10 +19,7 @@ __all__ = ["database", "embedded", "mariadb_server"]
 
 @pytest.fixture
 def mysql_place() -> SqlPlace:
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-    place = SqlPlace(url)
+    place = SqlPlace(mysql_url())
     place.empty()
     return place
 
@@ -50,6 +46,7 @@ def postgres_server() -> Iterator[str]:
 
     # Not in pytest's own folder: PostgreSQL does not run as root and could not enter it.
     with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as server:
+        server.allow_prepared(8)
         yield server.uri
 
 
@@ -66,7 +63,4 @@ def history_source(request: pytest.FixtureRequest) -> Source:
     if request.param == "mariadb":
         server: MariaDbServer = request.getfixturevalue("durable_mariadb")
         return Source(HistoryPlace(server.url), server.data)
-    url, folder = os.environ.get("PARAPLY_TEST_MYSQL"), os.environ.get("PARAPLY_TEST_MYSQL_DATA")
-    if not url or not folder:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA, the folder with its binlogs")
-    return Source(HistoryPlace(url), Path(folder))
+    return Source(HistoryPlace(mysql_url()), mysql_data())

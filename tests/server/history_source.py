@@ -6,7 +6,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import pymysql
@@ -27,10 +26,26 @@ class HistoryPlace(SqlPlace):
         self.sql(f"DROP DATABASE IF EXISTS {DATABASE}")
         self.sql("RESET MASTER" if self.mariadb else "RESET BINARY LOGS AND GTIDS")
 
+    def connections(self) -> list[int]:
+        """The server's numbers of all other connections of this user."""
+        where = "user=SUBSTRING_INDEX(USER(),'@',1) AND id<>CONNECTION_ID() AND command NOT LIKE 'Binlog Dump%'"
+        return [row[0] for row in self.sql(f"SELECT id FROM information_schema.processlist WHERE {where}")]
+
+    def kill(self, connection: int) -> None:
+        """Ends a connection."""
+        self.sql(f"KILL {connection}")
+
     def state(self) -> State:
         """Every table's rows."""
         names = [row[0] for row in self.sql(f"SELECT table_name FROM information_schema.tables WHERE table_schema='{DATABASE}'")]
         return {name: sorted(self.sql(f"SELECT * FROM {DATABASE}.{name}"), key=repr) for name in names}
+
+    def connect(self) -> pymysql.connections.Connection[Any]:
+        """A session in autocommit mode."""
+        parts = self._parts
+        return pymysql.connect(
+            host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
+        )
 
     def rows_of(self, table: str) -> int:
         """How many rows a table has so far."""
@@ -49,6 +64,17 @@ class HistoryPlace(SqlPlace):
 
 class PostgresHistoryPlace(PostgresPlace):
     """A PostgreSQL that histories are applied to."""
+
+    def connections(self) -> list[int]:
+        """The server processes of all other connections to this database."""
+        select = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        with psycopg.connect(self.url) as connection:
+            return [row[0] for row in connection.execute(select)]
+
+    def kill(self, connection: int) -> None:
+        """Ends a connection."""
+        with psycopg.connect(self.url) as own:
+            own.execute("SELECT pg_terminate_backend(%s)", (connection,))
 
     def state(self) -> State:
         """Every table's rows."""
@@ -98,14 +124,7 @@ class Source:
     def log(self, seed: int, transactions: int, into: Path, *, cascades: bool = False, spread: bool = False) -> Path:
         """Runs a history and copies its log."""
         self.place.empty()
-        parts = urlsplit(self.place.url)
-
-        def connect() -> pymysql.connections.Connection[Any]:
-            return pymysql.connect(
-                host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
-            )
-
-        History(seed, connect, mariadb=self.place.mariadb, cascades=cascades, spread=spread).run(transactions)
+        History(seed, self.place.connect, mariadb=self.place.mariadb, cascades=cascades, spread=spread).run(transactions)
         name = self.place.sql("SHOW BINARY LOGS")[-1][0]
         self.place.sql("FLUSH BINARY LOGS")
         into.mkdir(parents=True, exist_ok=True)

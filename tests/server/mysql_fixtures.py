@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from servers import mysql_url
 
 from paraply.errors import ParaplyError
 from paraply.target.base import ApplyPlan
@@ -58,6 +59,12 @@ class Server:
     def target(self) -> MySqlTarget:
         return MySqlTarget(self.url)
 
+    def opened(self, **options: object) -> MySqlTarget:
+        """A target that has taken its channel over; options as of ``plan``."""
+        target = self.target()
+        target.open(self.plan(**options))
+        return target
+
     def plan(self, **options: object) -> ApplyPlan:
         values: dict[str, object] = {"channel": "main", "fingerprint": "f", "workers": 1, "mariadb": self.mariadb}
         return ApplyPlan(**(values | options))  # type: ignore[arg-type]
@@ -69,10 +76,7 @@ class Server:
 
 @pytest.fixture
 def mysql() -> Server:
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-    server = Server(url)
+    server = Server(mysql_url())
     server.empty()
     return server
 

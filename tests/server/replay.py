@@ -197,26 +197,32 @@ def kill_at_random(place: Place, log: Path, options: tuple[str, ...], kills: int
     answer: tuple[str, ...] = ()
     while True:
         process = start(log, place.url, *options, *answer)
-        answer = ()
-        if done < kills:
+        # A slow machine may not come to its first commit in time: then some more, and later ones.
+        if done < kills or (not resumed and done < 4 * kills):
             try:
-                process.wait(moment.uniform(0.3, longest))
+                process.wait(moment.uniform(0.3, longest) * max(1, done // kills))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 done += 1
         outcome = end(process)
         if outcome.code == -signal.SIGKILL:
             continue
-        error = outcome.report.get("error") or {}
-        if error.get("class") == "DdlUndecided" and may_run_twice(log, error["position"]):
-            answer = ("--ddl-not-done",)
+        answer = answer_to(log, outcome)
+        if answer:
             continue
         assert outcome.code == 0, f"after {done} kills: {outcome.report.get('error')}\n{outcome.stderr}"
         resumed += bool(outcome.report["skipped"])
         check()
-        if done >= kills:
+        if done >= kills and (resumed or done >= 4 * kills):
             return resumed
         place.empty()
+
+
+def answer_to(log: Path, outcome: Outcome) -> tuple[str, ...]:
+    """The option that answers a question which a command ended with (R25b), for a statement that may run twice."""
+    error = outcome.report.get("error") or {}
+    asked = error.get("class") == "DdlUndecided" and may_run_twice(log, error["position"])
+    return ("--ddl-not-done",) if asked else ()
 
 
 def may_run_twice(log: Path, end_offset: int) -> bool:

@@ -62,6 +62,11 @@ alter table alt2 rename column n1 to n2, rename column n2 to n1
 create table widths (a tinytext, b text, c mediumtext, d char(5), e varchar(100), f enum('a'), g blob, h varbinary(9)) charset latin1
 alter table widths convert to character set utf8mb4
 alter table widths convert to character set default
+create table conversions (a varchar(9), b text)
+alter table conversions convert to character set latin1, collate latin1_bin, add column c varchar(3)
+alter table conversions add column d varchar(3)
+alter table conversions collate latin1_german1_ci, convert to character set latin1, add column e varchar(3)
+alter table conversions add column f varchar(3)
 create index i1 on alt2 (n1(2))
 create unique index i2 using btree on alt2 (n2 desc, dd)
 create fulltext index i3 on alt2 (b)
@@ -139,6 +144,11 @@ create index if not exists b on replaced (a)
 drop index if exists nope on replaced
 alter table invisibles add unique key if not exists uk (b)
 alter table replaced convert to character set utf8mb4 collate uca1400_ai_ci
+create table converted (a varchar(9)) charset utf8mb4
+alter table converted add column d varchar(3), convert to character set latin1, default charset utf8mb4 collate utf8mb4_unicode_ci
+alter table converted add column e varchar(3)
+alter table converted default charset latin2, convert to character set latin1 collate latin1_bin, add column f varchar(3)
+alter table converted add column g varchar(3)
 create table uca (a varchar(5), b varchar(5) collate utf8mb4_uca1400_as_ci, c varchar(4) character set utf8mb3 collate uca1400_ai_ci) charset utf8mb4 collate uca1400_nopad_ai_ci
 set statement lock_wait_timeout=5 for create table from_set (a int primary key)
 """

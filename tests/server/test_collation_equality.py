@@ -18,7 +18,7 @@ from collation_sequences import together
 from collation_texts import Corpus, corpus_for
 
 from paraply import _native
-from tests.servers import MariaDbServer
+from tests.servers import MariaDbServer, mysql_url
 
 SLOW = bool(os.environ.get("PARAPLY_SLOW"))
 PAIRS = 500 if SLOW else 4
@@ -33,10 +33,7 @@ LETTERS = [*"lLcChHsSzZ", "\u00b7", "\u0387", "\u0300", "\u0301", "\u0303", "\u0
 
 @pytest.fixture
 def mysql() -> Asker:
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-    parts = urlsplit(url)
+    parts = urlsplit(mysql_url())
     connection: pymysql.Connection[Any] = pymysql.connect(
         host=parts.hostname, port=parts.port or 3306, user=parts.username or "", password=parts.password or "", charset="utf8mb4",
         autocommit=True,

@@ -14,6 +14,7 @@ from paraply import open_log
 pytestmark = pytest.mark.postgres
 
 PLAIN = DATA / "plain.binlog"
+XA_LOG = Path(__file__).parents[2] / "rust/binlog/tests/data/mysql-9.7.000001"
 ONE, TWO, THREE, FOUR = (1, "one", 10), (2, "two", 20), (3, "three", 30), (4, "four", 40)
 STATES = [
     None,
@@ -155,12 +156,19 @@ def test_logs_of_many_servers_are_read_or_refused(database: Database, log: Path)
 
 
 def test_r35_an_xa_transaction_is_refused_before_the_first_write(database: Database) -> None:
-    log = Path(__file__).parents[2] / "rust/binlog/tests/data/mysql-9.7.000001"
-    prepared = next(transaction for transaction in open_log(log) if transaction.kind == "xa_prepare")
-    outcome = apply(log, database.url)
+    prepared = next(transaction for transaction in open_log(XA_LOG) if transaction.kind == "xa_prepare")
+    outcome = apply(XA_LOG, database.url)
     assert outcome.code == 3, outcome.line
     error = outcome.error
     assert (error["class"], error["position"], error["gtid"]) == ("LogNotUnderstood", prepared.offset, prepared.gtid)
     assert prepared.offset > 1000, "transactions that could be applied stand before it"
     assert outcome.report.get("transactions", 0) == 0
     assert database.sql("SELECT nspname FROM pg_namespace WHERE nspname = 'd'") == []
+
+
+def test_r35_an_xa_transaction_behind_the_stop_is_not_refused(database: Database) -> None:
+    prepared = next(transaction for transaction in open_log(XA_LOG) if transaction.kind == "xa_prepare")
+    assert apply(XA_LOG, database.url, "--stop-at", prepared.gtid).error["class"] == "LogNotUnderstood"
+    before = apply(XA_LOG, database.url, "--stop-before", prepared.gtid)
+    assert before.code == 0, before.line
+    assert before.report["transactions"] == 5

@@ -6,7 +6,6 @@ The log is made on the server itself, which is then emptied. MariaDB is started 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from urllib.parse import urlsplit
 
 import pymysql
 import pytest
-from command_line import DATA, Outcome, apply
+from command_line import DATA, Outcome, apply, check_failed_at
+from servers import mysql_url
 
 from paraply import open_log
 
@@ -86,10 +86,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         ours = request.getfixturevalue("mariadb_server")
         made = Server(ours.url, ours.data)
     else:
-        url = os.environ.get("PARAPLY_TEST_MYSQL")
-        if not url:
-            pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-        made = Server(url)
+        made = Server(mysql_url())
     yield made
     made.empty()
 
@@ -114,15 +111,6 @@ def again(server: Server, log: Path) -> Apply:
     return lambda *options: apply(log, server.url, "--gtid", "preserve", *options)
 
 
-def check(outcome: Outcome, kind: str, log: Path, transaction: int, *says: str) -> None:
-    """Failed at that transaction of the log, counted from 1, and says so."""
-    assert (outcome.code, outcome.error["class"]) == (1, kind), outcome.line
-    failed = list(open_log(log))[transaction - 1]
-    assert (outcome.error["file"], outcome.error["gtid"], outcome.error["position"]) == (str(log), failed.gtid, failed.offset)
-    for text in says:
-        assert text in outcome.line
-
-
 def check_continues(server: Server, again: Apply) -> None:
     outcome = again()
     assert outcome.code == 0, outcome.line
@@ -133,7 +121,7 @@ def check_continues(server: Server, again: Apply) -> None:
 def test_r31_a_row_that_is_missing(server: Server, log: Path, again: Apply, workers: str) -> None:
     server.sql("DELETE FROM errs.item WHERE id=1")
     outcome = again("--workers", workers)
-    check(outcome, "RowNotFound", log, 5, "errs.item", "changed by someone else")
+    check_failed_at(outcome, "RowNotFound", log, 5, "errs.item", "changed by someone else")
     assert outcome.report["transactions"] == 1
     assert server.items() == [TWO, THREE]
     server.sql("INSERT INTO errs.item VALUES (1,'one',10)")
@@ -143,7 +131,7 @@ def test_r31_a_row_that_is_missing(server: Server, log: Path, again: Apply, work
 def test_a_row_that_is_there_already(server: Server, log: Path, again: Apply) -> None:
     server.sql("INSERT INTO errs.item VALUES (3,'other',0)")
     outcome = again()
-    check(outcome, "ApplyFailed", log, 4, "Duplicate entry '3' for key", "changed by someone else")
+    check_failed_at(outcome, "ApplyFailed", log, 4, "Duplicate entry '3' for key", "changed by someone else")
     assert server.items() == [ONE, TWO, (3, "other", 0)]
     server.sql("DELETE FROM errs.item WHERE id=3")
     check_continues(server, again)
@@ -163,13 +151,13 @@ def test_a_row_that_is_there_already(server: Server, log: Path, again: Apply) ->
 def test_r31_a_table_that_differs(server: Server, log: Path, again: Apply, change: str, says: str) -> None:
     server.sql(change)
     outcome = again()
-    check(outcome, "SchemaMismatch", log, 4, "errs.item", says)
+    check_failed_at(outcome, "SchemaMismatch", log, 4, "errs.item", says)
     assert outcome.report["transactions"] == 0
 
 
 def test_r34_a_table_without_transactions(server: Server, log: Path, again: Apply) -> None:
     server.sql("ALTER TABLE errs.item ENGINE=MyISAM")
-    check(again(), "SchemaMismatch", log, 4, "MyISAM", "--allow-nontransactional")
+    check_failed_at(again(), "SchemaMismatch", log, 4, "MyISAM", "--allow-nontransactional")
     assert server.items() == [ONE, TWO]
     outcome = again("--allow-nontransactional")
     assert outcome.code == 0, outcome.line

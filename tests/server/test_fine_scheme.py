@@ -18,7 +18,7 @@ import pytest
 from server.fine_histories import Server, State, run_history
 from server.fine_orders import Plan, allowed_orders, order_of, read_plan
 from server.fine_schemas import Table, random_schema
-from servers import running_mariadb
+from servers import mysql_url, running_mariadb
 
 from paraply import Applier, open_log, write_set_hash
 from paraply.errors import ParaplyError
@@ -57,10 +57,7 @@ def mariadb() -> Iterator[Server]:
 
 @pytest.fixture
 def mysql() -> Iterator[Server]:
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-    with contextlib.closing(Server(url, "fine_orders")) as server:
+    with contextlib.closing(Server(mysql_url(), "fine_orders")) as server:
         yield server
         server.drop()
         server.forget_channels("fine-")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from paraply import Applier, GtidSet, make_target, open_log
 from paraply.applier.filters import parse_filters
 from paraply.applier.outline import Outline
 from paraply.errors import ApplyFailed
-from tests.servers import MariaDbServer
+from tests.servers import MariaDbServer, mysql_url
 
 MARKS = 7
 
@@ -25,14 +24,11 @@ MARKS = 7
 @pytest.fixture(scope="module")
 def mysql_history(tmp_path_factory: pytest.TempPathFactory) -> History:
     """Written on the very server that the tests replay into: it is emptied before each."""
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
-    place = SqlPlace(url)
+    place = SqlPlace(mysql_url())
     clear(place)
     place.empty()
     write_history(place, MARKS)
-    return read_history(copy_binlogs(url, tmp_path_factory.mktemp("mysql")))
+    return read_history(copy_binlogs(place.url, tmp_path_factory.mktemp("mysql")))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from paraply.schema.change import Unknown
 from paraply.schema.live import read_databases, read_tables
 from paraply.schema.model import KeyPart, Table
 from tests.server.statements import BOTH, MARIADB_ONLY, MYSQL_ONLY
-from tests.servers import MariaDbServer, mariadb_server
+from tests.servers import MariaDbServer, mariadb_server, mysql_url
 
 __all__ = ["mariadb_server"]
 
@@ -35,10 +34,7 @@ def runner(connection: Connection) -> Run:
 
 
 def mysql_connection() -> Connection:
-    url = os.environ.get("PARAPLY_TEST_MYSQL")
-    if not url:
-        pytest.skip("needs a MySQL: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port")
-    parts = urlsplit(url)
+    parts = urlsplit(mysql_url())
     return pymysql.connect(
         host=parts.hostname,
         port=parts.port or 3306,

@@ -5,7 +5,6 @@ MySQL: ``PARAPLY_TEST_MYSQL`` names the server, ``PARAPLY_TEST_MYSQL_DATA`` the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from paraply.source import open_log
 from paraply.source.statement_text import decode_statement
 from tests.server.schema_scenarios import BOTH_FAMILIES, OF_MARIADB, OF_MYSQL, UNKNOWN
 from tests.server.test_schema_against_server import Run, comparable, difference, mysql_connection, runner
-from tests.servers import MariaDbServer, mariadb_server
+from tests.servers import MariaDbServer, mariadb_server, mysql_data
 
 __all__ = ["mariadb_server"]
 
@@ -62,10 +61,7 @@ def logged(connection: Any, folder: Path, mariadb: bool) -> Iterator[Logged]:
 
 @pytest.fixture
 def mysql() -> Iterator[Logged]:
-    folder = os.environ.get("PARAPLY_TEST_MYSQL_DATA")
-    if not folder:
-        pytest.skip("needs a MySQL's logs: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA=folder of its binary logs")
-    yield from logged(mysql_connection(), Path(folder), mariadb=False)
+    yield from logged(mysql_connection(), mysql_data(), mariadb=False)
 
 
 @pytest.fixture

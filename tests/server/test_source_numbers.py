@@ -17,6 +17,7 @@ import pytest
 from paraply.analysis.verify import verify
 from tests.server.random_load import Load
 from tests.server.test_schema_against_server import Run, mysql_connection, runner
+from tests.servers import mysql_data
 
 SEEDS = int(os.environ.get("PARAPLY_SEEDS", "4"))
 SMALL = 40
@@ -25,8 +26,7 @@ DATABASE = "ws_numbers"
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    if not os.environ.get("PARAPLY_TEST_MYSQL_DATA"):
-        pytest.skip("needs a MySQL's logs: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA=folder of its binary logs")
+    mysql_data()
     connection = mysql_connection()
     made = runner(connection)
     try:
@@ -66,4 +66,4 @@ def logged(run: Run, load: Load, history: int | None) -> Path:
             with contextlib.suppress(pymysql.err.MySQLError):
                 run(sql)
     run("FLUSH BINARY LOGS")
-    return Path(os.environ["PARAPLY_TEST_MYSQL_DATA"]) / name
+    return mysql_data() / name

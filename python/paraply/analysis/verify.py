@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from paraply._native import Catalog, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
+from paraply._native import Catalog, Comparison, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.dump import read_dump
@@ -144,9 +144,8 @@ def verify(
         verifier.observe(item.batch, item.write_sets)
         if on_progress is not None:
             on_progress(feed.read_bytes, verifier.transactions)
-    verifier.finish()
-    report = report_of(verifier, feed.fallbacks, time.monotonic() - started)
-    report.gc_after, report.checked_exactly = list(verifier.gc_after), verifier.transactions
+    report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
+    report.checked_exactly = report.transactions
     return report
 
 
@@ -182,10 +181,9 @@ def verify_source(
         verifier.observe(item.batch, item.write_sets)
         if on_progress is not None:
             on_progress(feed.read_bytes, verifier.transactions)
-    verifier.finish()
-    report = report_of(verifier, feed.fallbacks, time.monotonic() - started)
+    report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
     report.checked_exactly = verifier.exact
-    report.check = "exact" if verifier.exact == verifier.transactions else "bound"
+    report.check = "exact" if verifier.exact == report.transactions else "bound"
     return report
 
 
@@ -244,14 +242,15 @@ def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ord
         verifier.add_stamps(batch)
 
 
-def report_of(verifier: StampVerifier | TrackerVerifier, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
+def report_of(found: Comparison, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
     """Puts the result of a comparison together."""
     return VerifyReport(
-        transactions=verifier.transactions,
-        different=verifier.different,
-        missed=getattr(verifier, "missed", 0),
-        first_difference=verifier.first_difference,
-        differences=list(getattr(verifier, "differences", [])),
+        transactions=found.transactions,
+        different=found.different,
+        missed=found.missed,
+        first_difference=found.first_difference,
+        differences=found.differences,
+        gc_after=found.gc_after,
         fallbacks=sum(count for _, _, count in fallbacks),
         fallback_reasons=[{"reason": reason, "table": table, "count": count} for reason, table, count in fallbacks],
         seconds=seconds,

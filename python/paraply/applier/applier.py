@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from paraply.applier.consistency import Consistency
 from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
@@ -17,17 +17,21 @@ from paraply.applier.filters import Filters
 from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_error
 from paraply.applier.job_list import JobList
 from paraply.applier.merge import MergeSize
+from paraply.applier.monitoring import RunMonitor
 from paraply.applier.policy import check_combination, make_policy
 from paraply.applier.preparation import Look, Options, Start, check_channel, look_ahead, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 from paraply.applier.sessions import SessionOrder
-from paraply.applier.snapshot import RateMeter, make_report, take_counters
+from paraply.applier.snapshot import make_report
+from paraply.applier.split import PartMaker, SplitCrew
 from paraply.applier.stop_point import parse_stop
 from paraply.applier.stop_result import check_result, stop_place
+from paraply.applier.timestamps import check_timestamp_column
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
 from paraply.errors import ParaplyError, UsageError
+from paraply.monitor.timeline import Timeline
 from paraply.source import log_paths
 from paraply.source.feed import Feed, FeedLimits
 from paraply.source.file_order import check_order, read_heads
@@ -39,9 +43,12 @@ if TYPE_CHECKING:
 
     from paraply._native import LogReader, Transaction
     from paraply.applier.outline import Outline
+    from paraply.monitor.status_object import RunIdentity
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
+    from paraply.source.file_order import LogFile
     from paraply.target.base import Target
+    from paraply.target.two_phase import BranchTarget
 
 __all__ = ["Applier", "default_workers"]
 
@@ -67,7 +74,7 @@ class Applier:
         paths: Log files, in the order in which they were written.
         target: Where to; opened by ``run``.
         workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
-        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic`` or ``table`` (R21).
+        policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table``, ``row`` or ``unordered`` (R21).
         consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
             with policies and in GTID modes that cannot merge.
@@ -84,7 +91,9 @@ class Applier:
             earlier. Or a GTID: stops behind it.
         stop_before: A GTID: stops before it.
         allow_gap: Go on although transactions were executed before the first log that the target does not hold.
+        timestamp_column: For policy ``unordered``: the column that says when a row was last written; the last writer wins.
         on_plan: Called with the plan before the first write.
+        trace: A file for the timeline of the run, which Perfetto opens.
         patience: When the oldest transaction's blockers are asked for.
         limits: How far the reader runs ahead.
 
@@ -113,7 +122,9 @@ class Applier:
         stop_at: str | None = None,
         stop_before: str | None = None,
         allow_gap: bool = False,
+        timestamp_column: str | None = None,
         on_plan: Callable[[Outline], None] | None = None,
+        trace: str | Path | None = None,
         patience: Patience | None = None,
         limits: FeedLimits | None = None,
     ) -> None:
@@ -121,6 +132,7 @@ class Applier:
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
+        check_timestamp_column(policy, timestamp_column)
         check_channel(channel)
         self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
         if self._retry.limit < 0:
@@ -139,8 +151,10 @@ class Applier:
             filters=filters or Filters(),
             stop=parse_stop(stop_at, stop_before),
             allow_gap=allow_gap,
+            timestamp_column=timestamp_column,
         )
         self._on_plan = on_plan
+        self._trace = trace
         self._target = target
         self._schema = schema
         self._on_progress = on_progress
@@ -154,7 +168,9 @@ class Applier:
         self._reader: LogReader | None = None
         self._workers: list[Worker] = []
         self._inline: InlineCrew | None = None
-        self._meter = RateMeter()
+        self._files: list[LogFile] = []
+        self._monitor: RunMonitor | None = None
+        self._crew: SplitCrew | None = None
         self._report: ApplyReport | None = None
         self._used = False
 
@@ -177,10 +193,13 @@ class Applier:
 
     def counters(self) -> Counters:
         """A snapshot of the run; from any thread, at any time."""
-        run, feed = self._run, self._feed
-        if run is None or feed is None:
-            return Counters()
-        return take_counters(run, feed, self._workers, self._merge, self._meter.rate)
+        monitor = self._monitor
+        return Counters() if monitor is None else monitor.counters()
+
+    def identity(self) -> RunIdentity | None:
+        """Which run it is; None before it has begun. From any thread, at any time."""
+        monitor = self._monitor
+        return None if monitor is None else monitor.identity
 
     def stop(self) -> None:
         """Ends the run at a transaction boundary; ``run`` then raises Stopped.
@@ -217,10 +236,12 @@ class Applier:
             return self._report
         if self._on_plan is not None:
             self._on_plan(look.outline)
-        start = start_run(self._options, self._target, look)
-        run, feed = self._prepare(start)
-        run.notes.extend(look.outline.notes)
-        return self._apply(start, run, feed)
+        with Timeline(self._trace) if self._trace is not None else nullcontext() as timeline:
+            start = start_run(self._options, self._target, look)
+            run, feed = self._prepare(start)
+            run.notes.extend(look.outline.notes)
+            monitor = self._monitor = RunMonitor(self._options, self._files, look, self._on_progress, timeline)
+            return self._apply(start, run, feed, monitor)
 
     def dry_run(self) -> DryRun | None:
         """Looks what ``run`` would do, and writes nothing to the target.
@@ -237,7 +258,7 @@ class Applier:
 
     def _look(self) -> Look | None:
         """Everything that can be found out before the first write; None for logs without a transaction."""
-        files = read_heads(self._options.paths)
+        files = self._files = read_heads(self._options.paths)
         check_order(files)
         first = self._first_transaction()
         if first is None:
@@ -262,6 +283,8 @@ class Applier:
         schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
         filters = options.filters
         self._reader = LogReader(options.paths, executed=start.skip, after=start.place, **options.reader_options())
+        policy = make_policy(options.policy)
+        parts = PartMaker(options.workers) if policy.splits and options.workers > 1 else None
         feed = Feed(
             self._reader,
             schema,
@@ -271,11 +294,12 @@ class Applier:
             threaded=options.workers > 0,
             limits=self._limits,
             wants=(lambda transaction: start.passed(transaction, options.paths) or filters.wants(transaction)) if filters else None,
+            on_hashed=parts.look_at if parts is not None else None,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         if self._schema is not None:
             self._hand_schema_over(list(schema))
-        consistency, policy = Consistency(options.consistency), make_policy(options.policy)
+        consistency = Consistency(options.consistency)
         jobs = JobList(options.workers, ordered=consistency.keeps_order) if options.workers else None
         run = RunState(
             self._target,
@@ -286,6 +310,8 @@ class Applier:
             optimistic=policy.optimistic,
             low=start.progress.low if start.mariadb else None,
         )
+        if parts is not None:
+            self._crew = run.target.crew = SplitCrew(cast("BranchTarget", self._target), parts, options.workers - 1)
         run.notes.extend(start.progress.notes)
         self._merges = policy.merges and self._target.merges
         self._merge = MergeSize(options.merge, options.workers, allowed=self._merges)
@@ -299,12 +325,13 @@ class Applier:
         if create_tables is not None:
             create_tables(tables)
 
-    def _apply(self, start: Start, run: RunState, feed: Feed) -> ApplyReport:
+    def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner
 
+        monitor.watch(run, feed, self._workers, self._merge)
         crew: Crew
         if run.jobs is None:
-            crew = self._inline = InlineCrew(run, self._workers[0], self._tick)
+            crew = self._inline = InlineCrew(run, self._workers[0], monitor.tick)
             crew.stopped = self._stops > 0
         else:
             crew = ThreadCrew(run.jobs)
@@ -315,20 +342,25 @@ class Applier:
         coordinator = Coordinator(
             run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions, done=start.progress.done
         )
+        monitor.start(self._target)
+        ended: BaseException | None = None
         try:
-            complete = self._run_inline(coordinator) if run.jobs is None else self._run_threads(coordinator, run, run.jobs, feed)
+            jobs = run.jobs
+            complete = self._run_inline(coordinator) if jobs is None else self._run_threads(coordinator, run, jobs, feed, monitor)
             self._raise_failure(run)
             if not complete:
                 raise stopped_error()
             check_result(self._options, start, run, self._reader)
             with run.target.exclusive() as target:
                 target.finish(run.executed | start.skip)
-        except ParaplyError:
-            self._raise_failure(run)
+        except BaseException as error:
+            ended = error if run.order.failure is None else run.order.failure
+            if isinstance(error, ParaplyError):
+                self._raise_failure(run)
             raise
         finally:
+            monitor.end(ended)
             self._report = replace(make_report(run, feed, self._workers), filtered=run.filtered, stop=stop_place(self._reader))
-            self._tick()
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:
@@ -344,9 +376,9 @@ class Applier:
         finally:
             worker.close()
 
-    def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed) -> bool:
+    def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed, monitor: RunMonitor) -> bool:
         watchdog = Watchdog(run, self._workers, self._patience)
-        keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, self._tick)
+        keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, monitor.tick)
         threads = [
             threading.Thread(target=worker.loop, args=(jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
             for worker in self._workers
@@ -368,24 +400,11 @@ class Applier:
                 thread.join()
             keeper.end()
             feed.join()
+            if self._crew is not None:
+                self._crew.close()
 
     def _abort(self) -> None:
         run = self._run
         if run is not None:
             run.abort(stopped_error())
             interrupt_all(self._workers)
-
-    def _tick(self) -> None:
-        """Samples the rate and reports progress; a callback that fails is not called again."""
-        run = self._run
-        if run is None:
-            return
-        self._meter.add(time.perf_counter(), run.transactions)
-        callback = self._on_progress
-        if callback is None:
-            return
-        try:
-            callback(self.counters())
-        except Exception:
-            self._on_progress = None
-            _log.exception("on_progress failed and is not called any more")

@@ -76,6 +76,7 @@ class CommitOrder:
 
     Args:
         consistency: When it is a ticket's turn (R20).
+        optimistic: Whether transactions that are applied at the same time may conflict, and only row locks keep them apart.
 
     >>> order = CommitOrder()
     >>> first, second = order.register(), order.register()
@@ -87,8 +88,9 @@ class CommitOrder:
     2
     """
 
-    def __init__(self, consistency: Consistency = Consistency.ANY_TIME) -> None:
+    def __init__(self, consistency: Consistency = Consistency.ANY_TIME, *, optimistic: bool = False) -> None:
         self._mutex = threading.Lock()
+        self._optimistic = optimistic
         self._consistency = consistency
         #: Every ticket behind the low-water mark, those that are through out of order too.
         self._queue: deque[Ticket] = deque()
@@ -104,6 +106,11 @@ class CommitOrder:
     def low_water_mark(self) -> int:
         """Sequence up to which every ticket is finished without an error."""
         return self._low_water_mark
+
+    @property
+    def ahead(self) -> int:
+        """How many tickets above the low-water mark are finished, behind a gap."""
+        return len(self._through_early)
 
     @property
     def failure(self) -> BaseException | None:
@@ -144,6 +151,8 @@ class CommitOrder:
             if ticket.state is TicketState.TURN:
                 self._check()
                 return
+            if self._optimistic:
+                ticket.after = (*ticket.after, *self._under_way())
             if not self._may_commit(ticket):
                 for sequence in ticket.after:
                     if not self._is_through(sequence):
@@ -268,6 +277,16 @@ class CommitOrder:
         if self._consistency is Consistency.MOST_OF_THE_TIME and ticket.sequence > self._sent + 1:
             return False
         return all(self._is_through(sequence) for sequence in ticket.after)
+
+    def _under_way(self) -> list[int]:
+        """Tickets whose commit is sent and not known to have happened.
+
+        If such a commit fails, its locks are free until it is tried again. A transaction whose rows went in behind it may have got
+        one of these locks, and must not be through before it; one whose rows were in before held its own at the same time.
+        """
+        if self._consistency is not Consistency.MOST_OF_THE_TIME:
+            return []
+        return [ticket.sequence for ticket in self._queue if ticket.sequence <= self._sent and ticket.state is not TicketState.DONE]
 
     def _is_through(self, sequence: int) -> bool:
         return sequence <= self._low_water_mark or sequence in self._through_early

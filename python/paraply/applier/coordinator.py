@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from paraply.applier.job_list import Job
 from paraply.applier.merge import MAX_BLOCK_BYTES, MergeSize
-from paraply.applier.policy import Policy, runs_statement
+from paraply.applier.policy import Needs, Policy, runs_statement
 from paraply.errors import ParaplyError, PrecedingFailed
 from paraply.target.places import end_of
 
@@ -173,10 +173,15 @@ class Coordinator:
         order = self._run.order
         committed = order.low_water_mark
         needs = self._policy.needs(block, committed)
-        ticket = order.register(after=self._sessions.before(block, committed) if self._sessions is not None else ())
+        after = self._sessions.before(block, committed) if self._sessions is not None else ()
+        if self._run.optimistic and after:
+            # Its rows may be the older ones', which would wait for its locks while it waits for their commit.
+            needs = Needs(needs.up_to, (*needs.blocks, *after))
+        ticket = order.register(after=after)
         if block.id != ticket.sequence:
             raise ValueError(f"block {block.id} is out of order: {ticket.sequence} is next")
         self._last = ticket.sequence
+        self._run.handed, self._run.handed_at = block, time.time()
         if self._crew.put(Job(ticket.sequence, needs.up_to, block, ticket, needs.blocks)):
             return True
         order.withdraw(ticket)

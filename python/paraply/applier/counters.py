@@ -29,6 +29,17 @@ class WorkerCounters:
         reconnects: New connections after a lost one.
         apply_seconds: Time spent applying and committing.
         waits: Seconds waited, by kind: ``input``, ``dependency``, ``turn``, ``retry``, ``older``, ``reconnect``.
+        tries: Tries of the block under way that ended in a temporary error.
+        began: When it began with that block, seconds since 1970; 0 for none.
+        gtid: GTID of that block's first transaction, if it has one.
+        committed_at: When the source committed that transaction, microseconds since 1970, UTC; None if not known.
+        last_gtid: GTID of the last transaction that it committed, if it has one.
+        last_committed_at: When the source committed that.
+        last_began: When it began with the block of that transaction, seconds since 1970; 0 for none.
+        last_ended: When that block was committed, seconds since 1970; 0 for none.
+        last_tries: Tries of that block that ended in a temporary error.
+        last_error: The last temporary error, and empty for none.
+        last_error_at: When it came, seconds since 1970.
     """
 
     number: int
@@ -46,6 +57,17 @@ class WorkerCounters:
     waits: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("input", "dependency", "turn", "retry", "older", "reconnect"), 0.0)
     )
+    tries: int = 0
+    began: float = 0.0
+    gtid: str | None = None
+    committed_at: int | None = None
+    last_gtid: str | None = None
+    last_committed_at: int | None = None
+    last_began: float = 0.0
+    last_ended: float = 0.0
+    last_tries: int = 0
+    last_error: str = ""
+    last_error_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +81,7 @@ class Counters:
         queue: Jobs handed out and not started.
         backlog: Transactions read and not handed out.
         low_water_mark: Block up to which everything is committed.
+        ahead: Blocks committed ahead of that, behind a gap.
         transactions: Transactions committed.
         commits: Commits sent (blocks; parts of replayed ones).
         skipped: Transactions passed over because they were applied before.
@@ -76,6 +99,14 @@ class Counters:
         rate: Transactions a second over the last seconds.
         last_gtid: GTID of the last transaction committed, if it has one.
         committed_at: When the source committed the last transaction, microseconds since 1970, UTC; None if not known.
+        lag: Seconds since then; None if not known.
+        handed_gtid: GTID of the last transaction that was handed to a worker, if it has one.
+        handed_committed_at: When the source committed that.
+        handed_at: When it was handed out, seconds since 1970; 0 for none.
+        filtered: Transactions of which the filters left nothing.
+        bytes_done: Bytes of the logs up to the last transaction committed.
+        bytes_total: Bytes of the logs up to their end, or up to the stop as soon as it is found.
+        seconds_left: How long the rest may take at the present rate; None if that cannot be told yet.
         foreign_blockers: Connections that are not ours and hold locks which the oldest block waits for.
         workers: One for each worker.
     """
@@ -86,6 +117,7 @@ class Counters:
     queue: int = 0
     backlog: int = 0
     low_water_mark: int = 0
+    ahead: int = 0
     transactions: int = 0
     commits: int = 0
     skipped: int = 0
@@ -103,6 +135,14 @@ class Counters:
     rate: float = 0.0
     last_gtid: str | None = None
     committed_at: int | None = None
+    lag: float | None = None
+    handed_gtid: str | None = None
+    handed_committed_at: int | None = None
+    handed_at: float = 0.0
+    filtered: int = 0
+    bytes_done: int = 0
+    bytes_total: int = 0
+    seconds_left: float | None = None
     foreign_blockers: tuple[int, ...] = ()
     workers: tuple[WorkerCounters, ...] = ()
 

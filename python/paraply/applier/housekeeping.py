@@ -24,6 +24,7 @@ __all__ = ["Housekeeper", "interrupt_all", "stopped_error"]
 _TICK = 0.005
 _PROGRESS_SECONDS = 0.25
 _INTERRUPT_SECONDS = 0.2
+_RESCUE_SECONDS = 1.0
 
 
 def stopped_error() -> Stopped:
@@ -72,6 +73,7 @@ class Housekeeper:
         self._on_tick = on_tick
         self._stops_seen = 0
         self._next_interrupt = 0.0
+        self._next_rescue = time.perf_counter() + _RESCUE_SECONDS
         self._ended = threading.Event()
         self._threads = [
             threading.Thread(target=self._loop, name="paraply-watchdog", daemon=True),
@@ -106,6 +108,10 @@ class Housekeeper:
     def _tick(self) -> None:
         self._stop_if_asked()
         now = time.perf_counter()
+        if now >= self._next_rescue:
+            self._next_rescue = now + _RESCUE_SECONDS
+            for worker in self._workers:
+                worker.rescue()
         if self._run.order.failure is not None:
             if now >= self._next_interrupt:
                 self._next_interrupt = now + _INTERRUPT_SECONDS

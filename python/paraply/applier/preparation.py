@@ -11,18 +11,19 @@ from paraply.applier.fingerprint import plan_fingerprint
 from paraply.applier.merge import MergeSize
 from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
 from paraply.applier.policy import make_policy
-from paraply.errors import ConfigurationMismatch, LogNotUnderstood, UsageError
+from paraply.applier.timestamps import check_tables
+from paraply.errors import ConfigurationMismatch, LogError, LogNotUnderstood, UsageError
 from paraply.target.base import ApplyPlan, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from paraply._native import GtidSet, Transaction
     from paraply.applier.filters import Filters
     from paraply.applier.stop_point import StopPoint
     from paraply.schema.model import Table
     from paraply.source.file_order import LogFile
-    from paraply.target.base import Target
+    from paraply.target.base import Peek, Target
 
 __all__ = ["Look", "Options", "Start", "check_channel", "look_ahead", "parse_gtids", "refuse_xa", "start_place", "start_run"]
 
@@ -57,6 +58,7 @@ class Options:
     filters: Filters
     stop: StopPoint | None = None
     allow_gap: bool = False
+    timestamp_column: str | None = None
 
     def reader_options(self) -> dict[str, Any]:
         """What the native reader is told of the stop and the filters."""
@@ -152,8 +154,10 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         allow_nontransactional=options.allow_nontransactional,
         ddl_decision=options.ddl_decision,
         gaps=not Consistency(options.consistency).keeps_order and options.workers > 0,
+        two_phase=make_policy(options.policy).splits and options.workers > 1,
+        timestamp_column=options.timestamp_column,
     )
-    peek = target.peek(plan, tables=bool(options.filters) and not tables)
+    peek = target.peek(plan, tables=bool(options.filters or options.timestamp_column) and not tables)
     if tables:
         peek = replace(peek, tables=tuple(tables))
     if isinstance(options.merge, int) and options.merge > 1 and not peek.merges:
@@ -161,13 +165,25 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     held = peek.progress.executed | start_after
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
     check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
+    if peek.own:
+        refuse_own_log(options.paths, peek, first)
     place = None if has_gtids else start_place(options.paths, peek.progress)
     refuse_xa(options, held, place)
     merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
+    start = Start(peek.progress, held, place, mariadb)
+    if options.timestamp_column is not None:
+        check_tables(
+            options.paths,
+            options.reader_options(),
+            options.timestamp_column,
+            peek.tables,
+            lambda transaction: start.passed(transaction, options.paths),
+            complete=not tables and bool(peek.tables),
+        )
     outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
     if note is not None:
         outline.notes.append(note)
-    return Look(plan, outline, Start(peek.progress, held, place, mariadb))
+    return Look(plan, outline, start)
 
 
 def start_run(options: Options, target: Target, look: Look) -> Start:
@@ -217,6 +233,48 @@ def refuse_xa(options: Options, skip: GtidSet, place: tuple[int, int] | None) ->
         position=position,
         gtid=gtid,
     )
+
+
+def refuse_own_log(paths: Sequence[str], peek: Peek, first: Transaction) -> None:
+    """Refuses a target's own log where the replay gets GTIDs of the target's own: one could not be told from the other (R25, R26).
+
+    On MySQL a transaction of the log would count as applied because of another one's new GTID. MariaDB would apply again what it
+    has written itself.
+
+    Raises:
+        UsageError: It is the target's own log.
+    """
+    if first.format.mariadb:
+        found = None if peek.progress.resumed else _written_by(peek.own, first.gtid or "")
+    else:
+        found = f"{peek.own}:..." if any(peek.own in gtids for gtids in _gtid_texts(paths)) else None
+    if found is not None:
+        raise UsageError(
+            f"the log holds transactions that the target itself wrote ({found}), and under --gtid none the replay's own look like them:"
+            " use --gtid record or --gtid preserve, which apply only what the target does not hold",
+            file=first.file,
+        )
+
+
+def _written_by(state: str, gtid: str) -> str | None:
+    """The GTID, if it is among those that a MariaDB says it has written."""
+    domain, server, number = gtid.split("-")
+    for written in filter(None, state.split(",")):
+        *who, last = written.strip().split("-")
+        if who == [domain, server] and int(last) >= int(number):
+            return gtid
+    return None
+
+
+def _gtid_texts(paths: Sequence[str]) -> Iterator[str]:
+    """The GTID set of each log; of a damaged one nothing, which the reader tells in its turn."""
+    from paraply._native import log_gtids
+
+    for path in paths:
+        try:
+            yield str(log_gtids(path)).lower()
+        except LogError:
+            continue
 
 
 def _is_behind_stop(options: Options, file: str, position: int) -> bool:

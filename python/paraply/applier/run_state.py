@@ -6,18 +6,22 @@ import contextlib
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit_order import CommitOrder
 from paraply.applier.consistency import Consistency
 from paraply.applier.retry import RetryPolicy, StormGuard
+from paraply.applier.split import SplitSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from paraply._native import Block, GtidSet
     from paraply.applier.job_list import JobList
+    from paraply.applier.split import SplitCrew
+    from paraply.monitor.timeline import Timeline
     from paraply.target.base import Session, Target
+    from paraply.target.two_phase import BranchSession
 
 __all__ = ["RunState", "SharedTarget"]
 
@@ -35,6 +39,8 @@ class SharedTarget:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self.crew: SplitCrew | None = None
+        """Helps the sessions with large transactions; only with a policy that splits them."""
         self._mutex = threading.Lock()
 
     @contextlib.contextmanager
@@ -45,12 +51,16 @@ class SharedTarget:
 
     def session(self) -> Session:
         """A new session for the calling thread."""
-        return self._target.session()
+        session = self._target.session()
+        return session if self.crew is None else SplitSession(cast("BranchSession", session), self.crew)
 
     def committed(self, block: Block) -> bool:
         """Whether the block is in."""
         with self._mutex:
-            return self._target.committed(block)
+            found = self._target.committed(block)
+        if self.crew is not None:
+            self.crew.decided(block, committed=found)
+        return found
 
     def blockers(self, connection_id: int) -> list[int]:
         """Who holds the locks that this connection waits for."""
@@ -85,7 +95,7 @@ class RunState:
         low: GtidSet | None = None,
     ) -> None:
         self.target = SharedTarget(target)
-        self.order = CommitOrder(consistency)
+        self.order = CommitOrder(consistency, optimistic=optimistic)
         self.optimistic = optimistic
         self._counting = threading.Lock()
         self.jobs = jobs
@@ -106,6 +116,11 @@ class RunState:
         """A running median of how long applying or committing a block takes."""
         self.started = time.perf_counter()
         self.foreign_blockers: tuple[int, ...] = ()
+        self.timeline: Timeline | None = None
+        """Where workers draw what they do, if anywhere."""
+        self.handed: Block | None = None
+        """The last block that was handed to a worker, and when (seconds since 1970)."""
+        self.handed_at = 0.0
 
     def through(self, block: Block) -> None:
         """Counts a committed block; called by those who have the turn."""

@@ -7,12 +7,13 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paraply.applier.counters import ApplyReport, Counters
+from paraply.applier.counters import ApplyReport, Counters, WorkerCounters
 from paraply.applier.worker import APPLYING, COMMITTING, IDLE, WAITING_DEPENDENCY, WAITING_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paraply.applier.journey import Journey
     from paraply.applier.merge import MergeSize
     from paraply.applier.run_state import RunState
     from paraply.applier.worker import Worker
@@ -54,12 +55,15 @@ class RateMeter:
         return (after - before) / (end - begin) if end > begin else 0.0
 
 
-def take_counters(run: RunState, feed: Feed, workers: Sequence[Worker], merge: MergeSize, rate: float) -> Counters:
+def take_counters(
+    run: RunState, feed: Feed, workers: Sequence[Worker], merge: MergeSize, rate: float, journey: Journey | None = None
+) -> Counters:
     """A snapshot, without making anyone wait."""
-    counters = tuple(replace(worker.counters, waits=dict(worker.counters.waits)) for worker in workers)
+    counters = tuple(_of_worker(worker) for worker in workers)
     states = [counter.state for counter in counters]
-    last = run.last_block
-    transactions = last.transactions if last is not None else []
+    last, handed = run.last_block, run.handed
+    committed_at = last.committed_at if last is not None else None
+    done = journey.done(run, feed) if journey is not None else 0
     return Counters(
         seconds=time.perf_counter() - run.started,
         read=feed.read,
@@ -67,6 +71,7 @@ def take_counters(run: RunState, feed: Feed, workers: Sequence[Worker], merge: M
         queue=len(run.jobs) if run.jobs is not None else 0,
         backlog=feed.backlog,
         low_water_mark=run.order.low_water_mark,
+        ahead=run.order.ahead,
         transactions=run.transactions,
         commits=run.commits,
         skipped=run.skipped,
@@ -83,10 +88,25 @@ def take_counters(run: RunState, feed: Feed, workers: Sequence[Worker], merge: M
         merge=merge.current,
         rate=rate,
         last_gtid=last.last_gtid if last is not None else None,
-        committed_at=transactions[-1].committed_at if transactions else None,
+        committed_at=committed_at,
+        lag=None if committed_at is None else max(0.0, time.time() - committed_at / 1e6),
+        handed_gtid=handed.last_gtid if handed is not None else None,
+        handed_committed_at=handed.committed_at if handed is not None else None,
+        handed_at=run.handed_at,
+        filtered=run.filtered,
+        bytes_done=done,
+        bytes_total=journey.total if journey is not None else 0,
+        seconds_left=journey.seconds_left if journey is not None else None,
         foreign_blockers=run.foreign_blockers,
         workers=counters,
     )
+
+
+def _of_worker(worker: Worker) -> WorkerCounters:
+    """A copy of its counters, with what it works on."""
+    job, counters = worker.job, worker.counters
+    gtid = job.block.first_gtid if job is not None else None
+    return replace(counters, waits=dict(counters.waits), gtid=gtid, committed_at=job.block.committed_at if job is not None else None)
 
 
 def make_report(run: RunState, feed: Feed, workers: Sequence[Worker]) -> ApplyReport:

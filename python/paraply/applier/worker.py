@@ -31,6 +31,9 @@ BACKING_OFF = "Waiting before another try"
 STEPPING_BACK = "Rolled back for an older transaction"
 RECONNECTING = "Connecting again"
 
+_SHORTEST_WAIT = 2e-5
+"""Seconds; a job that was there already is no wait in the timeline."""
+
 
 class Worker:
     """Applies the jobs that it is given; the thread that runs it is its owner.
@@ -51,6 +54,8 @@ class Worker:
         """Counts every start of an apply or a statement, so that others see that it is a new one."""
         self.since = 0.0
         """When the attempt under way began (time.perf_counter)."""
+        self._attempting = ""
+        """What the attempt under way does; empty if there is none."""
 
     def loop(self, jobs: JobList) -> None:
         """The thread's body: takes jobs until there are no more."""
@@ -76,7 +81,18 @@ class Worker:
     def _count_idle(self) -> None:
         now = time.perf_counter()
         self.counters.waits[self._idle_kind] += now - self._idle_since
+        if self._run.timeline is not None and now - self._idle_since > _SHORTEST_WAIT:
+            self._run.timeline.slice(self._track, "wait", self._idle_since, now, {"for": self._idle_kind})
         self._idle_since = now
+
+    @property
+    def _track(self) -> int:
+        return self.counters.number + 1
+
+    def _show(self, name: str, begin: float, **more: object) -> None:
+        """A slice of the job under way, from then to now."""
+        if self._run.timeline is not None and self.job is not None:
+            self._run.timeline.slice(self._track, name, begin, time.perf_counter(), describe(self.job.block) | more)
 
     def _on_idle(self, held: bool) -> None:
         """Says what the wait is for; also called by the thread that hands out, while this one sleeps."""
@@ -103,6 +119,13 @@ class Worker:
             with contextlib.suppress(ParaplyError, OSError):
                 session.interrupt()
 
+    def rescue(self) -> None:
+        """Has the session look whether its answer still comes; from another thread."""
+        session = self._session
+        if session is not None:
+            with contextlib.suppress(ParaplyError, OSError):
+                session.rescue()
+
     def process(self, job: Job) -> None:
         """Applies and commits a job; on return it is through.
 
@@ -110,7 +133,7 @@ class Worker:
             PrecedingFailed: An older one failed; this one is rolled back.
             ParaplyError: This one failed, after all older ones were committed; every younger one will not be applied.
         """
-        self.job, self.counters.block = job, job.number
+        self._begin_job(job)
         order = self._run.order
         try:
             self._apply_job(job)
@@ -124,7 +147,12 @@ class Worker:
             self._run.abort(error)
             raise
         finally:
-            self.job, self.counters.block = None, 0
+            self.job, self.counters.block, self.counters.began = None, 0, 0.0
+
+    def _begin_job(self, job: Job) -> None:
+        counters = self.counters
+        self.job, counters.block = job, job.number
+        counters.began, counters.tries = time.time(), 0
 
     def _through(self, block: Block) -> None:
         """Counts a committed block, while the turn is still ours."""
@@ -133,6 +161,8 @@ class Worker:
         counters.blocks += 1
         counters.transactions += block.transaction_count
         counters.rows += block.rows
+        counters.last_gtid, counters.last_committed_at = block.last_gtid, block.committed_at
+        counters.last_began, counters.last_ended, counters.last_tries = counters.began, time.time(), counters.tries
 
     def _apply_job(self, job: Job) -> None:
         """Gets the block in, as a whole or one by one."""
@@ -246,12 +276,14 @@ class Worker:
     def _begin_attempt(self, state: str) -> None:
         self.attempt += 1
         self.since = time.perf_counter()
-        self.counters.state = state
+        self.counters.state = self._attempting = state
 
     def _end_attempt(self) -> None:
         taken = time.perf_counter() - self.since
         self.counters.apply_seconds += taken
         self._run.apply_took(taken)
+        self._show("commit" if self._attempting == COMMITTING else "apply", self.since)
+        self._attempting = ""
 
     def _wait_turn(self, job: Job) -> None:
         asked = time.perf_counter()
@@ -260,6 +292,7 @@ class Worker:
             self._run.order.wait_turn(job.ticket)
         finally:
             self.counters.waits["turn"] += time.perf_counter() - asked
+            self._show("turn", asked)
 
     def _wait_turn_empty_handed(self, job: Job) -> None:
         """Takes the turn before any lock is held: no younger one can be in its way for long."""
@@ -285,20 +318,31 @@ class Worker:
         order = self._run.order
         if retries > self._run.retry.limit:
             raise ApplyFailed(f"given up after {retries - 1} retries: {error.message}", table=error.table, key=error.key) from error
-        self.counters.retries += 1
+        counters = self.counters
+        counters.retries += 1
+        counters.tries += 1
+        counters.last_error, counters.last_error_at = error.message, time.time()
         self._run.retried()
         if retries > 1 and order.low_water_mark == job.number - 1:
             order.hold_back(job.number)
         with self._waiting("retry", BACKING_OFF):
             order.pause(job.ticket, self._run.retry.delay(retries))
 
+    def _give_attempt_up(self) -> None:
+        """It did not come to its end."""
+        if self._attempting:
+            self._show("commit" if self._attempting == COMMITTING else "apply", self.since, given_up=True)
+            self._attempting = ""
+
     def _rollback(self) -> None:
+        self._give_attempt_up()
         if self._session is not None:
             self._session.rollback()
 
     def _reconnect(self, job: Job) -> None:
         """Opens a new session in place of the lost one, with some patience."""
         retry, order = self._run.retry, self._run.order
+        self._give_attempt_up()
         with self._waiting("reconnect", RECONNECTING):
             self._close_lost()
             order.pause(job.ticket, 0.0)  # not if the run has ended
@@ -342,3 +386,16 @@ class Worker:
             yield
         finally:
             self.counters.waits[kind] += time.perf_counter() - asked
+            self._show(kind if kind == "turn" else "wait", asked, **({} if kind == "turn" else {"for": kind}))
+
+
+def describe(block: Block) -> dict[str, object]:
+    """What a timeline says of a block."""
+    return {
+        "block": block.id,
+        "gtid": block.first_gtid,
+        "transactions": block.transaction_count,
+        "rows": block.rows,
+        "bytes": block.bytes,
+        "position": f"{block.file}:{block.offset}",
+    }

@@ -1,4 +1,4 @@
-"""One log replayed in turn by the server's own client pipeline and by the applier."""
+"""One log replayed in turn by the server's own client pipeline, by its own applier and by ours."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from paraply.bench.own_applier import OwnApplier
 from paraply.bench.server import BenchServer
 from paraply.errors import ApplyFailed, UsageError
 
@@ -39,7 +40,7 @@ class Measurement:
 
     Attributes:
         name: What replayed.
-        seconds: Whole-process time, from the start of the command to its end.
+        seconds: Whole-process time, from the start of the command to its end; for the server's own applier from its start to its idling.
         transactions: Transactions of the log.
         checksums: Of all tables afterwards.
     """
@@ -88,15 +89,18 @@ def measure_all(
     workers: Sequence[int],
     merges: Sequence[str],
     databases: Sequence[str],
+    own: OwnApplier | None = None,
 ) -> Iterator[Measurement]:
     """Replays the log once in every way and checks that all end alike.
 
     Raises:
         ApplyFailed: A replay failed, or its tables are not the first one's.
     """
-    ways: list[tuple[str, Callable[[], int]]] = []
+    ways: list[tuple[str, Callable[[], tuple[float, int]]]] = []
     if pipeline is not None:
         ways.append((pipeline.name, partial(replay_by_client, pipeline, server, logs)))
+    if own is not None:
+        ways += [(own.name(count), partial(replay_by_server, own, logs, count)) for count in sorted({1, max(workers, default=1)})]
     for count in workers:
         for merge in merges if count else ("off",):
             ways.append((f"paraply, {count} workers, merge {merge}", partial(replay_by_paraply, server, logs, count, merge)))
@@ -104,9 +108,9 @@ def measure_all(
     transactions = 0
     for name, replay in ways:
         server.empty(databases)
-        started = time.monotonic()
-        transactions = replay() or transactions
-        measurement = Measurement(name, time.monotonic() - started, transactions, server.checksums())
+        seconds, applied = replay()
+        transactions = applied or transactions
+        measurement = Measurement(name, seconds, transactions, server.checksums())
         first = first if first is not None else measurement.checksums
         if measurement.checksums != first:
             raise ApplyFailed(f"{name} left other tables than the first replay")
@@ -114,23 +118,33 @@ def measure_all(
     server.empty(databases)
 
 
-def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Path]) -> int:
+def replay_by_server(own: OwnApplier, logs: Sequence[Path], workers: int) -> tuple[float, int]:
+    """The server's own applier; copying the log to it does not count."""
+    with own.ready(logs, workers):
+        started = time.monotonic()
+        own.replay()
+        return time.monotonic() - started, 0
+
+
+def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Path]) -> tuple[float, int]:
     """``mysqlbinlog | mysql``, or MariaDB's."""
+    started = time.monotonic()
     environment = os.environ | ({"MYSQL_PWD": server.parsed.password} if server.parsed.password else {})
     for log in logs:
         with subprocess.Popen([*pipeline.decode, str(log)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as decode:
             done = subprocess.run(pipeline.client, stdin=decode.stdout, capture_output=True, env=environment, check=False)
         if done.returncode != 0:
             raise ApplyFailed(f"the client pipeline failed: {done.stderr.decode(errors='replace').strip().splitlines()[-1:]}")
-    return 0
+    return time.monotonic() - started, 0
 
 
-def replay_by_paraply(server: BenchServer, logs: Sequence[Path], workers: int, merge: str) -> int:
+def replay_by_paraply(server: BenchServer, logs: Sequence[Path], workers: int, merge: str) -> tuple[float, int]:
     """``paraply apply`` as a process of its own."""
+    started = time.monotonic()
     options = ["--to", server.url, "--workers", str(workers), "--merge", merge, "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "paraply", "apply", *map(str, logs), *options], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise ApplyFailed(f"paraply apply ended with {done.returncode}: {done.stderr.strip()}")
-    return int(json.loads(done.stdout)["transactions"])
+    return time.monotonic() - started, int(json.loads(done.stdout)["transactions"])

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paraply._native import MySqlConnection
@@ -24,7 +24,8 @@ DURABLE = (
     "--sync-binlog=1",
     "--log-bin=binlog",
     "--binlog-format=ROW",
-    "--server-id=1",
+    "--server-id=4294967295",  # one that no log has: the applier passes over its own server's events
+    "--relay-log=relay",
     "--innodb-buffer-pool-size=256M",
     "--max-allowed-packet=64M",
     "--character-set-server=utf8mb4",
@@ -42,12 +43,14 @@ class BenchServer:
         version: The server's version text.
         mariadb: Whether it is a MariaDB.
         may_reset: Whether its binary logs and GTID state may be emptied between runs.
+        data: Its data folder, where this machine sees it.
     """
 
     url: str
     version: str
     mariadb: bool
     may_reset: bool
+    data: Path | None = None
 
     @property
     def parsed(self) -> DatabaseUrl:
@@ -103,12 +106,13 @@ def connect(url: DatabaseUrl) -> MySqlConnection:
 
 
 @contextmanager
-def bench_server(url: str | None, *, reset: bool) -> Iterator[BenchServer]:
+def bench_server(url: str | None, *, reset: bool, data: Path | None = None) -> Iterator[BenchServer]:
     """The server to measure on.
 
     Args:
         url: A MySQL or MariaDB server; None starts a MariaDB on a temporary folder with durable settings.
         reset: Allow to empty the binary logs and GTID state of the given server.
+        data: The given server's data folder, where this machine sees it.
 
     Raises:
         UsageError: No server is given and none can be started, or the given one holds other databases.
@@ -121,7 +125,7 @@ def bench_server(url: str | None, *, reset: bool) -> Iterator[BenchServer]:
     others = [name for name in server.user_databases() if name != OUR_DATABASE]
     if others:
         raise UsageError(f"the server holds databases ({', '.join(others)}); a bench drops what it makes, so give it an empty server")
-    yield server
+    yield replace(server, data=data)
 
 
 def look_at(url: str, *, may_reset: bool) -> BenchServer:
@@ -148,7 +152,7 @@ def started_mariadb() -> Iterator[BenchServer]:
         arguments = [*common, *DURABLE, f"--socket={path}", f"--port={port}", "--bind-address=127.0.0.1"]
         process = subprocess.Popen([server, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            yield wait_until_up(f"mariadb://root@127.0.0.1:{port}", process)
+            yield replace(wait_until_up(f"mariadb://root@127.0.0.1:{port}", process), data=data)
         finally:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -15,7 +15,7 @@ from rich.markup import escape
 from paraply.applier.policy import CONSISTENCIES, POLICIES
 from paraply.cli import output
 from paraply.cli.dry_run import dry_run_json, show_dry_run, show_plan
-from paraply.cli.progress import progress_line
+from paraply.cli.progress import apply_line
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ EXAMPLES = """
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
-Credentials may stand in the URL, in PARAPLY_PASSWORD or in an option file.
+Passwords need not stand in the URL: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
 Ctrl-C stops at a transaction boundary; the same command goes on from there.
 """
 
@@ -49,6 +49,9 @@ def apply(
         str | None,
         typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data."),
     ] = None,
+    defaults_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URL lacks. Default: ~/.my.cnf.")
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),
@@ -57,6 +60,10 @@ def apply(
     consistency: Annotated[
         str, typer.Option(metavar="LEVEL", help=f"What a reader may see meanwhile: {', '.join(CONSISTENCIES)}.")
     ] = "any-time",
+    timestamp_column: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="For policy unordered: the column that says when a row was written; the last writer wins."),
+    ] = None,
     merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
     gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",
     start_after: Annotated[
@@ -74,6 +81,12 @@ def apply(
     table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Apply this table only; may be repeated.")] = None,
     exclude_database: Annotated[list[str] | None, typer.Option(metavar="D", help="Leave this database out; may be repeated.")] = None,
     exclude_table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Leave this table out; may be repeated.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics for Prometheus, on the loopback interface by default.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a timeline of the workers that ui.perfetto.dev opens.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be applied, and write nothing.")] = False,
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
@@ -94,14 +107,16 @@ def apply(
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier import Applier
         from paraply.applier.filters import parse_filters
+        from paraply.monitor.metrics_server import parse_address
         from paraply.schema.dump import read_dump
         from paraply.source import log_paths
         from paraply.target import open_target
 
         nonlocal applier
         decision = ddl_decision(ddl_done, ddl_not_done)
-        total = sum(Path(path).stat().st_size for path in log_paths(log))
-        with open_target(to) as target, progress_line("apply", total, quiet=quiet or as_json) as line:
+        address = parse_address(metrics) if metrics is not None else None
+        log_paths(log)
+        with open_target(to, defaults_file=defaults_file) as target, apply_line(quiet=quiet or as_json) as line:
             applier = Applier(
                 log,
                 target,
@@ -118,19 +133,21 @@ def apply(
                 stop_at=stop_at,
                 stop_before=stop_before,
                 allow_gap=allow_gap,
+                timestamp_column=timestamp_column,
                 filters=parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
                 on_plan=None if quiet or as_json else show_plan,
-                on_progress=lambda counters: line.update(
-                    counters.read_bytes, f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"
-                ),
+                on_progress=line.update if line is not None else None,
+                trace=trace,
             )
             if dry_run:
                 found = applier.dry_run()
                 if not as_json:
                     show_dry_run(found)
                 return 0, dry_run_json(found)
-            with stops_on_signal(applier):
+            with metrics_of(applier, address, quiet=quiet or as_json), stops_on_signal(applier):
                 report = applier.run()
+            if line is not None:
+                line.complete()
         if not as_json:
             show(report)
         return 0, report_json(report)
@@ -175,6 +192,20 @@ def ddl_decision(done: bool, not_done: bool) -> Literal["done", "not-done"] | No
     if done and not_done:
         raise UsageError("--ddl-done and --ddl-not-done exclude each other")
     return "done" if done else "not-done" if not_done else None
+
+
+@contextmanager
+def metrics_of(applier: Applier, address: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
+    """Serves the metrics of a run while the block lasts, if an address is given."""
+    if address is None:
+        yield
+        return
+    from paraply.monitor.metrics_server import MetricsServer
+
+    with MetricsServer(*address, applier) as server:
+        if not quiet:
+            output.stderr.print(f"metrics  {server.url}", soft_wrap=True)
+        yield
 
 
 @contextmanager

@@ -28,6 +28,8 @@ EXAMPLES = """
 
   paraply bench binlog.000007 --to mysql://root@127.0.0.1:3306 --reset -o results.json
 
+  paraply bench --scale
+
   paraply bench --kernels
 """
 
@@ -51,6 +53,21 @@ def bench(
         str | None, typer.Option(metavar="COMMAND", help="The peer's decoder, instead of mysqlbinlog or mariadb-binlog on PATH.")
     ] = None,
     client: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's client, instead of mysql or mariadb on PATH.")] = None,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Measure how an apply scales with its workers: no conflicts, the target some way off.")
+    ] = False,
+    delay: Annotated[float, typer.Option(metavar="MS", min=0.0, help="With --scale: how far off, in milliseconds.")] = 1.0,
+    transactions: Annotated[int, typer.Option(metavar="N", min=1, help="With --scale: transactions of the load.")] = 6000,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="The server's data folder on this machine: measure its own parallel applier too, with the log as its relay log.",
+        ),
+    ] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Measure certification, hashing and decoding.")] = False,
     results: Annotated[Path | None, typer.Option("-o", "--output", help="Write the results as JSON to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -60,11 +77,13 @@ def bench(
 
     def body() -> tuple[int, Mapping[str, Any]]:
         fields: dict[str, Any] = {}
-        if kernels or not log:
+        if scale:
+            fields |= scale_results(ScaleOptions(to, reset, delay, transactions, decode), as_json)
+        if kernels or not (log or scale):
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
             fields["texts"] = [result.as_json() for result in text_results(as_json)]
         if log:
-            options = ReplayOptions(to, reset, numbers(workers), merge.split(","), peer, decode, client)
+            options = ReplayOptions(to, reset, numbers(workers), merge.split(","), peer, decode, client, data)
             fields |= replay_results(log, options, as_json)
         if results is not None:
             results.parent.mkdir(parents=True, exist_ok=True)
@@ -85,6 +104,18 @@ class ReplayOptions:
     peer: bool
     decode: str | None
     client: str | None
+    data: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleOptions:
+    """What ``--scale`` is asked to do."""
+
+    to: str | None
+    reset: bool
+    delay: float
+    transactions: int
+    decode: str | None
 
 
 def numbers(text: str) -> list[int]:
@@ -103,9 +134,8 @@ def kernel_results(log: Sequence[Path] | None, quiet: bool) -> list[KernelResult
     with demo_log(log[0] if log else None) as path:
         found = list(measure_kernels(path))
     if not quiet:
-        table = Table(title="Kernels, one thread, beside plain Python")
-        for name in ("kernel", "unit", "native", "plain Python", "ratio"):
-            table.add_column(name, justify="left" if name in {"kernel", "unit"} else "right")
+        numbers = output.columns_of_numbers("native", "plain Python", "ratio")
+        table = Table("kernel", "unit", *numbers, title="Kernels, one thread, beside plain Python")
         for result in found:
             table.add_row(result.name, result.unit, f"{result.native:,.1f}", f"{result.python:,.3f}", f"{result.ratio:,.0f}")
         output.console.print(table)
@@ -119,9 +149,8 @@ def text_results(quiet: bool) -> list[TextResult]:
     with demo_log(None) as path:
         found = list(measure_texts(path))
     if not quiet:
-        table = Table(title="Rows whose key is text, one thread, beside a bytewise hash of the same rows")
-        for name in ("script", "collation", "MB/s", "million keys/s", "times slower"):
-            table.add_column(name, justify="left" if name in {"script", "collation"} else "right")
+        title = "Rows whose key is text, one thread, beside a bytewise hash of the same rows"
+        table = Table("script", "collation", *output.columns_of_numbers("MB/s", "million keys/s", "times slower"), title=title)
         for result in found:
             table.add_row(result.script, result.collation, f"{result.megabytes:,.0f}", f"{result.keys:,.1f}", f"{result.ratio:,.2f}")
         output.console.print(table)
@@ -130,16 +159,19 @@ def text_results(quiet: bool) -> list[TextResult]:
 
 def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> dict[str, Any]:
     """Measures the replays; each line is shown as soon as it is known."""
+    from paraply.bench.own_applier import OwnApplier
     from paraply.bench.peers import measure_all, pipeline_for
     from paraply.bench.server import bench_server
 
     found: list[Measurement] = []
-    with bench_server(options.to, reset=options.reset) as server:
+    with bench_server(options.to, reset=options.reset, data=options.data) as server:
         if not quiet:
             output.console.print(f"{server.version} at {server.parsed}")
         pipeline = pipeline_for(server, options.decode, options.client) if options.peer else None
         databases = databases_of(log)
-        for measurement in measure_all(server, log, pipeline=pipeline, workers=options.workers, merges=options.merges, databases=databases):
+        own = OwnApplier(server, server.data) if options.peer and server.data is not None else None
+        replays = measure_all(server, log, pipeline=pipeline, workers=options.workers, merges=options.merges, databases=databases, own=own)
+        for measurement in replays:
             found.append(measurement)
             if not quiet:
                 output.console.print(f"  {measurement.name:<36} {measurement.seconds:8.2f} s")
@@ -149,6 +181,33 @@ def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> 
     if not quiet:
         show(found)
     return {"server": server.version, "transactions": transactions, "replays": [one.as_json(found[0].seconds) for one in found]}
+
+
+def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
+    """Measures the speed-up over the numbers of workers."""
+    from paraply.bench.scale import SCALE_WORKERS, measure_scale
+    from paraply.bench.server import bench_server
+
+    with bench_server(options.to, reset=options.reset) as server:
+        found = []
+        for one in measure_scale(
+            server, workers=SCALE_WORKERS, milliseconds=options.delay, transactions=options.transactions, decode=options.decode
+        ):
+            found.append(one)
+            if not quiet:
+                output.console.print(f"  {one.workers:>2} workers {one.seconds:8.2f} s")
+        version = server.version
+    if not quiet:
+        columns = output.columns_of_numbers("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy")
+        title = f"No conflicts, no merging, a round trip of {found[0].round_trip:.2f} ms, {version}"
+        table = Table("workers", *columns, title=title)
+        for one in found:
+            rate = one.transactions / one.seconds
+            table.add_row(
+                str(one.workers), f"{one.seconds:.2f}", f"{rate:,.0f}", f"{one.speed_up:.1f}", f"{one.of_linear:.0%}", f"{one.busy:.0%}"
+            )
+        output.console.print(table)
+    return {"scale_server": version, "scale": [one.as_json() for one in found]}
 
 
 def databases_of(log: Sequence[Path]) -> list[str]:
@@ -163,9 +222,8 @@ def databases_of(log: Sequence[Path]) -> list[str]:
 
 def show(found: Sequence[Measurement]) -> None:
     """Prints the table; ratios are to its first line."""
-    table = Table(title="Replays of one log; all end with the same CHECKSUM TABLE")
-    for name in ("replay", "seconds", "transactions/s", "ratio"):
-        table.add_column(name, justify="left" if name == "replay" else "right")
+    numbers = output.columns_of_numbers("seconds", "transactions/s", "ratio")
+    table = Table("replay", *numbers, title="Replays of one log; all end with the same CHECKSUM TABLE")
     for measurement in found:
         table.add_row(
             measurement.name, f"{measurement.seconds:.2f}", f"{measurement.rate:,.0f}", f"{found[0].seconds / measurement.seconds:.1f}"

@@ -177,10 +177,8 @@ def run_json(name: str, report: ApplyReport) -> dict[str, Any]:
 def show(reports: Mapping[str, ApplyReport], ratio: float, differing: list[str]) -> None:
     """Prints both runs side by side; waits are seconds, summed over the workers."""
     count = max(report.transactions for report in reports.values())
-    table = Table(title=f"A group's relay log of {count:,} transactions, applied to the embedded PostgreSQL")
-    table.add_column("run")
-    for name in ("seconds", "tx/s", "commits", "wait rows", "wait turn", "retries"):
-        table.add_column(name, justify="right")
+    numbers = output.columns_of_numbers("seconds", "tx/s", "commits", "wait rows", "wait turn", "retries")
+    table = Table("run", *numbers, title=f"A group's relay log of {count:,} transactions, applied to the embedded PostgreSQL")
     for name, report in reports.items():
         rate = report.transactions / report.seconds if report.seconds else 0.0
         waits = [f"{report.waits.get(kind, 0.0):.2f}" for kind in ("dependency", "turn")]

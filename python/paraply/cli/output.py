@@ -14,10 +14,12 @@ from typing import IO, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Column
 
+from paraply.cli.secrets import redacted
 from paraply.errors import ParaplyError, Stopped
 
-__all__ = ["Fallback", "console", "error_object", "fallback_reasons", "one_line", "print_json", "run", "stderr"]
+__all__ = ["Fallback", "columns_of_numbers", "console", "error_object", "fallback_reasons", "one_line", "print_json", "run", "stderr"]
 
 Fallback = tuple[str, str, int]
 
@@ -49,6 +51,11 @@ stderr = PatientConsole(stderr=True, highlight=False)
 INTERNAL_ERROR = 1
 
 
+def columns_of_numbers(*names: str) -> list[Column]:
+    """Columns of a table whose values stand to the right."""
+    return [Column(name, justify="right") for name in names]
+
+
 def error_object(error: BaseException) -> dict[str, Any]:
     """An error as the contract's JSON object.
 
@@ -59,7 +66,7 @@ def error_object(error: BaseException) -> dict[str, Any]:
         return {
             "class": type(error).__name__,
             "message": message_of(error),
-            "file": error.file,
+            "file": None if error.file is None else redacted(error.file),
             "position": error.position,
             "gtid": error.gtid,
         }
@@ -123,7 +130,7 @@ def run(
         code, error = INTERNAL_ERROR, error_object(failure)
         stderr.print(f"[red]error:[/red] {escape(one_line(reason))}", soft_wrap=True)
         if debug:
-            traceback.print_exc()
+            print_traceback(failure)
     except Exception as defect:  # ours: never a traceback unless asked for
         code, error = INTERNAL_ERROR, error_object(defect)
         stderr.print(
@@ -132,7 +139,7 @@ def run(
             soft_wrap=True,
         )
         if debug:
-            traceback.print_exc()
+            print_traceback(defect)
     if error is not None and so_far is not None:
         fields = so_far()
     if as_json:
@@ -154,12 +161,12 @@ def print_json(fields: Mapping[str, Any]) -> None:
 
 
 def one_line(text: str) -> str:
-    r"""A message in one line, whatever a server or a library put into it.
+    r"""A message in one line and without passwords, whatever a server or a library put into it.
 
     >>> one_line("connection refused\n\tIs the server running?")
     'connection refused Is the server running?'
     """
-    return " ".join(text.split())
+    return redacted(" ".join(text.split()))
 
 
 def show_failure(failure: ParaplyError, debug: bool) -> None:
@@ -167,4 +174,9 @@ def show_failure(failure: ParaplyError, debug: bool) -> None:
     name, colour = ("stopped", "yellow") if isinstance(failure, Stopped) else ("error", "red")
     stderr.print(f"[{colour}]{name}:[/{colour}] {escape(one_line(str(failure)))}", soft_wrap=True)
     if debug:
-        traceback.print_exception(failure, file=sys.stderr)
+        print_traceback(failure)
+
+
+def print_traceback(failure: BaseException) -> None:
+    """Prints where an error came from, without passwords."""
+    stderr.print(escape(redacted("".join(traceback.format_exception(failure)))), soft_wrap=True)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from rich.console import Group
+from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 from paraply.cli.output import stderr
 
-__all__ = ["ProgressLine", "progress_line"]
+if TYPE_CHECKING:
+    from paraply.applier.counters import Counters
+
+__all__ = ["ApplyLine", "ProgressLine", "apply_line", "counter_words", "progress_line", "time_left"]
 
 
 class ProgressLine(Protocol):
@@ -61,3 +67,80 @@ def progress_line(title: str, total: float, *, quiet: bool = False) -> Iterator[
     )
     with Progress(*columns, console=stderr, transient=True) as progress:
         yield Bar(progress, total)
+
+
+class ApplyLine:
+    """The progress of an apply in two lines: how far and how long, and what the workers do."""
+
+    def __init__(self, live: Live, bar: Progress) -> None:
+        self._live = live
+        self._bar = bar
+        self._task = bar.add_task("", total=None, note="", left="")
+        self._words = Text("", style="dim")
+        live.update(Group(bar, self._words))
+
+    def update(self, counters: Counters) -> None:
+        """Shows the counters."""
+        note = f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"
+        total = counters.bytes_total or None
+        self._bar.update(self._task, completed=counters.bytes_done, total=total, note=note, left=time_left(counters.seconds_left))
+        self._words.plain = counter_words(counters)
+
+    def complete(self) -> None:
+        """Everything is applied, up to the end or to the stop."""
+        total = self._bar.tasks[0].total or 1
+        self._bar.update(self._task, completed=total, total=total, left=time_left(0.0))
+        self._live.update(self._bar)
+
+
+@contextmanager
+def apply_line(*, quiet: bool = False) -> Iterator[ApplyLine | None]:
+    """The progress of an apply for the duration of a ``with`` block; None where nothing is shown.
+
+    Args:
+        quiet: Show nothing even on a terminal.
+    """
+    if quiet or not stderr.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("apply"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    bar = Progress(*columns, console=stderr)
+    with Live(console=stderr, refresh_per_second=4) as live:
+        yield ApplyLine(live, bar)
+
+
+def time_left(seconds: float | None) -> str:
+    """How long it may still take.
+
+    >>> time_left(None), time_left(75.4), time_left(7300)
+    ('', '1:15 left', '2:01:40 left')
+    """
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
+
+
+def counter_words(counters: Counters) -> str:
+    """What the workers do, in a line.
+
+    >>> from paraply.applier.counters import Counters
+    >>> counter_words(Counters(queue=12, running=3, waiting_turn=1, retries=2, merge=32))
+    'queue 12, 3 running, 0 wait for a dependency, 1 for the turn, 0 for input; merging up to 32, 2 retries'
+    """
+    words = (
+        f"queue {counters.queue}, {counters.running} running, {counters.waiting_dependency} wait for a dependency,"
+        f" {counters.waiting_turn} for the turn, {counters.waiting_input} for input; merging up to {counters.merge},"
+        f" {counters.retries + counters.rollbacks:,} retries"
+    )
+    words += ", one block at a time after a storm of retries" if counters.serial else ""
+    words += f"; blocked by connections {', '.join(map(str, counters.foreign_blockers))}" if counters.foreign_blockers else ""
+    return words

@@ -27,6 +27,7 @@ from paraply.schema.model import ForeignKey, Table
 from paraply.schema.rules import Rules
 from paraply.schema.statements import (
     AlterTableStatement,
+    Conversion,
     CreateDatabaseStatement,
     CreateTableStatement,
     DatabaseStatement,
@@ -215,18 +216,26 @@ class Advance:
         """Character set, collation and engine that the table has after an ALTER."""
         if options is None:
             return TableOptions(table.charset, table.collation, table.engine)
-        own = (table.charset, table.collation)
-        if options.convert and not options.charset and not options.collation:
-            database = self._database_of(table.database)
-            own = (database.charset, database.collation)
-            if self.rules.mariadb and database.charset:
-                own = (database.charset, self.rules.default_collation(database.charset))
-        charset, collation = self._pair(options.charset, options.collation, own)
-        return TableOptions(charset, collation, options.engine or table.engine, options.convert)
+        own, named, converted = (table.charset, table.collation), (options.charset, options.collation), None
+        if options.convert is not None:
+            own = self._conversion(table, options.convert)
+            converted = Conversion(*own)
+            if self.rules.mariadb and named == (None, None):  # MySQL forgets what stands before CONVERT TO
+                named = options.convert.before
+        charset, collation = self._pair(*named, own)
+        return TableOptions(charset, collation, options.engine or table.engine, converted)
+
+    def _conversion(self, table: Table, convert: Conversion) -> tuple[str | None, str | None]:
+        """Character set and collation that CONVERT TO gives the columns."""
+        database = self._database_of(table.database)
+        own = (database.charset, database.collation)
+        if self.rules.mariadb and database.charset:
+            own = (database.charset, self.rules.default_collation(database.charset))
+        return self._pair(convert.charset, convert.collation, own)
 
     def _settled(self, table: Table, options: TableOptions | None) -> Table:
         """CONVERT TO a named character set ends every assumption about the columns."""
-        if not (options and options.convert and (options.charset or options.collation)):
+        if not (options and options.convert and (options.convert.charset or options.convert.collation)):
             return table
         return replace(table, options={k: v for k, v in table.options.items() if k != ASSUMED_COLLATION})
 

@@ -12,6 +12,7 @@ from paraply.schema.statements import (
     AddConstraint,
     AlterTableStatement,
     ChangeColumn,
+    Conversion,
     DropPart,
     Name,
     RenameKey,
@@ -218,8 +219,8 @@ class _Reader:
         charset = canonical_charset(cursor.next().text)
         collation = canonical_collation(cursor.next().text) if cursor.accept("COLLATE") else None
         known = None if charset == "default" else charset
-        engine = self.options.engine if self.options else None
-        self.options = TableOptions(known, collation, engine, convert=True)
+        before = self.options or TableOptions()
+        self.options = TableOptions(engine=before.engine, convert=Conversion(known, collation, (before.charset, before.collation)))
 
 
 def read_create_index(cursor: Cursor, kind: str, *, replace: bool = False) -> AlterTableStatement:

@@ -9,7 +9,16 @@ from paraply.schema.elements import KeySpec
 from paraply.schema.lexer import DdlSyntaxError
 from paraply.schema.model import Column, KeyPart, Table
 from paraply.schema.rules import Rules
-from paraply.schema.statements import AddColumn, AddConstraint, AlterTableStatement, ChangeColumn, DropPart, RenameKey, TableOptions
+from paraply.schema.statements import (
+    AddColumn,
+    AddConstraint,
+    AlterTableStatement,
+    ChangeColumn,
+    Conversion,
+    DropPart,
+    RenameKey,
+    TableOptions,
+)
 from paraply.schema.types import TypeSpec, convert_charset
 
 __all__ = ["Altered", "alter"]
@@ -32,7 +41,7 @@ def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lo
         statement: What is done to it.
         rules: How the server reads definitions.
         lookup: Finds other tables, for foreign keys.
-        defaults: Resolved character set and collation that the table has afterwards; ``convert`` if its columns get them too.
+        defaults: Resolved character set and collation that the table has afterwards; ``convert`` those that its columns get.
 
     Raises:
         DdlSyntaxError: It does not fit the definition, so the definition is wrong.
@@ -43,8 +52,8 @@ def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lo
     work.drop_parts()
     work.change_columns()
     work.place_columns()
-    if defaults.convert:
-        work.convert()
+    if defaults.convert is not None:
+        work.convert(defaults.convert)
     work.follow_renames()
     work.add_constraints(lookup)
     result = work.draft.table()
@@ -157,12 +166,11 @@ class _Work:
         else:
             columns.insert(self.draft.find(position[0]) + 1, column)
 
-    def convert(self) -> None:
+    def convert(self, to: Conversion) -> None:
         """CONVERT TO CHARACTER SET reaches every character column, changed and new ones too."""
-        charset, collation = self.draft.charset, self.draft.collation
-        if charset is None:
+        if to.charset is None:
             raise DdlSyntaxError("the character set to convert to is not known")
-        self.draft.columns = [self._converted(column, charset, collation) for column in self.draft.columns]
+        self.draft.columns = [self._converted(column, to.charset, to.collation) for column in self.draft.columns]
 
     def _converted(self, column: Column, charset: str, collation: str | None) -> Column:
         spec = TypeSpec(column.type, column.length, charset=column.charset, collation=column.collation)

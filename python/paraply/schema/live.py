@@ -58,6 +58,8 @@ def read_tables(query: Query, databases: Sequence[str] | None = None) -> list[Ta
     tables = []
     for row in rows:
         place = (_text(row[0]), _text(row[1]))
+        if place not in columns:  # the user may not see them
+            continue
         collation = canonical_collation(_text(row[3])) if row[3] is not None else None
         tables.append(
             Table(

@@ -11,6 +11,7 @@ __all__ = [
     "AddConstraint",
     "AlterTableStatement",
     "ChangeColumn",
+    "Conversion",
     "CreateDatabaseStatement",
     "CreateTableStatement",
     "DatabaseStatement",
@@ -29,14 +30,23 @@ Name = tuple[str | None, str]
 Element = ColumnSpec | KeySpec | ForeignSpec
 
 
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """CONVERT TO CHARACTER SET; without a charset the database's is meant. ``before``: what the table options before it named."""
+
+    charset: str | None
+    collation: str | None
+    before: tuple[str | None, str | None] = (None, None)
+
+
 @dataclass(slots=True)
 class TableOptions:
-    """Options that matter. ``convert`` if CONVERT TO named them; then without a charset the database's is meant."""
+    """Options that matter. ``convert`` is what the columns are to become, which may be another than the table's default."""
 
     charset: str | None = None
     collation: str | None = None
     engine: str | None = None
-    convert: bool = False
+    convert: Conversion | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,7 @@ class Feed:
         threaded: Whether to read ahead in a thread.
         limits: How far.
         wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
+        on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
     """
 
     def __init__(
@@ -97,8 +98,10 @@ class Feed:
         threaded: bool = True,
         limits: FeedLimits | None = None,
         wants: Callable[[Transaction], bool] | None = None,
+        on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None,
     ) -> None:
         self._wants = wants
+        self._on_hashed = on_hashed
         self._reader = reader
         self._schema = schema
         self._catalog = catalog
@@ -208,6 +211,8 @@ class Feed:
         write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise)
         for reason, table, count in write_sets.fallbacks:
             self._fallbacks[reason, table] += count
+        if self._on_hashed is not None:
+            self._on_hashed(batch, write_sets, self._catalog)
         size = batch.bytes
         count = len(batch)
         item = FeedItem(batch, write_sets, count, size)

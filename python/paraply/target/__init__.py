@@ -18,12 +18,13 @@ POSTGRESQL = ("postgresql", "postgres")
 MYSQL = ("mysql", "mariadb")
 
 
-def make_target(url: str | None, *, folder: Path | str | None = None) -> Target:
+def make_target(url: str | None, *, folder: Path | str | None = None, defaults_file: Path | str | None = None) -> Target:
     """A target by its URL; it connects when an applier opens it.
 
     Args:
         url: ``mysql://``, ``mariadb://`` or ``postgresql://``; None for an embedded PostgreSQL.
         folder: Data folder of the embedded PostgreSQL; ``./paraply-data`` by default.
+        defaults_file: A MySQL option file for what the URL lacks; ``~/.my.cnf`` by default.
 
     Raises:
         UsageError: The URL names no kind of database that is known, or cannot be understood.
@@ -33,11 +34,13 @@ def make_target(url: str | None, *, folder: Path | str | None = None) -> Target:
     ...
     paraply.errors.UsageError: unknown target oracle://: give a mysql://, mariadb:// or postgresql:// URL
     """
+    scheme = url.partition(":")[0].lower() if url is not None else ""
+    if defaults_file is not None and scheme not in MYSQL:
+        raise UsageError("--defaults-file is for mysql:// and mariadb:// targets; PostgreSQL's are PGPASSFILE and PGSERVICEFILE")
     if url is None:
         from paraply.target.postgres import PostgresTarget
 
         return PostgresTarget(folder=str(folder) if folder is not None else None)
-    scheme = url.partition(":")[0].lower()
     if scheme in POSTGRESQL:
         from paraply.target.postgres import PostgresTarget
 
@@ -46,14 +49,14 @@ def make_target(url: str | None, *, folder: Path | str | None = None) -> Target:
         from paraply.target.mysql import MySqlTarget
         from paraply.target.url import parse_url
 
-        return MySqlTarget(parse_url(url))
+        return MySqlTarget(parse_url(url, defaults_file=str(defaults_file) if defaults_file is not None else None))
     raise UsageError(f"unknown target {scheme}://: give a mysql://, mariadb:// or postgresql:// URL")
 
 
 @contextmanager
-def open_target(url: str | None, *, folder: Path | str | None = None) -> Iterator[Target]:
+def open_target(url: str | None, *, folder: Path | str | None = None, defaults_file: Path | str | None = None) -> Iterator[Target]:
     """``make_target`` for a ``with`` block: closes the target at its end."""
-    target = make_target(url, folder=folder)
+    target = make_target(url, folder=folder, defaults_file=defaults_file)
     try:
         yield target
     finally:

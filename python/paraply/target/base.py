@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from paraply._native import Block, GtidSet
+    from paraply.monitor.publisher import Board
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
+    from paraply.target.channel_status import ChannelStatus
 
 __all__ = ["ApplyPlan", "Peek", "Progress", "Session", "Target"]
 
@@ -29,6 +31,8 @@ class ApplyPlan:
         allow_nontransactional: Take tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done`` where the user answered the question of R25b, else None.
         gaps: Whether blocks may commit while older ones have not, so that the progress must hold gaps (R25).
+        two_phase: Whether transactions may be committed on several connections in two phases, which the target must be able to do.
+        timestamp_column: Where the last writer of a row wins, the column that says when it was written (policy ``unordered``).
     """
 
     channel: str
@@ -40,6 +44,8 @@ class ApplyPlan:
     allow_nontransactional: bool = False
     ddl_decision: Literal["done", "not-done"] | None = None
     gaps: bool = False
+    two_phase: bool = False
+    timestamp_column: str | None = None
 
 
 @dataclass(slots=True)
@@ -76,12 +82,14 @@ class Peek:
         gtid_mode: The GTID mode that ``auto`` would become; ``none`` where the target has no GTIDs.
         merges: Whether several transactions may become one commit in that mode.
         tables: The tables that stand in the target, where they were asked for.
+        own: Where the replay would get GTIDs of the target's own: its ``server_uuid``, on MariaDB its ``gtid_binlog_state``.
     """
 
     progress: Progress
     gtid_mode: str = "none"
     merges: bool = True
     tables: tuple[Table, ...] = ()
+    own: str = ""
 
 
 class Session(Protocol):
@@ -113,6 +121,9 @@ class Session(Protocol):
     def interrupt(self) -> None:
         """Ends the statement under way, from another thread: Ctrl-C, or the younger one of R24."""
 
+    def rescue(self) -> None:
+        """Ends the connection if it waits for an answer that will not come, from another thread; called about once a second."""
+
     def close(self) -> None:
         """Closes the connection; never raises."""
 
@@ -141,6 +152,12 @@ class Target(Protocol):
 
     def session(self) -> Session:
         """A new connection for a worker; called from the worker's thread."""
+
+    def open_board(self) -> Board | None:
+        """The row where the run's status is kept, on a connection of its own, once the target is open; None where there is no place."""
+
+    def read_channels(self) -> list[ChannelStatus]:
+        """What the target holds of each channel; writes nothing, and needs no ``open``."""
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing; empty where the target is of another family than the log."""

@@ -58,6 +58,18 @@ class EmbeddedPostgres:
             raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} is not running")
         return str(self._server.get_uri(database))
 
+    def allow_prepared(self, least: int) -> None:
+        """Lets the server prepare so many transactions (policy ``row``); it is started anew for that, if nobody else uses it."""
+        import psycopg
+
+        with psycopg.connect(self.start(), autocommit=True) as connection:
+            row = connection.execute("SHOW max_prepared_transactions").fetchone()
+            if row is not None and int(row[0]) >= least:
+                return
+            connection.execute(f"ALTER SYSTEM SET max_prepared_transactions = {int(least)}".encode())
+        self.stop()
+        self.start()
+
     def stop(self) -> None:
         """Stops the server if no other process uses it; never raises when it is gone already."""
         server, self._server = self._server, None

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Literal
 from paraply import _native
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
 from paraply.target.base import ApplyPlan, Peek, Progress
+from paraply.target.mysql_board import MySqlBoard, open_board
+from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
+from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_peek import check_family, peek
-from paraply.target.mysql_progress import ProgressStore, StoredProgress
+from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
+from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
-from paraply.target.mysql_statement import decide_pending
+from paraply.target.mysql_statement import StatementRunner, decide_pending
+from paraply.target.mysql_status import read_channels
 from paraply.target.places import PlaceLedger, PlaceRow
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
+    from paraply.target.channel_status import ChannelStatus
+    from paraply.target.two_phase import Branch
     from paraply.target.url import DatabaseUrl
 
 __all__ = ["MySqlTarget", "connect"]
@@ -43,6 +50,7 @@ def connect(url: DatabaseUrl) -> Connection:
 
     Raises:
         ConnectionFailed: The server cannot be reached or does not let us in; says what to do.
+        UsageError: A file of the TLS options cannot be read.
     """
     try:
         return _native.MySqlConnection(
@@ -50,7 +58,8 @@ def connect(url: DatabaseUrl) -> Connection:
             connect_timeout=url.connect_timeout,
         )  # fmt: skip
     except (ServerError, ConnectionFailed) as error:
-        raise connect_error(error, str(url)) from None
+        url.check_tls_files()
+        raise connect_error(error, str(url), tls=url.tls != "disabled") from None
 
 
 class MySqlTarget:
@@ -63,8 +72,12 @@ class MySqlTarget:
 
     epoch: int
     store: ProgressStore
+    branches: BranchStore
+    quiet_settings: list[str]
+    last_writer: MySqlLastWriter | None = None
     ledger: ProgressLedger
     checker: TableChecker
+    row_privileges: RowPrivileges
     mode: GtidMode
     server: ServerKind
     max_packet: int
@@ -77,6 +90,7 @@ class MySqlTarget:
         #: Connection and time of a block's last start.
         self._sessions: dict[int, tuple[int, float]] = {}
         self._next_slot = 0
+        self._splits = 0
         self._lock = threading.Lock()
 
     @property
@@ -140,6 +154,18 @@ class MySqlTarget:
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
 
+    def open_board(self) -> MySqlBoard | None:
+        """The row where the run's status is kept, once the target is open; None where there is no place for it."""
+        return open_board(self.connect, self.store.channel, self.epoch)
+
+    def read_channels(self) -> list[ChannelStatus]:
+        """What the target holds of each channel, on a connection of its own; writes nothing."""
+        connection = self.connect()
+        try:
+            return read_channels(connection)
+        finally:
+            connection.close()
+
     def pass_over(self, block: Block) -> None:
         """An earlier run committed the block."""
         self.ledger.acknowledge(block)
@@ -165,6 +191,30 @@ class MySqlTarget:
         finally:
             connection.close()
 
+    def new_split(self) -> str:
+        """A name for the branches of a transaction that is committed in two phases."""
+        with self._lock:
+            self._splits += 1
+            return self.branches.new_name(self.epoch, self._splits)
+
+    def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
+        """Ends a branch whose connection broke, once its server session has ended."""
+        try:
+            connection = self.connect()
+            try:
+                self._await_end(connection, connection_id, time.monotonic())
+            finally:
+                connection.close()
+            finish(self, branch, commit=commit)
+        except ParaplyError as error:
+            raise explain(error) from None
+
+    def logs_hold(self, connection: Connection, pending: PendingDdl) -> bool:
+        """Whether the target's own GTIDs show that a recorded statement has been done (``preserve`` on MariaDB)."""
+        if pending.gtid is None or self.mode.writes_progress:
+            return False
+        return pending.gtid in _native.GtidSet(self.mode.own_executed(connection))
+
     def blockers(self, connection_id: int) -> list[int]:
         """Connections that hold row locks which this one waits for."""
         if self.server.mariadb:
@@ -184,23 +234,32 @@ class MySqlTarget:
         try:
             with self._lock:
                 rows = rows_of(self._controlled().query(sql))
-        except (ServerError, ConnectionLost):
+        except ServerError:
+            return []
+        except ConnectionFailed:
+            self.close()
             return []
         return sorted({to_int(row[0]) for row in rows if row[0] is not None})
 
     def finish(self, executed: GtidSet) -> None:
         """Everything is applied: the progress is moved into the channel's row, and the GTIDs are made the target's own."""
         try:
-            control = self._controlled()
-            self.mode.finish(control, executed)
-            stored = self.store.read(control)
-            if isinstance(self.ledger, PlaceLedger):
-                places = self.ledger.places()
-                if places.file is not None:
-                    stored = replace(stored, file=places.file, position=places.offset)
-            self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
+            try:
+                self._finish(self._controlled(), executed)
+            except ConnectionLost:  # it was idle for the whole run; what was done of it is done again
+                self.close()
+                self._finish(self._controlled(), executed)
         except ParaplyError as error:
             raise explain(error) from None
+
+    def _finish(self, control: Connection, executed: GtidSet) -> None:
+        self.mode.finish(control, executed)
+        stored = self.store.read(control)
+        if isinstance(self.ledger, PlaceLedger):
+            places = self.ledger.places()
+            if places.file is not None:
+                stored = replace(stored, file=places.file, position=places.offset)
+        self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
 
     def close(self) -> None:
         """Closes the connection."""
@@ -221,6 +280,9 @@ class MySqlTarget:
         check_family(self.server, plan)
         check_server(control, self.server)
         self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
+        grants = check_user(control, self.server, self.mode)
+        # MariaDB does not compare table privileges with rows of BINLOG statements.
+        self.row_privileges = RowPrivileges(Grants(known=False) if self.server.mariadb else grants)
         if plan.gaps and not self.mode.holds_gaps:
             raise UsageError(
                 f"--gtid {self.mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
@@ -231,6 +293,7 @@ class MySqlTarget:
         self.store.create_schema(control)
         stored = self.store.open(control, plan.fingerprint)
         self.epoch = stored.epoch
+        self._recover_branches(control, plan)
         stored, notes = self._settle_pending(control, stored, plan)
         if not plan.has_gtids:
             return self._open_without_gtids(plan, control, stored, notes)
@@ -245,11 +308,18 @@ class MySqlTarget:
         self.ledger = PlaceLedger(places, nothing, ordered=not plan.gaps)
         return Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, notes, done=places.done)
 
+    def _recover_branches(self, control: Connection, plan: ApplyPlan) -> None:
+        """Ends what a killed run left prepared, also where this run prepares nothing itself."""
+        self.branches = BranchStore(plan.channel)
+        if plan.two_phase:
+            self.branches.create_schema(control)
+        if self.branches.exists(control):
+            self.branches.recover(control)
+
     def _configure(self, control: Connection, plan: ApplyPlan) -> None:
-        # In preserve mode our own tables must not reach the replicas either.
-        hidden = self.mode.hidden or self.mode.name == "preserve"
+        self.quiet_settings = session_settings(hidden=self.mode.keeps_out)
         try:
-            for setting in session_settings(hidden=hidden):
+            for setting in self.quiet_settings:
                 control.query(setting)
         except ServerError as error:
             if error.code == 1227:
@@ -260,13 +330,14 @@ class MySqlTarget:
             raise
         self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
         self.checker = TableChecker(allow_nontransactional=plan.allow_nontransactional)
+        self.last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
 
     def _settle_pending(self, control: Connection, stored: StoredProgress, plan: ApplyPlan) -> tuple[StoredProgress, list[str]]:
         """Decides about a statement whose end was not recorded (R25b)."""
         pending = stored.pending_ddl
         if pending is None:
             return stored, [self.mode.note]
-        done = decide_pending(control, pending, plan.ddl_decision)
+        done = decide_pending(control, pending, plan.ddl_decision, logged=self.logs_hold(control, pending))
         if done:
             executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
             stored = replace(
@@ -284,6 +355,11 @@ class MySqlTarget:
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         stored = self.store.read(connection)
+        pending = stored.pending_ddl
+        if pending is not None and pending.ordinal == block.ordinal:
+            for setting in session_settings(hidden=self.mode.keeps_out):
+                connection.query(setting)
+            return StatementRunner(self, connection, 0).settle(block, pending)
         if block.first_gtid is None:
             return stored.places().hold(block)
         return block.gtids <= self._executed(connection, stored).gtids
@@ -308,6 +384,10 @@ class MySqlTarget:
             time.sleep(0.05)
 
     def _controlled(self) -> Connection:
+        """The connection for everything but blocks, made anew when it broke."""
         if self._control is None:
-            self._control = self.connect()
+            control = self.connect()
+            for setting in self.quiet_settings:
+                control.query(setting)
+            self._control = control
         return self._control

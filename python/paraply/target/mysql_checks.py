@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
-from paraply.target.mysql_gtid import ACCESS_DENIED
-from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int, to_text
+from paraply.errors import ApplyFailed, SchemaMismatch, UsageError
+from paraply.target.mysql_privileges import Lack, account, lack_message
+from paraply.target.mysql_sql import Connection, identifier, rows_of, text_literal, to_int, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,12 +135,17 @@ class TableChecker:
         )
         self._check_engine(name, results[0][1])
         columns = [TargetColumn.of(row) for row in results[1][1]]
+        if not columns:
+            lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")
+            raise ApplyFailed(lack_message([lack], account(connection)), table=name)
         compare_columns(name, table_map.columns, columns, lambda number: self.charset_of(connection, number))
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:
             raise SchemaMismatch(
-                "the log changes a table that the target lacks: start the log where it is created, or create it", table=name
+                "the log changes a table that the target lacks, or on which the user has no privilege: start the log where it is created,"
+                " create it, or grant the privilege",
+                table=name,
             )
         engine, table_type = map(to_text, rows[0])
         if "VIEW" in table_type.upper():
@@ -192,7 +197,7 @@ def check_server(connection: Connection, server: ServerKind) -> None:
     """Checks the settings that raw row events depend on.
 
     Raises:
-        UsageError: A setting or a privilege is not as it must be; says which and how to change it.
+        UsageError: A setting is not as it must be; says which and how to change it.
     """
     prefix = "replica" if not server.mariadb and server.version >= (8, 0, 26) else "slave"
     rows = rows_of(connection.query(f"SELECT @@GLOBAL.{prefix}_exec_mode, @@GLOBAL.read_only"))
@@ -209,18 +214,3 @@ def check_server(connection: Connection, server: ServerKind) -> None:
         raise ApplyFailed("the target is read only: run SET GLOBAL super_read_only=OFF there")
     # Users with SUPER or READ ONLY ADMIN write to a server that is read only; the tables of progress tell soon enough.
     _ = read_only
-    check_privileges(connection, server)
-
-
-def check_privileges(connection: Connection, server: ServerKind) -> None:
-    """Tries BINLOG with nothing in it: a user without the privilege gets another error than one with it (also through roles).
-
-    Raises:
-        UsageError: The privilege is missing.
-    """
-    needed = "BINLOG REPLAY" if server.mariadb else "REPLICATION_APPLIER (or BINLOG_ADMIN) and SYSTEM_VARIABLES_ADMIN"
-    try:
-        connection.query("BINLOG ''")
-    except ServerError as error:
-        if error.code in ACCESS_DENIED:
-            raise UsageError(f"the target's user may not hand over row events: grant it {needed}") from None

@@ -18,13 +18,16 @@ from paraply.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain", "names_a_row", "table_of"]
+__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain", "interrupted", "names_a_row", "table_of"]
 
 LOCK_WAIT_TIMEOUT = 1205
 
-#: Lock waits and deadlocks: 1020 is MariaDB's "record has changed since last read", 1317 a KILL QUERY, 1412 a DDL in between,
-#: 1614 a deadlock met by XA, 3058/3572 lock services and NOWAIT, 1969 a statement timeout.
-_TEMPORARY = frozenset({LOCK_WAIT_TIMEOUT, 1213, 1020, 1317, 1412, 1614, 3058, 3572, 1969})
+#: A KILL QUERY, which MySQL answers with the unknown error 1105 when it hits rows of a BINLOG statement, and with 3100 (a hook failed)
+#: when it hits a commit and Group Replication is installed; 1969 is a statement timeout.
+_INTERRUPTED = frozenset({1317, 1105, 1969, 3100})
+#: Lock waits and deadlocks: 1020 is MariaDB's "record has changed since last read", 1412 a DDL in between, 1614 a deadlock met by XA,
+#: 3058/3572 lock services and NOWAIT, 3101 a conflict found by the group that the target is a member of.
+_TEMPORARY = frozenset({LOCK_WAIT_TIMEOUT, 1213, 1020, 1412, 1614, 3058, 3572, 3101}) | _INTERRUPTED
 #: The server closed the connection: shutdown, KILL, idle timeout.
 _LOST = frozenset({1053, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 2055, 3169, 4031})
 _SCHEMA = {
@@ -39,6 +42,7 @@ _FAILED = {
     1028: "free disk space for the server's temporary files, then run the same command again",
     1044: "the user lacks a privilege on this database",
     1062: "a row with this key is there already: the target was changed by someone else, or the replay began too early",
+    3100: "a plugin of the target's server refused it: see its error log, and for a member of a group whether it is ONLINE",
     1105: "the server does not say why; a user without INSERT, UPDATE or DELETE on the table is one reason",
     1114: "free disk space on the target's server, then run the same command again",
     1142: "the user lacks a privilege on this table",
@@ -68,6 +72,8 @@ _CONNECT = {
 
 #: What the client library says of a login method that it does not know; MySQL names one at random for users that do not exist.
 _DECOY = "Unknown authentication protocol"
+_CERTIFICATE = "invalid peer certificate"
+_NO_TLS = "does not offer TLS"
 
 
 def explain(
@@ -103,6 +109,15 @@ def explain(
     return kind(message, file=file, position=position, gtid=gtid, table=table, key=key)
 
 
+def interrupted(error: ParaplyError) -> bool:
+    """Whether somebody, or a time limit, ended the statement; unlike a deadlock that says nothing about what it did before.
+
+    >>> interrupted(ServerError("Query execution was interrupted", 1317)), interrupted(ServerError("Deadlock found", 1213))
+    (True, False)
+    """
+    return error.code in _INTERRUPTED if isinstance(error, ServerError) else isinstance(error, TemporaryFailure)
+
+
 def names_a_row(code: int) -> bool:
     """Whether an error is about one row, so that its key is worth looking for."""
     return code in _OF_A_ROW
@@ -110,7 +125,7 @@ def names_a_row(code: int) -> bool:
 
 def _kind(code: int) -> tuple[type[ParaplyError], str]:
     if code in _TEMPORARY:
-        return TemporaryFailure, ""
+        return TemporaryFailure, _FAILED.get(code, "")
     if code in _LOST:
         return ConnectionLost, ""
     if code == 1032:
@@ -131,19 +146,29 @@ def table_of(message: str, tables: Iterable[tuple[str, str]]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def connect_error(error: ParaplyError, url: str) -> ParaplyError:
+def connect_error(error: ParaplyError, url: str, *, tls: bool = True) -> ParaplyError:
     """The exception for a connection that could not be made.
 
     Args:
         error: What the native connection raised.
         url: The target without its password.
+        tls: Whether TLS was tried.
     """
     if isinstance(error, ServerError):
         hint = _CONNECT.get(error.code, "")
+        if error.code == 1045 and not tls:  # the server does not tell one from the other
+            hint += "; or the user must use TLS: add ?tls=required to the URL"
         return ConnectionFailed(f"{url} does not let us in: {error.message} (error {error.code})" + (f"; {hint}" if hint else ""))
     if _DECOY in error.message:
         return ConnectionFailed(
             f"{url} does not let us in: user or password is wrong, or the user logs in by a method other than caching_sha2_password, "
             f"mysql_native_password or ed25519 ({error.message})"
         )
+    if _CERTIFICATE in error.message:
+        return ConnectionFailed(
+            f"{url} shows a certificate that is not trusted: {error.message.partition(_CERTIFICATE)[2].strip(': `').rstrip(chr(39))};"
+            " give its authority's in tls-ca; tls=verify-ca does not compare the host's name, tls=required compares nothing"
+        )
+    if _NO_TLS in error.message:
+        return ConnectionFailed(f"{url} offers no TLS, and tls says that it must be used")
     return ConnectionFailed(f"{url} cannot be reached: {error.message}; check host, port and socket, and that the server is running")

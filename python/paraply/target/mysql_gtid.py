@@ -13,7 +13,18 @@ if TYPE_CHECKING:
     from paraply.target.base import ApplyPlan
     from paraply.target.statement_context import ServerKind
 
-__all__ = ["ACCESS_DENIED", "Facts", "GtidMode", "MariaDbPreserve", "NoGtids", "Preserve", "Record", "choose_mode", "read_facts"]
+__all__ = [
+    "ACCESS_DENIED",
+    "Facts",
+    "GtidMode",
+    "MariaDbPreserve",
+    "NoGtids",
+    "Preserve",
+    "Record",
+    "choose_mode",
+    "own_identity",
+    "read_facts",
+]
 
 ACCESS_DENIED = (1227, 1044, 1045, 1142, 1143, 1370)
 """The server's error numbers for a privilege that is missing."""
@@ -55,6 +66,14 @@ def read_facts(connection: Connection, server: ServerKind) -> Facts:
     in_tables = not server.mariadb and server.version >= _DUMPS_IN_THREADS
     needed = "SELECT ON performance_schema.*" if in_tables else "PROCESS ON *.*"
     return Facts(gtids, log_bin, replicas or 0, bool(member), needed if replicas is None or member is None else None)
+
+
+def own_identity(connection: Connection, server: ServerKind) -> str:
+    """What the GTIDs of the target's own writes begin with: its ``server_uuid``, empty where it gives none; on MariaDB the last of each."""
+    if server.mariadb:
+        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_state"))[0][0])
+    mode, uuid = rows_of(connection.query("SELECT @@GLOBAL.gtid_mode, @@GLOBAL.server_uuid"))[0]
+    return to_text(uuid).lower() if to_text(mode).upper() == "ON" else ""
 
 
 def _replicas(connection: Connection, server: ServerKind) -> int | None:
@@ -108,6 +127,11 @@ class GtidMode:
     ddl_under_gtid = False
     #: What the plan says of it.
     note = ""
+
+    @property
+    def keeps_out(self) -> bool:
+        """Whether our own tables stay out of the target's binlog: in preserve mode they must not reach the replicas either."""
+        return self.hidden or self.name == "preserve"
 
     def begin(self, gtid: str | None) -> list[str]:  # noqa: ARG002
         """Statements before a transaction."""

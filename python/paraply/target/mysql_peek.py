@@ -8,7 +8,9 @@ from paraply import _native
 from paraply.errors import UsageError
 from paraply.schema.live import read_tables
 from paraply.target.base import Peek, Progress
-from paraply.target.mysql_gtid import choose_mode, read_facts
+from paraply.target.mysql_branches import check_two_phase
+from paraply.target.mysql_gtid import choose_mode, own_identity, read_facts
+from paraply.target.mysql_privileges import check_user
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_sql import Connection, rows_of
 from paraply.target.progress import read_executed
@@ -47,11 +49,15 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     server = ServerKind.parse(connection.server_version)
     check_family(server, plan)
     mode = choose_mode(plan, read_facts(connection, server), server)
+    check_user(connection, server, mode)
+    if plan.two_phase:
+        check_two_phase(connection)
     stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
     own = mode.own_executed(connection) if plan.has_gtids else ""
     progress = _progress(stored, own, has_gtids=plan.has_gtids)
     standing = read_tables(lambda sql: rows_of(connection.query(sql)), None) if tables else []
-    return Peek(progress, mode.name, mode.merges, tuple(table for table in standing if table.database != "paraply"))
+    writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
+    return Peek(progress, mode.name, mode.merges, tuple(table for table in standing if table.database != "paraply"), writes)
 
 
 def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:

@@ -11,9 +11,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure
+from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
-from paraply.target.mysql_sql import Connection, Result, bytes_literal, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, Result, bytes_literal, query_all, rows_of, text_literal, to_int, to_text
 from paraply.target.places import PlaceRow, Places, read_places
 
 if TYPE_CHECKING:
@@ -102,6 +102,11 @@ class ProgressStore:
         # Names of locks are limited to 64 characters and compared without case.
         self._lock = "paraply." + hashlib.sha256(channel.encode()).hexdigest()[:40]
 
+    @property
+    def channel(self) -> str:
+        """The channel's name."""
+        return self._channel
+
     def create_schema(self, connection: Connection) -> None:
         """Makes the tables where they are missing."""
         exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
@@ -181,17 +186,14 @@ class ProgressStore:
         """Moves the sessions' rows into the channel's; the epoch must be ours."""
         position = "NULL" if progress.position is None else str(progress.position)
         values = f"executed={bytes_literal(executed.encode())}, file={_nullable(progress.file)}, position={position}"
-        self.checked(
-            connection.query(
-                f"START TRANSACTION; {self.fence()};"
-                f" UPDATE paraply.channel SET {values}, ordinal={progress.ordinal}, state='{state}'"
-                f" WHERE name={self._name} AND epoch={progress.epoch};"
-                f" DELETE FROM paraply.progress WHERE channel={self._name}"
-            ),
-            progress.epoch,
-            connection,
-            at=1,
-        )
+        where = f"name={self._name} AND epoch={progress.epoch}"
+        statements = [
+            "START TRANSACTION",
+            self.fence(),
+            f"UPDATE paraply.channel SET {values}, ordinal={progress.ordinal}, state='{state}' WHERE {where}",
+            f"DELETE FROM paraply.progress WHERE channel={self._name}",
+        ]
+        self.checked(query_all(connection, statements), progress.epoch, connection, at=1)
         connection.query("COMMIT")
 
     def take_slot(self, connection: Connection, slot: int) -> None:
@@ -221,8 +223,6 @@ class ProgressStore:
         Raises:
             AlreadyRunning: Another apply took the channel over.
         """
-        if len(results) <= at:  # a KILL QUERY that comes between two statements ends the text without an error
-            raise TemporaryFailure("the statement was interrupted before the channel's epoch was read")
         rows = results[at][1]
         if not rows or to_int(rows[0][0]) != epoch:
             connection.query("ROLLBACK")

@@ -7,19 +7,28 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError, TemporaryFailure
-from paraply.target.mysql_errors import explain, names_a_row, table_of
+from paraply.target.mysql_branches import end, prepare
+from paraply.target.mysql_errors import explain, interrupted, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
+from paraply.target.mysql_sql import query_all, rows_of, to_text
 from paraply.target.mysql_statement import StatementRunner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paraply._native import Block
     from paraply.target.mysql import MySqlTarget
     from paraply.target.mysql_sql import Connection
+    from paraply.target.two_phase import Branch
 
 __all__ = ["MySqlSession", "session_settings"]
 
 #: A statement's text; the rest of max_allowed_packet is left to what stands before it.
 _HEADROOM = 64 * 1024
+#: How often a ROLLBACK that is interrupted is sent again.
+_ROLLBACKS = 5
+#: From when on the server is asked whether it still works on the answer.
+_OVERDUE_SECONDS = 2.0
 
 
 def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
@@ -46,8 +55,6 @@ class MySqlSession:
         self._slot = slot
         self._format: bytes | None = None
         self._open: Block | None = None
-        self._interrupts = 0
-        self._interrupting = False
 
     @property
     def connection_id(self) -> int:
@@ -66,21 +73,56 @@ class MySqlSession:
         except ParaplyError as error:
             raise self._explained(error, block) from None
 
+    def apply_part(self, block: Block, part: Block, split: str) -> None:
+        """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
+        try:
+            self._apply(block, part, self._target.branches.decide(self._slot, split))
+        except ParaplyError as error:
+            raise self._explained(error, part) from None
+
+    def prepare(self, part: Block, branch: Branch) -> None:
+        """Applies a part's rows in an XA transaction and prepares it."""
+        try:
+            prepare(self._target, self, part, branch)
+        except ParaplyError as error:
+            raise explain(error, file=part.file, position=part.offset) from None
+
+    def end_branch(self, branch: Branch, *, commit: bool) -> None:
+        """Commits a prepared part, or rolls one back however far it came."""
+        try:
+            end(self._target, self._connection, branch, commit=commit)
+        except ParaplyError as error:
+            raise explain(error) from None
+
     def commit(self) -> None:
         """Commits what ``apply`` left open."""
         block, self._open = self._open, None
         try:
-            self._connection.query("; ".join(["COMMIT", *self._target.mode.end()]))
-        except ServerError as error:
+            query_all(self._connection, ["COMMIT", *self._target.mode.end()])
+        except (ServerError, TemporaryFailure) as error:
+            if interrupted(error):
+                self.close()
+                raise ConnectionLost(f"the commit was interrupted, and it is not known whether it happened: {error.message}") from None
             raise self._explained(error, block) from None
         if block is not None:
             self._target.ledger.acknowledge(block)
 
     def rollback(self) -> None:
-        """Rolls back; a connection that is gone has rolled back by itself."""
+        """Rolls back; a connection that is gone has rolled back by itself.
+
+        A late KILL QUERY may hit the ROLLBACK (MariaDB keeps it for the next statement), and a START TRANSACTION would then commit
+        what was to go.
+        """
         self._open = None
-        with contextlib.suppress(ServerError, ConnectionLost):
-            self._connection.query("; ".join(["ROLLBACK", *self._target.mode.end()]))
+        for _ in range(_ROLLBACKS):
+            try:
+                query_all(self._connection, ["ROLLBACK", *self._target.mode.end()])
+            except (ServerError, TemporaryFailure):
+                continue
+            except ConnectionLost:
+                pass
+            return
+        self.close()
 
     def execute_statement(self, block: Block) -> None:
         """Runs a block whose transaction is text, with its progress, to the end."""
@@ -90,28 +132,46 @@ class MySqlSession:
                 " on this target: end it by hand, and go on behind it with --start-after",
                 file=block.file, position=block.offset, gtid=block.first_gtid,
             )  # fmt: skip
+        runner = StatementRunner(self._target, self._connection, self._slot)
         try:
             self.send_format(block)
-            StatementRunner(self._target, self._connection, self._slot).run(block)
+            runner.run(block)
         except ParaplyError as error:
+            if interrupted(error):
+                self.close()
+                raise ConnectionLost(f"the statement was interrupted, and it is not known what it did: {error.message}") from None
             self.rollback()
             raise self._explained(error, block) from None
         self._target.checker.forget()
+        if self._target.last_writer is not None:
+            self._target.last_writer.forget()
         self._target.ledger.acknowledge(block)
 
     def interrupt(self) -> None:
         """Ends the statement under way, from another thread."""
-        self._interrupting = True
-        self._interrupts += 1
-        try:
-            with contextlib.suppress(ParaplyError):
-                other = self._target.connect()
-                try:
-                    other.query(f"KILL QUERY {self.connection_id}")
-                finally:
-                    other.close()
-        finally:
-            self._interrupting = False
+        self._beside(lambda other: other.query(f"KILL QUERY {self.connection_id}"))
+
+    def rescue(self) -> None:
+        """Ends the connection if it waits for an answer that the server will not send, from another thread.
+
+        A KILL QUERY that comes between two statements of one text leaves MySQL 9.7 idle after it has announced another result.
+        """
+        if self._connection.overdue > _OVERDUE_SECONDS:
+            self._beside(self._end_if_idle)
+
+    def _end_if_idle(self, other: Connection) -> None:
+        rows = rows_of(other.query(f"SELECT command FROM information_schema.processlist WHERE id={self.connection_id}"))
+        if rows and to_text(rows[0][0]) == "Sleep" and self._connection.overdue > _OVERDUE_SECONDS:
+            other.query(f"KILL {self.connection_id}")
+
+    def _beside(self, action: Callable[[Connection], object]) -> None:
+        """Does something on a short connection of its own."""
+        with contextlib.suppress(ParaplyError):
+            other = self._target.connect()
+            try:
+                action(other)
+            finally:
+                other.close()
 
     def close(self) -> None:
         """Closes the connection."""
@@ -127,39 +187,46 @@ class MySqlSession:
                 self._connection.query(follow_up)
             self._format = statement
 
-    def _apply(self, block: Block) -> None:
+    def _apply(self, block: Block, part: Block | None = None, decision: str | None = None) -> None:
+        """Applies a block, or the rows of a part of it together with the decision about the other parts."""
+        source = block if part is None else part
         target = self._target
-        interrupts = self._interrupts - (1 if self._interrupting else 0)
         rows = block.kind == "dml"
         if rows:
-            target.checker.check(self._connection, block.table_maps())
-            self.send_format(block)
+            maps = source.table_maps()
+            target.row_privileges.check(self._connection, block, maps)
+            target.checker.check(self._connection, maps)
+            self.send_format(source)
         before = target.mode.begin(block.first_gtid)
+        writer = target.last_writer
+        if writer is not None:
+            before = [*before, writer.settings]
         head = [*before, "START TRANSACTION", target.store.fence()]
         if target.mode.writes_progress:
             head.append(target.store.write(self._slot, target.ledger.mark(block)))
+        if decision is not None:
+            head.append(decision)
         self._open = block
         target.note_session(block, self._connection.connection_id)
-        statements = _native.binlog_statements(block, target.max_packet) if rows else []
-        text, answers = self._first_text(head, statements)
-        results = self._connection.query(text)
-        # KILL QUERY between two statements of one text ends it without an error: what is missing must not count as done.
-        if len(results) < answers or self._interrupts != interrupts or self._interrupting:
-            raise TemporaryFailure("the statements of a transaction were interrupted")
+        written = writer.statements(self._connection, block) if writer is not None and rows else []
+        statements = _native.binlog_statements(source, target.max_packet) if rows and writer is None else []
+        results = query_all(self._connection, self._first_text(head, statements))
         target.store.checked(results, target.epoch, self._connection, at=len(before) + 1)
         for statement in statements:
             self._connection.query(statement)
+        if writer is not None:
+            writer.run(self._connection, written)
 
-    def _first_text(self, head: list[str], statements: list[bytes]) -> tuple[bytes, int]:
-        """The first round trip, and how many results it has; on MySQL it takes rows along, where one packet holds them.
+    def _first_text(self, head: list[str], statements: list[bytes]) -> list[str | bytes]:
+        """The statements of the first round trip; on MySQL it takes rows along, where one packet holds them.
 
         The epoch is compared before the commit, so rows of a session that was fenced off never become visible. Only one BINLOG
         goes along, at the end: MySQL announces no results behind it, and MariaDB loses rows of those that stand with others.
         """
-        text = "; ".join(head).encode()
-        if self._target.server.mariadb or not statements or len(text) + len(statements[0]) + 2 > self._target.max_packet - _HEADROOM:
-            return text, len(head)
-        return b"; ".join([text, statements.pop(0)]), len(head) + 1
+        if self._target.server.mariadb or not statements:
+            return [*head]
+        size = sum(map(len, head)) + len(statements[0])
+        return [*head] if size > self._target.max_packet - _HEADROOM else [*head, statements.pop(0)]
 
     def _explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         if block is None:

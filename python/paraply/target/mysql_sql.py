@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-__all__ = ["Connection", "Result", "bytes_literal", "identifier", "rows_of", "text_literal", "to_int", "to_text"]
+from paraply.errors import TemporaryFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Connection", "Result", "bytes_literal", "identifier", "query_all", "rows_of", "text_literal", "to_int", "to_text"]
 
 Result = tuple[list[str], list[tuple[Any, ...]], int]
 """Column names, rows, affected rows."""
@@ -24,8 +29,27 @@ class Connection(Protocol):
     def query(self, sql: bytes | str) -> list[Result]:
         """Runs one or several statements and gives the result of each."""
 
+    @property
+    def overdue(self) -> float:
+        """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
+
     def close(self) -> None:
         """Closes the connection."""
+
+
+def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list[Result]:
+    """Runs several statements in one round trip; gives the result of each of them, or an error.
+
+    A KILL QUERY that comes between two statements can end the text without an error: what is missing must not count as done.
+
+    Raises:
+        TemporaryFailure: Some of them were not run.
+    """
+    text = b"; ".join(statement.encode() if isinstance(statement, str) else statement for statement in statements)
+    results = connection.query(text)
+    if len(results) < len(statements):
+        raise TemporaryFailure(f"interrupted after {len(results)} of {len(statements)} statements")
+    return results
 
 
 def identifier(name: str) -> str:

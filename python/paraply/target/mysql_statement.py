@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from paraply import _native
-from paraply.errors import AlreadyRunning, DdlUndecided, LogNotUnderstood, ParaplyError, ServerError, UsageError
+from paraply.errors import AlreadyRunning, ConnectionLost, DdlUndecided, LogNotUnderstood, ParaplyError, ServerError, UsageError
 from paraply.target.mysql_progress import PendingDdl
-from paraply.target.mysql_sql import Connection, rows_of, text_literal, to_int
+from paraply.target.mysql_sql import Connection, query_all, rows_of, text_literal, to_int
 from paraply.target.statement_context import (
     context_statements,
     creates_or_drops_database,
@@ -19,6 +19,8 @@ from paraply.target.statement_context import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from paraply._native import Block, Statement
     from paraply.target.mysql import MySqlTarget
 
@@ -29,6 +31,9 @@ _UNKNOWN_DATABASE = 1049
 _UNKNOWN_VARIABLE = (1193, 1231, 1232, 1238, 1273, 1298)
 _NAME = r"(?:`((?:[^`]|``)+)`|([\w$]+))"
 _CREATE_OR_DROP = re.compile(rf"\s*(?:CREATE|DROP)\s+(TABLE|DATABASE|SCHEMA)\s+{_NAME}\s*(?:\.\s*{_NAME})?(?=[\s(;]|/\*|$)", re.IGNORECASE)
+_REPEATABLE = re.compile(
+    r"\s*(CREATE\s+OR\s+REPLACE|CREATE\s+(TABLE|DATABASE|SCHEMA)\s+IF\s+NOT\s+EXISTS|DROP\s+\w+\s+IF\s+EXISTS|TRUNCATE)\b", re.IGNORECASE
+)
 _DECISION = "say which with --ddl-done or --ddl-not-done"
 
 
@@ -61,7 +66,7 @@ class StatementRunner:
                 target.store.unlock_statements(connection)
 
     def _check_epoch(self) -> None:
-        results = self._connection.query(f"START TRANSACTION; {self._target.store.fence()}")
+        results = query_all(self._connection, ["START TRANSACTION", self._target.store.fence()])
         self._target.store.checked(results, self._target.epoch, self._connection, at=1)
         self._connection.query("COMMIT")
 
@@ -86,34 +91,59 @@ class StatementRunner:
             connection.query("COMMIT")
         finally:
             self._restore()
-        self._write_progress(block, end_record=False)
+        if target.mode.writes_progress:
+            self._write_progress(block)
 
     def _run_recorded(self, block: Block, statements: list[Statement]) -> None:
-        """Elsewhere: the start is recorded, the statement runs, its end is recorded with the progress."""
+        """Elsewhere: the start is recorded, the statement runs, its end is recorded with the progress and the rows that belong to it.
+
+        A statement that changes nothing when it runs once more needs no record.
+        """
         target, connection = self._target, self._connection
+        if len(statements) == 1 and not block.has_rows and _may_repeat(statements[0]):
+            self._run_unrecorded(block, statements[0])
+            return
         begin = target.mode.begin(block.first_gtid)
-        sqls = [(statement, self._prepare(block, statement)) for statement in statements[:1]]
+        self._prepare(block, statements[0])
         # The record must not run under the statement's own variables or GTID.
         self._restore()
-        hide = target.mode.name == "preserve"
+        hide = self._hides_progress
         self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
         try:
-            for statement, _ in sqls:
-                sql = self._prepare(block, statement)
-                for setting in begin:
-                    connection.query(setting)
-                connection.query(sql)
-            for statement in statements[1:]:
-                connection.query(self._prepare(block, statement))
-            self._restore()
-            for rows in self._row_statements(block):
-                connection.query(rows)
+            sql = self._prepare(block, statements[0])
+            for setting in begin:
+                connection.query(setting)
+            connection.query(sql)
         except ServerError:
             # The server refused it, so it is known not to have happened.
             self._restore()
             self._hidden(hide, lambda: connection.query(target.store.end_ddl()))
             raise
-        self._hidden(hide, lambda: self._write_progress(block, end_record=True))
+        for statement in statements[1:]:
+            connection.query(self._prepare(block, statement))
+        self._restore()
+        rows, end = self._row_statements(block), [target.store.end_ddl()]
+        if hide:  # what the target logs must not hold our tables, so the rows cannot go with them
+            for row in rows:
+                connection.query(row)
+            self._hidden(True, lambda: self._write_progress(block, end))
+        else:
+            self._write_progress(block, end, rows)
+
+    def _run_unrecorded(self, block: Block, statement: Statement) -> None:
+        try:
+            sql = self._prepare(block, statement)
+            for setting in self._target.mode.begin(block.first_gtid):
+                self._connection.query(setting)
+            self._connection.query(sql)
+        finally:
+            self._restore()
+        self._hidden(self._hides_progress, lambda: self._write_progress(block))
+
+    @property
+    def _hides_progress(self) -> bool:
+        """Whether the session logs, and our own tables must not be in its log."""
+        return self._target.mode.keeps_out and not self._target.mode.hidden
 
     def _row_statements(self, block: Block) -> list[bytes]:
         """The rows of CREATE TABLE ... SELECT."""
@@ -146,37 +176,58 @@ class StatementRunner:
 
     def _restore(self) -> None:
         """The session's own settings again; ``gtid_next`` first, because nothing else may run under it."""
-        with contextlib.suppress(ServerError):
-            if self._target.mode.ddl_under_gtid:
-                self._connection.query("ROLLBACK; SET gtid_next='AUTOMATIC'")
-                if self._target.mode.hidden:
-                    self._connection.query("SET SESSION sql_log_bin=0")
-        self._connection.query(reset_statement(self._target.server))
+        settings = []
+        if self._target.mode.ddl_under_gtid:
+            settings += ["ROLLBACK", "SET gtid_next='AUTOMATIC'"]
+            if self._target.mode.hidden:
+                settings.append("SET SESSION sql_log_bin=0")
+        self._set_back(*settings, reset_statement(self._target.server))
 
-    def _hidden(self, hide: bool, action: object) -> None:
+    def _set_back(self, *settings: str) -> None:
+        """Statements without which nothing more may run on this connection."""
+        try:
+            for setting in settings:
+                self._connection.query(setting)
+        except ServerError as error:
+            self._connection.close()
+            raise ConnectionLost(f"the session could not be set back to its own settings: {error.message}") from None
+
+    def _hidden(self, hide: bool, action: Callable[[], object]) -> None:
         if hide:
             self._connection.query("SET SESSION sql_log_bin=0")
         try:
-            if callable(action):
-                action()
+            action()
         finally:
             if hide:
-                self._connection.query("SET SESSION sql_log_bin=1")
+                self._set_back("SET SESSION sql_log_bin=1")
 
-    def _write_progress(self, block: Block, *, end_record: bool) -> None:
-        target = self._target
-        writes = []
-        if target.mode.writes_progress:
-            writes.append(target.store.write(self._slot, target.ledger.mark(block)))
-        if end_record:
-            writes.append(target.store.end_ddl())
-        if writes:
-            head = f"START TRANSACTION; {target.store.fence()}"
-            target.store.checked(self._connection.query("; ".join([head, *writes])), target.epoch, self._connection, at=1)
-            self._connection.query("COMMIT")
+    def _write_progress(self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = ()) -> None:
+        """The progress and what else is given, in one transaction."""
+        target, connection = self._target, self._connection
+        mark = [target.store.write(self._slot, target.ledger.mark(block))] if target.mode.writes_progress else []
+        results = query_all(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
+        target.store.checked(results, target.epoch, connection, at=1)
+        for statement in rows:
+            connection.query(statement)
+        connection.query("COMMIT")
+
+    def settle(self, block: Block, pending: PendingDdl) -> bool:
+        """Finds out whether a recorded statement of this run, whose connection broke, has been done; writes its progress then.
+
+        Raises:
+            DdlUndecided: The catalog cannot tell.
+        """
+        done = decide_pending(self._connection, pending, None, logged=self._target.logs_hold(self._connection, pending))
+        if done:
+            self._write_progress(block, [self._target.store.end_ddl()])
+        else:
+            self._connection.query(self._target.store.end_ddl())
+        return done
 
     def _pending(self, block: Block, statements: list[Statement]) -> PendingDdl:
-        database, table = _made_or_dropped(statements[0]) if len(statements) == 1 else (None, None)
+        # Where rows belong to it, the table's presence does not say whether they are in.
+        alone = len(statements) == 1 and not block.has_rows
+        database, table = _made_or_dropped(statements[0]) if alone else (None, None)
         existed = database is not None and object_exists(self._connection, database, table)
         return PendingDdl(block.ordinal, block.first_gtid, block.end_file, block.end_offset, database, table, existed)
 
@@ -211,13 +262,24 @@ def object_exists(connection: Connection, database: str, table: str | None) -> b
     return to_int(rows_of(connection.query(sql))[0][0]) > 0
 
 
-def decide_pending(connection: Connection, pending: PendingDdl, decision: str | None) -> bool:
+def _may_repeat(statement: Statement) -> bool:
+    """Whether a statement changes nothing more when it runs a second time.
+
+    >>> from types import SimpleNamespace as S
+    >>> [_may_repeat(S(sql=sql)) for sql in (b"DROP TABLE IF EXISTS a, b", b"TRUNCATE a", b"DROP TABLE a", b"CREATE TABLE a (b INT)")]
+    [True, True, False, False]
+    """
+    return _REPEATABLE.match(statement.sql.decode("utf-8", "replace")) is not None
+
+
+def decide_pending(connection: Connection, pending: PendingDdl, decision: str | None, *, logged: bool = False) -> bool:
     """Whether a statement that was begun by an earlier run has been done.
 
     Args:
         connection: Any connection to the target.
         pending: The record of its start.
         decision: The user's answer: ``done``, ``not-done`` or None.
+        logged: The target's own binlog has it.
 
     Raises:
         DdlUndecided: The catalog cannot tell, and the user has not.
@@ -226,6 +288,8 @@ def decide_pending(connection: Connection, pending: PendingDdl, decision: str | 
         if decision not in ("done", "not-done"):
             raise UsageError(f"{decision!r} is no answer; {_DECISION}")
         return decision == "done"
+    if logged:
+        return True
     if pending.database is None:
         raise DdlUndecided(
             f"an earlier run was stopped while the statement before this position ran, and the target cannot tell whether it was done:"

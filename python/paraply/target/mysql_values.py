@@ -8,7 +8,7 @@ from typing import Any
 
 from paraply.target.mysql_sql import bytes_literal, identifier, text_literal, to_int, to_text
 
-__all__ = ["KeyColumn", "condition", "shown"]
+__all__ = ["KeyColumn", "condition", "literal", "shown"]
 
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _APPROXIMATE = frozenset({"float", "double", "json", "vector"})
@@ -72,10 +72,11 @@ def condition(column: KeyColumn, value: Any) -> str:
     "`name`<=>_latin1 X'6127'"
     """
     # ENUM, SET and BIT compare with numbers as numbers.
-    return f"{identifier(column.name)}<=>{_literal(column, value)}"
+    return f"{identifier(column.name)}<=>{literal(column, value)}"
 
 
-def _literal(column: KeyColumn, value: Any) -> str:
+def literal(column: KeyColumn, value: Any) -> str:
+    """A value as a literal that the column takes as the log has it."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):

@@ -88,6 +88,9 @@ def refused(error: psycopg.Error, parameters: Mapping[str, str]) -> ConnectionFa
     if "FATAL" in reason:
         advice = "check user and database in the URL; a password can be given in PARAPLY_PASSWORD"
         return ConnectionFailed(f"{place(parameters)} does not let us in: {reason}; {advice}")
+    if "certificate" in reason or "SSL" in reason:
+        advice = "give the authority's certificate in sslrootcert, or another sslmode"
+        return ConnectionFailed(f"{place(parameters)} cannot be reached over TLS: {reason}; {advice}")
     return ConnectionFailed(f"{place(parameters)} cannot be reached: {reason}; check host, port and socket, and that the server is running")
 
 

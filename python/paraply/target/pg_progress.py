@@ -47,6 +47,10 @@ _TABLES = (
         b" definition jsonb NOT NULL, PRIMARY KEY (channel, database, name))"
     ),
 )
+_THERE = (
+    b"SELECT to_regclass('paraply.channel') IS NOT NULL AND to_regclass('paraply.progress') IS NOT NULL"
+    b" AND to_regclass('paraply.source_table') IS NOT NULL"
+)
 
 
 def advisory_key(text: str) -> int:
@@ -193,8 +197,11 @@ def _check_fingerprint(stored: str, plan: ApplyPlan) -> None:
 
 
 def _make_tables(connection: PgConnection) -> None:
+    """Makes what is missing: a user who may not make it can use what is there."""
     lock = f"SELECT pg_advisory_xact_lock({advisory_key('tables')})".encode()
     try:
+        if _rows(connection.run([_THERE])[0])[0][0] == b"t":
+            return
         connection.run([b"BEGIN", lock, *_TABLES, b"COMMIT"])
     except StatementFailed as failed:
         connection.run([b"ROLLBACK"])

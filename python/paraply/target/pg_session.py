@@ -9,6 +9,7 @@ from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, Parapl
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
 from paraply.target.pg_errors import failure
+from paraply.target.pg_last_writer import ANY_ROWS
 from paraply.target.pg_source_tables import delete_table, store_table
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.schema.model import Table
     from paraply.target.postgres import PostgresTarget
+    from paraply.target.two_phase import Branch
 
 __all__ = ["PostgresSession"]
 
@@ -60,6 +62,30 @@ class PostgresSession:
             raise self._located(LogNotUnderstood(f"a transaction of kind {block.kind} cannot be applied as rows"), block)
         rendered = self._render(block)
         self._begin(block, rendered)
+
+    def apply_part(self, block: Block, part: Block, split: str) -> None:
+        """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
+        rendered = self._render(part)
+        self._begin(block, rendered, [self._target.branches.decide(self._slot, split)])
+
+    def prepare(self, part: Block, branch: Branch) -> None:
+        """Applies a part's rows in a transaction of their own and prepares it."""
+        rendered, branches = self._render(part), self._target.branches
+        try:
+            epoch = self._connection.run(branches.begin())[-1]
+            self._target.channel.check(1 if epoch.get_value(0, 0) == b"t" else 0)
+            self._send([], rendered, part)
+            done = self._connection.run([branches.prepare(branch)])[0]
+        except StatementFailed as failed:
+            raise self._failure(failed, part, "") from failed
+        if done.command_status != b"PREPARE TRANSACTION":
+            raise self._located(ApplyFailed("PostgreSQL rolled back where a transaction was to be prepared"), part)
+
+    def end_branch(self, branch: Branch, *, commit: bool) -> None:
+        """Commits a prepared part, or rolls one back however far it came."""
+        if self._connection.in_transaction:
+            self._connection.run([b"ROLLBACK"])
+        self._target.branches.end(self._connection, branch, commit=commit)
 
     def commit(self) -> None:
         """Commits what ``apply`` left open.
@@ -119,6 +145,9 @@ class PostgresSession:
         """Ends the statement under way, from another thread."""
         self._connection.cancel()
 
+    def rescue(self) -> None:
+        """Nothing to do: PostgreSQL answers every statement, a cancelled one too."""
+
     def close(self) -> None:
         """Closes the connection; never raises."""
         self._connection.close()
@@ -127,18 +156,19 @@ class PostgresSession:
         if not block.rows:
             return []
         try:
-            rendered = self._target.renderer.render(block)
+            writer = self._target.last_writer
+            rendered = self._target.renderer.render(block) if writer is None else writer.statements(block)
             self._target.check_tables(self._connection, {table for _, _, table in rendered})
         except ParaplyError as error:
             raise self._located(error, block) from error
         return rendered
 
-    def _begin(self, block: Block, rendered: Sequence[Rendered]) -> None:
-        """Everything up to the block's last row."""
+    def _begin(self, block: Block, rendered: Sequence[Rendered], more: Sequence[bytes] = ()) -> None:
+        """Everything up to the block's last row, and before the progress what else is to be written."""
         channel = self._target.channel
         progress = channel.write(self._slot, block, self._target.executed_with(block))
         self._target.remember_slot(block, self._slot)
-        self._send([*channel.begin(), progress], rendered, block)
+        self._send([*channel.begin(), *more, progress], rendered, block)
         self._pending = block
 
     def _send(self, head: list[bytes], rendered: Sequence[Rendered], block: Block) -> None:
@@ -153,7 +183,7 @@ class PostgresSession:
             if head:
                 self._target.channel.check(results[len(head) - 1].command_tuples)
             for (sql, rows, table), result in zip(chunk, results[len(head) :], strict=True):
-                if result.command_tuples != rows:
+                if result.command_tuples != rows and rows != ANY_ROWS:
                     raise self._located(_not_found(sql, rows, result.command_tuples, table), block)
             head = []
 

@@ -17,13 +17,18 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from paraply.errors import AlreadyRunning, LogNotUnderstood, ParaplyError, UsageError
 from paraply.target.base import Peek, Progress
 from paraply.target.embedded import EmbeddedPostgres
+from paraply.target.pg_board import PgBoard, open_board
+from paraply.target.pg_branches import PgBranches, check_two_phase
 from paraply.target.pg_checks import check_table, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
+from paraply.target.pg_last_writer import PgLastWriter
+from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, store_table
+from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
 from paraply.target.progress import ProgressLedger
 
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.target.base import ApplyPlan
+    from paraply.target.channel_status import ChannelStatus
+    from paraply.target.two_phase import Branch
 
 __all__ = ["PostgresTarget", "Renderer"]
 
@@ -94,6 +101,9 @@ class PostgresTarget:
         self._slots: dict[int, int] = {}
         self._undecided: dict[int, dict[TableKey, Table]] = {}
         self._last_slot = 0
+        self._last_split = 0
+        self._database = ""
+        self.last_writer: PgLastWriter | None = None
         self._sessions: weakref.WeakSet[PostgresSession] = weakref.WeakSet()
 
     @property
@@ -122,6 +132,9 @@ class PostgresTarget:
             self._uri = self._embedded.start()
         connection = PgConnection(self._uri or "", name="paraply look")
         try:
+            check_user(connection)
+            if plan.two_phase and not self._is_embedded:
+                check_two_phase(connection, plan.workers)
             progress = look(connection, plan, self._new_gtid_set)
             known = load_tables(connection, plan.channel) if tables and progress.resumed else []
         except StatementFailed as failed:
@@ -134,19 +147,55 @@ class PostgresTarget:
         """Connects, raises the channel's epoch, reads progress and the source's definitions.
 
         Raises:
-            UsageError: ``gtid_mode`` is ``preserve`` (PostgreSQL has no GTIDs), or the database's encoding is not UTF8.
+            UsageError: ``gtid_mode`` is ``preserve`` (PostgreSQL has no GTIDs), the database's encoding is not UTF8, or the user lacks
+                a privilege.
             ConfigurationMismatch: Progress of another fingerprint.
             AlreadyRunning: Another apply's transaction stays open.
         """
         _refuse_preserve(plan)
+        if plan.timestamp_column:
+            self.last_writer = PgLastWriter(plan.timestamp_column, lambda database, name: self._tables.get((database, name)))
         if self._is_embedded:
+            if plan.two_phase:
+                self._embedded.allow_prepared(plan.workers)
             self._uri = self._embedded.start()
         with self._control_lock:
             control = self._connect_control()
+            check_user(control)
+            self._database = control.raw.info.dbname
+            if plan.two_phase:
+                check_two_phase(control, plan.workers)
             self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
+            self._recover_branches(control, plan)
             for table in load_tables(control, plan.channel):
                 self._put(table)
         return progress
+
+    def _recover_branches(self, control: PgConnection, plan: ApplyPlan) -> None:
+        """Ends what a killed run left prepared, also where this run prepares nothing itself."""
+        try:
+            if plan.two_phase:
+                self.branches.create_table(control)
+            if self.branches.exists(control):
+                self.branches.recover(control)
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
+
+    @property
+    def branches(self) -> PgBranches:
+        """The channel's branches, once it is open."""
+        return PgBranches(self.channel, self._database)
+
+    def new_split(self) -> str:
+        """A name for the branches of a transaction that is committed in two phases."""
+        with self._lock:
+            self._last_split += 1
+            return self.branches.new_name(self._last_split)
+
+    def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
+        """Ends a branch whose connection broke, once its server process has ended."""
+        with self._control_lock:
+            self.branches.finish(self._connect_control(), branch, connection_id, commit=commit)
 
     def session(self) -> PostgresSession:
         """A new connection with a slot of its own; slots are never used again within a run."""
@@ -188,6 +237,22 @@ class PostgresTarget:
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
+
+    def open_board(self) -> PgBoard | None:
+        """The row where the run's status is kept, once the target is open; None where there is no place for it."""
+        return open_board(self._uri or "", self.channel.name, self.channel.epoch)
+
+    def read_channels(self) -> list[ChannelStatus]:
+        """What the target holds of each channel, on a connection of its own; writes nothing, and makes no embedded server."""
+        if self._is_embedded:
+            if not self._embedded.exists:
+                return []
+            self._uri = self._embedded.start()
+        connection = PgConnection(self._uri or "", name="paraply look")
+        try:
+            return read_channels(connection)
+        finally:
+            connection.close()
 
     def pass_over(self, block: Block) -> None:
         """An earlier run committed the block."""
@@ -296,7 +361,9 @@ class PostgresTarget:
             if name not in self._checked:
                 table = next((table for table in self._tables.values() if table.full_name == name), None)
                 if table is not None:
-                    check_table(connection, map_table(table))
+                    mapping = map_table(table)
+                    check_table(connection, mapping)
+                    check_table_privileges(connection, mapping)
                 self._checked.add(name)
 
     def _put(self, table: Table) -> None:

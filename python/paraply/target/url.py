@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from paraply.errors import UsageError
+from paraply.target.option_file import read_option_file, read_own_option_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,15 @@ _SCHEMES: Mapping[str, Family] = {"mysql": "mysql", "mariadb": "mariadb", "postg
 _PORTS: Mapping[Family, int] = {"mysql": 3306, "mariadb": 3306, "postgresql": 5432}
 _TLS_MODES: tuple[TlsMode, ...] = ("disabled", "preferred", "required", "verify-ca", "verify-identity")
 _OPTIONS = ("tls", "tls-ca", "tls-cert", "tls-key", "socket", "connect-timeout", "defaults-file")
+#: The servers' own clients' names of the same options, in option files and in URLs.
+_OTHER_NAMES = {"ssl-mode": "tls", "ssl-ca": "tls-ca", "ssl-cert": "tls-cert", "ssl-key": "tls-key"}
+#: MariaDB's switches, in the order in which they count.
+_SWITCHES: tuple[tuple[str, TlsMode], ...] = (
+    ("skip-ssl", "disabled"),
+    ("ssl-verify-server-cert", "verify-identity"),
+    ("ssl", "required"),
+)
+_OFF = ("0", "off", "false", "no")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -71,24 +81,41 @@ class DatabaseUrl:
         files = {"ca": self.tls_ca, "cert": self.tls_cert, "key": self.tls_key}
         return {"mode": self.tls} | {name: value for name, value in files.items() if value is not None}
 
+    def check_tls_files(self) -> None:
+        """Looks whether the files of the TLS options can be read.
 
-def parse_url(text: str, environment: Mapping[str, str] | None = None) -> DatabaseUrl:
+        Raises:
+            UsageError: One cannot; says which.
+        """
+        for name, path in (("tls-ca", self.tls_ca), ("tls-cert", self.tls_cert), ("tls-key", self.tls_key)):
+            try:
+                if path is not None:
+                    Path(path).open("rb").close()
+            except OSError as error:
+                raise UsageError(f"the file {path} of {name} cannot be read: {error.strerror}") from None
+
+
+def parse_url(text: str, environment: Mapping[str, str] | None = None, *, defaults_file: str | None = None) -> DatabaseUrl:
     """Parses ``mysql://``, ``mariadb://`` and ``postgresql://`` URLs.
 
-    A password that the URL lacks is taken from the environment variable ``PARAPLY_PASSWORD``, or from the ``[client]`` section of
-    the MySQL option file named by ``?defaults-file=``; so it need not stand on a command line.
+    What the URL lacks is taken from a MySQL option file: the one that is named, else ``~/.my.cnf``. A password is looked for in the
+    URL, in the environment variable ``PARAPLY_PASSWORD``, in the option file (if that is for the same user), and in ``MYSQL_PWD``; so
+    it need not stand on a command line.
 
     Args:
-        text: ``family://[user[:password]@]host[:port][/database][?option=value&...]``; the options are ``tls`` (disabled,
-            preferred, required, verify-ca, verify-identity), ``tls-ca``, ``tls-cert``, ``tls-key``, ``socket``,
-            ``connect-timeout`` (seconds) and ``defaults-file``.
+        text: ``family://[user[:password]@]host[:port][/database][?option=value&...]``; the options are ``tls`` or ``ssl-mode``
+            (disabled, preferred, required, verify-ca, verify-identity), ``tls-ca`` or ``ssl-ca``, ``tls-cert``, ``tls-key``,
+            ``socket``, ``connect-timeout`` (seconds) and ``defaults-file``.
         environment: Instead of the process's environment.
+        defaults_file: An option file, where the URL names none.
 
     Raises:
         UsageError: The URL cannot be understood. The message never holds the password.
 
     >>> parse_url("mariadb://app@localhost?socket=/run/mysqld/mysqld.sock").socket
     '/run/mysqld/mysqld.sock'
+    >>> parse_url("mysql://app@db.example.org?ssl-mode=VERIFY_CA&ssl-ca=/etc/ssl/db.pem").tls
+    'verify-ca'
     """
     environment = os.environ if environment is None else environment
     scheme, separator, _ = text.partition("://")
@@ -105,48 +132,94 @@ def parse_url(text: str, environment: Mapping[str, str] | None = None) -> Databa
             " written in percent form, for example %40 for @"
         ) from None
     options = _options(parts.query)
-    file_values = _option_file(options["defaults-file"]) if "defaults-file" in options else {}
+    file_values = _file_values(options.get("defaults-file") or defaults_file, family, environment)
     host = parts.hostname or file_values.get("host", "localhost")
     socket = options.get("socket") or (file_values.get("socket") if parts.hostname is None else None)
+    user = unquote(parts.username) if parts.username else file_values.get("user") or environment.get("USER", "root")
+    tls = {**_tls_of_file(file_values), **options}
     return DatabaseUrl(
         family=family,
         host=host,
         port=port or _number("port", file_values.get("port", str(_PORTS[family]))),
-        user=unquote(parts.username) if parts.username else file_values.get("user") or environment.get("USER", "root"),
-        password=_password(parts.password, environment, file_values),
+        user=user,
+        password=_password(parts.password, environment, file_values, user),
         database=unquote(parts.path.lstrip("/")) or None,
         socket=socket,
-        tls=_tls_mode(options.get("tls"), host),
-        tls_ca=options.get("tls-ca"),
-        tls_cert=options.get("tls-cert"),
-        tls_key=options.get("tls-key"),
-        connect_timeout=_seconds(options.get("connect-timeout", "10")),
+        tls=_tls_mode(tls, host, socket, asked="tls" in options),
+        tls_ca=tls.get("tls-ca"),
+        tls_cert=tls.get("tls-cert"),
+        tls_key=tls.get("tls-key"),
+        connect_timeout=_seconds(options.get("connect-timeout") or file_values.get("connect-timeout", "10")),
     )
 
 
 def _options(query: str) -> dict[str, str]:
-    options = dict(parse_qsl(query, keep_blank_values=True))
+    options = _renamed(dict(parse_qsl(query, keep_blank_values=True)))
     unknown = sorted(set(options) - set(_OPTIONS))
     if unknown:
-        raise UsageError(f"the URL's option {unknown[0]!r} is not known; known are {', '.join(_OPTIONS)}")
-    if ("tls-cert" in options) != ("tls-key" in options):
-        raise UsageError("the URL's options tls-cert and tls-key belong together")
+        raise UsageError(f"the URL's option {unknown[0]!r} is not known; known are {', '.join((*_OPTIONS, *_OTHER_NAMES))}")
+    _check_identity(options, "the URL's options")
     return options
 
 
-def _password(in_url: str | None, environment: Mapping[str, str], file_values: Mapping[str, str]) -> str | None:
+def _renamed(options: Mapping[str, str]) -> dict[str, str]:
+    """The options under our names; MariaDB's switches count where no mode is given."""
+    plain = {name.lower().replace("_", "-"): value for name, value in options.items()}
+    switches = {name: plain.pop(name).lower() not in _OFF for name, _ in _SWITCHES if name in plain}
+    renamed = {_OTHER_NAMES.get(name, name): value for name, value in plain.items()}
+    mode = next((mode for name, mode in _SWITCHES if switches.get(name)), "disabled" if "ssl" in switches else None)
+    return {"tls": mode, **renamed} if mode is not None else renamed
+
+
+def _file_values(named: str | None, family: Family, environment: Mapping[str, str]) -> dict[str, str]:
+    groups = ["client", "paraply"] if family == "mysql" else ["client", "client-server", "client-mariadb", "paraply"]
+    if named is not None:
+        return read_option_file(named, groups)
+    return read_own_option_file(environment.get("HOME"), groups)
+
+
+def _tls_of_file(values: Mapping[str, str]) -> dict[str, str]:
+    renamed = {name: value for name, value in _renamed(values).items() if name.startswith("tls")}
+    _check_identity(renamed, "the option file's")
+    return renamed
+
+
+def _check_identity(options: Mapping[str, str], whose: str) -> None:
+    if ("tls-cert" in options) != ("tls-key" in options):
+        raise UsageError(f"{whose} tls-cert and tls-key (ssl-cert and ssl-key) belong together")
+
+
+def _password(in_url: str | None, environment: Mapping[str, str], file_values: Mapping[str, str], user: str) -> str | None:
     if in_url is not None:
         return unquote(in_url)
-    return environment.get("PARAPLY_PASSWORD") or file_values.get("password")
+    if environment.get("PARAPLY_PASSWORD"):
+        return environment["PARAPLY_PASSWORD"]
+    if file_values.get("password") and file_values.get("user", user) == user:
+        return file_values["password"]
+    return environment.get("MYSQL_PWD") or None
 
 
-def _tls_mode(mode: str | None, host: str) -> TlsMode:
-    if mode is None:
-        return "disabled" if host in _LOOPBACK else "preferred"
+def _tls_mode(options: Mapping[str, str], host: str, socket: str | None, *, asked: bool) -> TlsMode:
+    """The mode, by the options of the URL and the option file; ``asked`` says that the URL names it."""
+    if socket is not None and not asked:
+        return "disabled"  # the option file speaks of the network, and a socket has no TLS
+    mode = _mode_named(options["tls"]) if "tls" in options else _default_mode(options, host)
+    if socket is not None and mode not in ("disabled", "preferred"):
+        raise UsageError(f"tls={mode} cannot be had on a unix socket, where no TLS is used: leave it out, or connect to a host")
+    return mode
+
+
+def _mode_named(text: str) -> TlsMode:
     for known in _TLS_MODES:
-        if mode == known:
+        if text.lower().replace("_", "-") == known:
             return known
-    raise UsageError(f"tls={mode} is not known; known are {', '.join(_TLS_MODES)}")
+    raise UsageError(f"tls={text} is not known; known are {', '.join(_TLS_MODES)}")
+
+
+def _default_mode(options: Mapping[str, str], host: str) -> TlsMode:
+    if "tls-ca" in options:
+        return "verify-ca"  # as the servers' own clients take it
+    return "disabled" if host in _LOOPBACK and "tls-cert" not in options else "preferred"
 
 
 def _number(name: str, text: str) -> int:
@@ -163,24 +236,3 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < 86_400:
         raise UsageError(f"connect-timeout={text} is not a number of seconds")
     return seconds
-
-
-def _option_file(path: str) -> dict[str, str]:
-    """The ``[client]`` section of a MySQL option file (``key=value`` lines; quotes around a value are taken off)."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise UsageError(f"the option file {path} cannot be read: {error.strerror}") from None
-    values: dict[str, str] = {}
-    section = ""
-    for line in map(str.strip, lines):
-        if line.startswith("["):
-            section = line.strip("[]").strip()
-        elif section == "client" and "=" in line and not line.startswith(("#", ";")):
-            name, _, value = line.partition("=")
-            values[name.strip().replace("_", "-")] = _unquoted(value.strip())
-    return values
-
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value

@@ -56,5 +56,5 @@ mod _native {
     #[pymodule_export]
     use crate::transaction::{PyFormat, PyStatement, PyTransaction};
     #[pymodule_export]
-    use crate::verifier::{PyStampVerifier, PyTrackerVerifier};
+    use crate::verifier::{PyComparison, PyStampVerifier, PyTrackerVerifier};
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use paraply_target::mysql::binlog_statement::{self, Limits};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
@@ -13,9 +14,20 @@ use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyTuple};
 use crate::block::PyBlock;
 use crate::errors::{Where, raise, server_error, usage};
 
+/// What a slow network takes: one megabyte a second.
+const BYTES_A_MILLISECOND: u64 = 1000;
+
+/// Milliseconds since a moment of this process, never 0.
+fn clock() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX).saturating_add(1)
+}
+
 #[pyclass(name = "MySqlConnection", module = "paraply._native", frozen)]
 pub struct PyMySqlConnection {
     connection: Mutex<Option<Connection>>,
+    /// When the answer to the query under way is due, in milliseconds of [`clock`]; 0 if there is none.
+    due: AtomicU64,
     connection_id: u32,
     server_version: String,
 }
@@ -42,7 +54,7 @@ impl PyMySqlConnection {
         let options = Options { host, port, user, password, database, socket, tls, connect_timeout };
         let connection = py.detach(|| Connection::open(&options)).map_err(|error| mysql_error(py, &error))?;
         let (connection_id, server_version) = (connection.connection_id(), connection.server_version().to_owned());
-        Ok(Self { connection: Mutex::new(Some(connection)), connection_id, server_version })
+        Ok(Self { connection: Mutex::new(Some(connection)), due: AtomicU64::new(0), connection_id, server_version })
     }
 
     #[getter]
@@ -65,13 +77,22 @@ impl PyMySqlConnection {
         };
         let answer = py.detach(|| {
             let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-            match connection.as_mut() {
-                Some(connection) => connection.query(text),
-                None => Err(Error::Lost("the connection is closed".to_owned())),
-            }
+            let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
+            self.due.store(clock() + text.len() as u64 / BYTES_A_MILLISECOND, Ordering::Relaxed);
+            let answer = connection.query(text);
+            self.due.store(0, Ordering::Relaxed);
+            answer
         });
         let sets = answer.map_err(|error| mysql_error(py, &error))?;
         PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[getter]
+    fn overdue(&self) -> f64 {
+        match self.due.load(Ordering::Relaxed) {
+            0 => 0.0,
+            due => Duration::from_millis(clock().saturating_sub(due)).as_secs_f64(),
+        }
     }
 
     fn close(&self, py: Python<'_>) {

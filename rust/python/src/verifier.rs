@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paraply_binlog::verify::tracked::TrackerVerifier;
 use paraply_binlog::verify::{Place, StampVerifier};
 use paraply_core::tracker::{Mode, Rules, Sessions};
-use paraply_core::verification::Difference;
+use paraply_core::verification::{Difference, StampComparison};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -60,41 +60,62 @@ impl PyStampVerifier {
             .map_err(|error| usage(py, &error.to_string()))
     }
 
-    fn finish(&self) {
-        self.lock().finish();
+    fn finish(&self) -> PyComparison {
+        let mut verifier = self.lock();
+        verifier.finish();
+        PyComparison::new(verifier.comparison(), &self.files)
     }
 
     #[getter]
     fn transactions(&self) -> u64 {
         self.lock().comparison().transactions()
     }
+}
 
+/// What a finished comparison found.
+#[pyclass(name = "Comparison", module = "paraply._native", frozen)]
+pub struct PyComparison {
+    found: StampComparison<Place>,
+    files: Arc<Vec<String>>,
+}
+
+impl PyComparison {
+    fn new(found: &StampComparison<Place>, files: &Mutex<Arc<Vec<String>>>) -> Self {
+        let files = Arc::clone(&files.lock().unwrap_or_else(PoisonError::into_inner));
+        Self { found: found.clone(), files }
+    }
+}
+
+#[pymethods]
+impl PyComparison {
     #[getter]
-    fn different(&self) -> u64 {
-        self.lock().comparison().different()
+    fn transactions(&self) -> u64 {
+        self.found.transactions()
     }
 
     #[getter]
-    fn gc_after(&self) -> Vec<i64> {
-        self.lock().comparison().collections().to_vec()
+    fn different(&self) -> u64 {
+        self.found.different()
     }
 
     #[getter]
     fn missed(&self) -> u64 {
-        self.lock().comparison().missed()
+        self.found.missed()
+    }
+
+    #[getter]
+    fn gc_after(&self) -> Vec<i64> {
+        self.found.collections().to_vec()
     }
 
     #[getter]
     fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        self.lock().comparison().first_difference().map(|first| dict_of(py, first, &files)).transpose()
+        self.found.first_difference().map(|first| dict_of(py, first, &self.files)).transpose()
     }
 
     #[getter]
     fn differences<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let verifier = self.lock();
-        verifier.comparison().differences().iter().map(|difference| dict_of(py, difference, &files)).collect()
+        self.found.differences().iter().map(|difference| dict_of(py, difference, &self.files)).collect()
     }
 }
 
@@ -155,8 +176,10 @@ impl PyTrackerVerifier {
         py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets));
     }
 
-    fn finish(&self) {
-        self.lock().finish();
+    fn finish(&self) -> PyComparison {
+        let mut verifier = self.lock();
+        verifier.finish();
+        PyComparison::new(verifier.comparison(), &self.files)
     }
 
     #[getter]
@@ -167,16 +190,5 @@ impl PyTrackerVerifier {
     #[getter]
     fn exact(&self) -> u64 {
         self.lock().exact()
-    }
-
-    #[getter]
-    fn different(&self) -> u64 {
-        self.lock().comparison().different()
-    }
-
-    #[getter]
-    fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        self.lock().comparison().first_difference().map(|first| dict_of(py, first, &files)).transpose()
     }
 }

@@ -184,6 +184,9 @@ class Session:
             self.interrupted = True
             self.database.mutex.notify_all()
 
+    def rescue(self) -> None:
+        pass
+
     def close(self) -> None:
         self.rollback()
         self.closed = True
@@ -221,6 +224,9 @@ class Target:
 
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
         return Peek(self._progress(), merges=self.merges)
+
+    def open_board(self) -> None:
+        return None
 
     def open(self, plan: ApplyPlan) -> Progress:
         self.plan = plan

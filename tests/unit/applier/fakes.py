@@ -207,6 +207,18 @@ class Block:
         return self.transactions[0].offset
 
     @property
+    def end_file(self) -> str:
+        return self.transactions[-1].file
+
+    @property
+    def end_offset(self) -> int:
+        return self.transactions[-1].end_offset
+
+    @property
+    def bytes(self) -> int:
+        return sum(t.bytes for t in self.transactions)
+
+    @property
     def committed_at(self) -> int | None:
         return self.transactions[-1].committed_at
 

@@ -334,8 +334,15 @@ def test_a_second_stop_rolls_back_what_is_in_flight(workers):
     foreign = Target(database).session()
     foreign._lock("row k3")
     applier = make_applier(independent(50), target, workers=workers, merge="off")
-    threading.Timer(0.1, applier.stop).start()
-    threading.Timer(0.3, applier.stop).start()
+
+    def stop_twice():
+        while len(database.applied) < 2:
+            time.sleep(0.01)
+        for _ in range(2):
+            applier.stop()
+            time.sleep(0.2)
+
+    threading.Thread(target=stop_twice, daemon=True).start()
     assert isinstance(run_within(applier), Stopped)
     assert database.applied == [1, 2]
     foreign.close()

@@ -8,6 +8,7 @@ import pytest
 from unit.applier import fakes  # noqa: F401
 
 from paraply.applier.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
+from paraply.applier.consistency import Consistency
 from paraply.errors import ApplyFailed, PrecedingFailed
 
 
@@ -193,3 +194,21 @@ def test_withdrawn_tickets_leave_no_gap():
     order.finish(first)
     assert order.oldest() is None
     assert order.low_water_mark == 1
+
+
+def test_r20_an_optimistic_commit_waits_for_those_under_way_when_its_rows_went_in():
+    """Such a commit may fail and give its locks away; who got one of them must not be through before it."""
+    order = CommitOrder(Consistency.MOST_OF_THE_TIME, optimistic=True)
+    first, before, behind = order.register(), order.register(), order.register()
+    early = in_thread(lambda: order.wait_turn(before))  # its rows are in before the older one's commit is sent
+    until(lambda: before.state is TicketState.WAITING)
+    order.wait_turn(first)
+    order.sent(first)
+    assert early() is None
+    order.sent(before)
+    late = in_thread(lambda: order.wait_turn(behind))
+    until(lambda: behind.state is TicketState.WAITING)
+    order.finish(before)
+    assert behind.state is TicketState.WAITING
+    order.finish(first)
+    assert late() is None

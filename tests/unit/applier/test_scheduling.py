@@ -26,6 +26,8 @@ from paraply.applier.policy import (
     make_policy,
 )
 from paraply.applier.retry import RetryPolicy, StormGuard
+from paraply.applier.split.parts import components, spread
+from paraply.applier.timestamps import check_timestamp_column
 from paraply.errors import UsageError
 
 
@@ -225,10 +227,33 @@ class TestPolicies:
         child = Numbered(7, None, None, depends_on=[2], transactions=[Touching(["d.d"])])
         assert policy.needs(child, 0).blocks == (2,), "a foreign key joins two tables"
 
-    @pytest.mark.parametrize("name", ["unordered", "row", "no-such"])
-    def test_r21_other_policies_are_refused_with_those_that_exist(self, name):
+    def test_r21_other_policies_are_refused_with_those_that_exist(self):
         with pytest.raises(UsageError, match="dependency, logical-clock"):
-            make_policy(name)
+            make_policy("no-such")
+
+    def test_r21_unordered_waits_for_statements_only(self):
+        policy = make_policy("unordered")
+        assert policy.needs(Numbered(1, None, None, depends_on=[]), 0) == NOTHING
+        assert policy.needs(Numbered(2, None, None, depends_on=[1]), 0) == NOTHING
+        assert policy.needs(Numbered(3, None, None, kind="ddl"), 0).up_to == 2
+        assert policy.needs(Numbered(4, None, None, depends_on=[1, 2]), 0).up_to == 3
+        assert policy.needs(Numbered(5, None, None, depends_on=[4]), 3) == NOTHING
+
+    def test_r21_the_timestamp_column_is_checked_with_the_policy(self):
+        check_timestamp_column("unordered", "changed_at")
+        check_timestamp_column("dependency", None)
+        with pytest.raises(UsageError, match="needs --timestamp-column"):
+            check_timestamp_column("unordered", None)
+        with pytest.raises(UsageError, match="keeps the source's order"):
+            check_timestamp_column("dependency", "changed_at")
+
+    def test_r21a_rows_that_share_a_key_stay_together(self):
+        """A key that several only refer to does not join them; one that somebody changes joins all of them."""
+        assert components([([1, 2], [], False), ([3], [], False), ([2], [], False)]) == [[0, 2], [1]]
+        assert components([([1], [9], False), ([2], [9], False)]) == [[0], [1]]
+        assert components([([1], [9], False), ([9], [], False), ([2], [9], False), ([4], [], False)]) == [[0, 1, 2], [3]]
+        assert components([([1], [], False), ([2], [], True)]) == [[0, 1]]
+        assert sorted(map(sorted, spread([[0], [1], [2], [3]], [4, 3, 2, 1], 2))) == [[0, 3], [1, 2]]
 
 
 class TestCombinations:
@@ -242,7 +267,7 @@ class TestCombinations:
             ({"policy": "table", "consistency": "most-of-the-time"}, "eventual"),
             ({"policy": "table", "consistency": "eventual", "merge": 8}, "cannot merge"),
             ({"policy": "optimistic", "consistency": "eventual"}, "order"),
-            ({"policy": "unordered", "consistency": "eventual"}, "not available"),
+            ({"policy": "unordered", "consistency": "most-of-the-time"}, "eventual"),
             ({"consistency": "never"}, "does not exist"),
             ({"gtid": "preserve", "merge": 8}, "cannot merge"),
             ({"policy": "logical-clock", "merge": 8}, "cannot merge"),
@@ -261,7 +286,7 @@ class TestCombinations:
         allowed = {(policy, level) for policy, level, _ in allowed_combinations()}
         ordered = {(policy, level) for policy in ("dependency", "logical-clock", "barrier") for level in CONSISTENCIES}
         optimistic = {("optimistic", "any-time"), ("optimistic", "most-of-the-time")}
-        assert allowed == ordered | optimistic | {("table", "eventual")}
+        assert allowed == ordered | optimistic | {(policy, "eventual") for policy in ("table", "row", "unordered")}
         for policy, level, merges in allowed_combinations():
             check_combination(policy, level, 8 if merges else "off", "auto")
 

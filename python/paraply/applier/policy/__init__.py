@@ -8,7 +8,9 @@ from paraply.applier.policy.combinations import CONSISTENCIES, POLICIES, allowed
 from paraply.applier.policy.dependency import DependencyPolicy
 from paraply.applier.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.policy.optimistic import OptimisticPolicy
+from paraply.applier.policy.row import RowPolicy
 from paraply.applier.policy.table import TablePolicy
+from paraply.applier.policy.unordered import UnorderedPolicy
 
 __all__ = [
     "CONSISTENCIES",
@@ -20,7 +22,9 @@ __all__ = [
     "Needs",
     "OptimisticPolicy",
     "Policy",
+    "RowPolicy",
     "TablePolicy",
+    "UnorderedPolicy",
     "allowed_combinations",
     "check_combination",
     "make_policy",

@@ -21,6 +21,7 @@ class BarrierPolicy:
     name = "barrier"
     merges = True
     optimistic = False
+    splits = False
 
     def __init__(self) -> None:
         self._through = 0

@@ -41,6 +41,10 @@ class Policy(Protocol):
     def optimistic(self) -> bool:
         """Whether blocks start although they may conflict with older ones, so that an error may be such a conflict."""
 
+    @property
+    def splits(self) -> bool:
+        """Whether large transactions are applied on several connections and committed in two phases."""
+
     def needs(self, block: Block, committed: int) -> Needs:
         """What must be committed before this block starts.
 

@@ -9,7 +9,9 @@ from paraply.applier.policy.barrier import BarrierPolicy
 from paraply.applier.policy.dependency import DependencyPolicy
 from paraply.applier.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.policy.optimistic import OptimisticPolicy
+from paraply.applier.policy.row import RowPolicy
 from paraply.applier.policy.table import TablePolicy
+from paraply.applier.policy.unordered import UnorderedPolicy
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "barrier": BarrierPolicy,
     "optimistic": OptimisticPolicy,
     "table": TablePolicy,
+    "row": RowPolicy,
+    "unordered": UnorderedPolicy,
 }
 """The policies that exist, by name."""
 
@@ -34,13 +38,11 @@ CONSISTENCIES = tuple(level.value for level in Consistency)
 GTID_MODES = ("auto", "record", "preserve", "none")
 """The GTID modes of R26."""
 
-_PLANNED = ("unordered", "row")
-
 _ONLY_EVENTUAL = "commits out of the source's order and goes only with consistency 'eventual'"
 _REFUSED: dict[tuple[str, str], str] = {
     ("optimistic", "eventual"): "needs commits in order to find conflicts, which consistency 'eventual' does not keep;"
     " use 'any-time' or 'most-of-the-time'",
-    **{(policy, level): _ONLY_EVENTUAL for policy in ("table", *_PLANNED) for level in ("any-time", "most-of-the-time")},
+    **{(policy, level): _ONLY_EVENTUAL for policy in ("table", "row", "unordered") for level in ("any-time", "most-of-the-time")},
 }
 """Policies and consistency levels that do not go together, and why."""
 
@@ -62,8 +64,7 @@ def make_policy(name: str) -> Policy:
     try:
         return POLICIES[name]()
     except KeyError:
-        known = "is not available in this version" if name in _PLANNED else "does not exist"
-        raise UsageError(f"policy {name!r} {known}; choose one of: {', '.join(POLICIES)}") from None
+        raise UsageError(f"policy {name!r} does not exist; choose one of: {', '.join(POLICIES)}") from None
 
 
 def check_combination(policy: str, consistency: str, merge: str | int, gtid: str) -> None:

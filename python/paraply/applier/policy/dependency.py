@@ -21,6 +21,7 @@ class DependencyPolicy:
     name = "dependency"
     merges = True
     optimistic = False
+    splits = False
 
     def __init__(self) -> None:
         self._barrier = 0

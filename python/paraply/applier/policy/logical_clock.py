@@ -23,6 +23,7 @@ class LogicalClockPolicy:
     name = "logical-clock"
     merges = False
     optimistic = False
+    splits = False
 
     def __init__(self) -> None:
         self._barrier = 0

@@ -24,6 +24,7 @@ class OptimisticPolicy:
     name = "optimistic"
     merges = True
     optimistic = True
+    splits = False
 
     def __init__(self) -> None:
         self._barrier = 0

@@ -24,6 +24,7 @@ class TablePolicy:
     name = "table"
     merges = False
     optimistic = False
+    splits = False
 
     def __init__(self) -> None:
         self._barrier = 0

@@ -221,6 +221,10 @@ fn builder(options: &Options) -> OptsBuilder {
         .prefer_socket(options.socket.is_some())
         .tcp_connect_timeout(Some(options.connect_timeout))
         .tcp_nodelay(true)
+        // A server that is gone without a word (power, network) is noticed within a minute, and not by the system's two hours.
+        .tcp_keepalive_time_ms(Some(30_000))
+        .tcp_keepalive_probe_interval_secs(Some(10))
+        .tcp_keepalive_probe_count(Some(3))
         .stmt_cache_size(0)
 }
 

@@ -1,0 +1,126 @@
+"""The server's own parallel applier, with the log as its relay log: no source, no network, nothing but the apply."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paraply.bench.server import BenchServer, connect, text
+from paraply.errors import ApplyFailed, ParaplyError, UsageError
+
+__all__ = ["OwnApplier"]
+
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class OwnApplier:
+    """MySQL's multi-threaded replica with ordered commit, or MariaDB's with optimistic parallel replication.
+
+    The log is copied into the server's data folder under the name of a relay log; only the applier's threads are started.
+
+    Attributes:
+        server: The server.
+        data: Its data folder, as this machine sees it.
+    """
+
+    server: BenchServer
+    data: Path
+
+    def name(self, workers: int) -> str:
+        """What tables call it."""
+        kind = "optimistic threads" if self.server.mariadb else "workers"
+        return f"the server's own applier, {workers} {kind}"
+
+    @contextlib.contextmanager
+    def ready(self, logs: Sequence[Path], workers: int) -> Iterator[None]:
+        """Hands the log over and sets the applier up; takes all of it away at the end.
+
+        Raises:
+            UsageError: The folder is not the server's, or it cannot be written to.
+        """
+        self._check()
+        files = self._copy(logs)
+        try:
+            self._change_source(files[0].name, workers)
+            yield
+        finally:
+            self._run("STOP SLAVE; RESET SLAVE ALL" if self.server.mariadb else "STOP REPLICA; RESET REPLICA ALL", quiet=True)
+            for file in files:
+                file.unlink(missing_ok=True)
+
+    def replay(self) -> int:
+        """Starts the applier and waits until it has applied everything.
+
+        Raises:
+            ApplyFailed: It stopped with an error.
+        """
+        replica = "SLAVE" if self.server.mariadb else "REPLICA"
+        self._run(f"START {replica} SQL_THREAD")
+        connection = connect(self.server.parsed)
+        try:
+            while True:
+                names, rows, _ = connection.query(f"SHOW {replica} STATUS")[0]
+                status = {name: text(value) for name, value in zip(names, rows[0], strict=True)}
+                if status["Last_SQL_Error"]:
+                    raise ApplyFailed(f"the server's own applier failed: {status['Last_SQL_Error']}")
+                if "has read all relay log" in status["Slave_SQL_Running_State" if self.server.mariadb else "Replica_SQL_Running_State"]:
+                    return 0
+                time.sleep(_POLL_SECONDS)
+        finally:
+            connection.close()
+
+    def _check(self) -> None:
+        """The folder must be this server's, and the server nobody's replica: its channel is thrown away at the end."""
+        identity = "ibdata1" if self.server.mariadb else "auto.cnf"
+        known = (self.data / identity).exists()
+        if known and not self.server.mariadb:
+            ((uuid,),) = self.server.query("SELECT @@server_uuid")
+            known = text(uuid) in (self.data / identity).read_text()
+        if not known:
+            raise UsageError(f"{self.data} is not the data folder of the server at {self.server.parsed}")
+        if self.server.query("SHOW SLAVE STATUS" if self.server.mariadb else "SHOW REPLICA STATUS"):
+            raise UsageError("the server is a replica; a bench of its own applier needs one that is not")
+
+    def _copy(self, logs: Sequence[Path]) -> list[Path]:
+        ((base,),) = self.server.query("SELECT @@relay_log")
+        if not text(base):
+            raise UsageError("the server has no --relay-log: set it, or leave its own applier out")
+        stem = Path(text(base)).name
+        files = [self.data / f"{stem}.{number:06}" for number in range(900001, 900001 + len(logs))]
+        index = self.data / f"{stem}.index"
+        owner = self.data.stat()
+        try:
+            for log, file in zip(logs, files, strict=True):
+                shutil.copyfile(log, file)
+            index.write_text("".join(f"./{file.name}\n" for file in files))
+            for file in (*files, index):
+                with contextlib.suppress(PermissionError):
+                    os.chown(file, owner.st_uid, owner.st_gid)
+        except OSError as error:
+            raise UsageError(f"the log cannot be copied into {self.data}: {error.strerror}") from error
+        return files
+
+    def _change_source(self, first: str, workers: int) -> None:
+        if self.server.mariadb:
+            threads = workers if workers > 1 else 0
+            self._run(f"SET GLOBAL slave_parallel_threads={threads}, GLOBAL slave_parallel_mode='optimistic'")
+            self._run(
+                f"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USE_GTID=no, RELAY_LOG_FILE='{first}', RELAY_LOG_POS=4"
+            )
+            return
+        self._run(f"SET GLOBAL replica_parallel_workers={workers}, GLOBAL replica_preserve_commit_order=ON")
+        self._run(f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, RELAY_LOG_FILE='{first}', RELAY_LOG_POS=4")
+
+    def _run(self, statements: str, *, quiet: bool = False) -> None:
+        for statement in statements.split("; "):
+            try:
+                self.server.query(statement)
+            except ParaplyError:
+                if not quiet:
+                    raise

@@ -1,0 +1,176 @@
+"""How the applier scales with its workers where the target is some way off and nothing conflicts (E1 of WL#4648)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from paraply._native import MySqlConnection
+from paraply.bench.delay import delayed
+from paraply.bench.peers import found
+from paraply.bench.server import BenchServer, connect
+from paraply.errors import ApplyFailed
+
+__all__ = ["SCALE_WORKERS", "ScaleResult", "measure_scale"]
+
+DATABASE = "paraply_scale"
+SESSIONS = 64
+SCALE_WORKERS = (1, 2, 4, 8, 16, 32)
+_PINGS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleResult:
+    """One replay through the proxy.
+
+    Attributes:
+        workers: Connections that applied at the same time.
+        seconds: From the first block to the last commit; without the start of the process.
+        transactions: Transactions of the log.
+        round_trip: Milliseconds of a statement that does nothing, through the proxy.
+        busy: Share of this machine's CPUs that was busy meanwhile, by anybody; 0 where it cannot be told.
+        base: Seconds with the fewest workers, for the speed-up.
+        base_workers: How many those were.
+    """
+
+    workers: int
+    seconds: float
+    transactions: int
+    round_trip: float
+    busy: float
+    base: float
+    base_workers: int
+
+    @property
+    def speed_up(self) -> float:
+        """How many times as fast as with the fewest workers."""
+        return self.base / self.seconds if self.seconds else 0.0
+
+    @property
+    def of_linear(self) -> float:
+        """The share of a linear speed-up."""
+        return self.speed_up * self.base_workers / self.workers
+
+    def as_json(self) -> dict[str, object]:
+        """For the results file."""
+        rate = self.transactions / self.seconds if self.seconds else 0.0
+        return asdict(self) | {"per_second": round(rate), "speed_up": round(self.speed_up, 2), "of_linear": round(self.of_linear, 2)}
+
+
+def measure_scale(
+    server: BenchServer, *, workers: Sequence[int], milliseconds: float, transactions: int, decode: str | None = None
+) -> Iterator[ScaleResult]:
+    """Makes a load without conflicts, and replays it with each number of workers, unmerged and at level ``eventual``.
+
+    The strongest level commits one transaction after the other, each a round trip; there more workers cannot help.
+
+    Args:
+        server: Where the load is made, and where it is replayed.
+        workers: Numbers of workers.
+        milliseconds: How far away the target is.
+        transactions: How many the load has.
+        decode: The command that reads binary logs from a server, if it is not on PATH.
+
+    Raises:
+        ApplyFailed: A replay failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="paraply-scale-") as folder:
+        server.empty([DATABASE])
+        log = make_log(server, transactions, Path(folder), decode)
+        base: tuple[float, int] | None = None
+        with delayed(server.parsed.host, server.parsed.port, milliseconds) as port:
+            trip = round_trip(server, port)
+            for count in workers:
+                server.empty([DATABASE])
+                before = _cpu()
+                seconds, done = _replay(server, port, log, count)
+                base = base or (seconds, count)
+                yield ScaleResult(count, seconds, done, trip, _busy(before, _cpu()), *base)
+        server.empty([DATABASE])
+
+
+def make_log(server: BenchServer, transactions: int, folder: Path, decode: str | None) -> Path:
+    """Many sessions in turn insert rows of their own; gives a copy of the log."""
+    sessions = [connect(server.parsed) for _ in range(SESSIONS)]
+    try:
+        sessions[0].query(f"FLUSH BINARY LOGS; CREATE DATABASE {DATABASE}")
+        sessions[0].query(f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(100) NOT NULL)")
+        if server.mariadb:  # its logs do not tell sessions, only servers
+            for number, session in enumerate(sessions):
+                session.query(f"SET SESSION server_id={1000 + number}")
+        for number in range(transactions):
+            sessions[number % SESSIONS].query(f"INSERT INTO {DATABASE}.t VALUES ({number}, REPEAT('x', 80))")
+    finally:
+        for session in sessions:
+            session.close()
+    name = _binary_logs(server)[-1]
+    server.query("FLUSH BINARY LOGS")
+    return _fetch(server, name, folder, decode)
+
+
+def _binary_logs(server: BenchServer) -> list[str]:
+    rows = server.query("SHOW BINARY LOGS")
+    return [row[0].decode() if isinstance(row[0], bytes) else str(row[0]) for row in rows]
+
+
+def _fetch(server: BenchServer, name: str, folder: Path, decode: str | None) -> Path:
+    command = shlex.split(decode) if decode else [found("mariadb-binlog" if server.mariadb else "mysqlbinlog")]
+    url = server.parsed
+    place = ["--host", url.host, "--port", str(url.port), "--user", url.user, "--protocol=TCP"]
+    arguments = [*command, "--read-from-remote-server", "--raw", *place, f"--result-file={folder}/", name]
+    environment = os.environ | ({"MYSQL_PWD": url.password} if url.password else {})
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        raise ApplyFailed(f"the log of the load could not be read from the server: {done.stderr.strip()[-300:]}")
+    return folder / name
+
+
+def round_trip(server: BenchServer, port: int) -> float:
+    """Milliseconds of a statement that does nothing."""
+    url = server.parsed
+    connection = MySqlConnection("127.0.0.1", port, url.user, url.password)
+    try:
+        started = time.perf_counter()
+        for _ in range(_PINGS):
+            connection.query("DO 0")
+        return (time.perf_counter() - started) / _PINGS * 1000
+    finally:
+        connection.close()
+
+
+def _replay(server: BenchServer, port: int, log: Path, workers: int) -> tuple[float, int]:
+    """Seconds of the apply itself, and its transactions."""
+    parts = urlsplit(server.url)
+    credentials, at, _ = parts.netloc.rpartition("@")
+    url = parts._replace(netloc=f"{credentials}{at}127.0.0.1:{port}").geturl()
+    options = ["--to", url, "--workers", str(workers), "--merge", "off", "--consistency", "eventual", "--json"]
+    command = [sys.executable, "-m", "paraply", "apply", str(log), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ApplyFailed(f"paraply apply ended with {done.returncode}: {done.stdout.strip()[-300:]} {done.stderr.strip()[-300:]}")
+    report = json.loads(done.stdout)
+    return float(report["apply_seconds"]), int(report["transactions"])
+
+
+def _cpu() -> tuple[int, int]:
+    """Ticks of all CPUs so far, and those of them that were idle."""
+    try:
+        line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
+    except OSError:
+        return 0, 0
+    ticks = [int(field) for field in line.split()[1:9]]
+    return sum(ticks), ticks[3] + ticks[4]
+
+
+def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
+    passed = after[0] - before[0]
+    return 1 - (after[1] - before[1]) / passed if passed else 0.0

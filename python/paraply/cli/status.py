@@ -1,0 +1,186 @@
+"""``paraply status``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from paraply.cli import output
+from paraply.cli.progress import time_left
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from paraply.target.channel_status import ChannelStatus, LastSign
+
+__all__ = ["channel_json", "status"]
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  paraply status
+
+  paraply status --to mysql://app@db.example.org
+
+  paraply status --to postgresql://app@db.example.org/copy --channel shop --json
+"""
+
+_LONGEST = 300
+
+
+def status(
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: the embedded PostgreSQL in ./paraply-data."),
+    ] = None,
+    defaults_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URL lacks. Default: ~/.my.cnf.")
+    ] = None,
+    channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this channel.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+) -> None:
+    """Show what a target holds, and what an apply that is running there is doing; writes nothing."""
+
+    def body() -> tuple[int, Mapping[str, Any]]:
+        from paraply.target import open_target
+
+        with open_target(to, defaults_file=defaults_file) as target:
+            found = target.read_channels()
+        if channel is not None:
+            found = [one for one in found if one.name == channel]
+            if not found:
+                raise UsageError(f"the target has no channel {channel!r}; without --channel all of them are shown")
+        if not as_json:
+            show(found)
+        return 0, {"channels": [channel_json(one) for one in found]}
+
+    output.run("status", body, as_json=as_json, debug=debug)
+
+
+def channel_json(channel: ChannelStatus) -> dict[str, Any]:
+    """The JSON object of a channel."""
+    sign = channel.sign
+    return {
+        "channel": channel.name,
+        "state": channel.state,
+        "epoch": channel.epoch,
+        "executed": channel.executed,
+        "file": channel.file,
+        "position": channel.position,
+        "ordinal": channel.ordinal,
+        "gaps": channel.gaps,
+        "ahead": channel.ahead,
+        "pending_statement": channel.pending,
+        "fingerprint": channel.fingerprint,
+        "updated_at": sign.at if sign is not None else None,
+        "age_seconds": round(sign.age, 3) if sign is not None else None,
+        "run": sign.status if sign is not None else None,
+    }
+
+
+def show(channels: list[ChannelStatus]) -> None:
+    """Prints the channels for people."""
+    if not channels:
+        output.console.print("no apply has kept its progress in this target")
+    for channel in channels:
+        for line in [f"channel {channel.name}: {_state(channel)}", *(f"  {line}" for line in _progress(channel))]:
+            output.console.print(escape(line), soft_wrap=True)
+        if channel.state == "running" and channel.sign is not None:
+            for line in _live(channel.sign.status):
+                output.console.print(escape(f"  {line}"), soft_wrap=True)
+            output.console.print(_workers(channel.sign.status))
+
+
+def _state(channel: ChannelStatus) -> str:
+    sign = channel.sign
+    if sign is None:
+        return channel.state
+    if sign.epoch != channel.epoch:
+        return f"{channel.state}; of the run that has begun last there is no sign"
+    run = sign.status
+    where = f"process {run.get('pid')} on {run.get('host')}, last sign of it {_age(sign)} ago"
+    if channel.state == "failed":
+        return f"failed: {(run.get('error') or {}).get('message')} ({where})"
+    if channel.state == "incomplete" and run.get("outcome") is None:
+        return f"incomplete, and its run gives no sign ({where}); the same command goes on from here"
+    return f"{channel.state} ({where})"
+
+
+def _progress(channel: ChannelStatus) -> list[str]:
+    lines = []
+    run: Mapping[str, Any] = channel.sign.status if channel.sign is not None else {}
+    counters = run.get("counters") or {}
+    if counters.get("last_gtid") or counters.get("committed_at"):
+        when = f", committed on the source {counters['committed_at']}" if counters.get("committed_at") else ""
+        lines.append(f"last       {counters.get('last_gtid') or 'a transaction without GTID'}{when}")
+    if channel.file is not None:
+        lines.append(f"position   {channel.file}:{channel.position}, {channel.ordinal:,} transactions of the logs are through")
+    if channel.executed:
+        lines.append(f"executed   {_shortened(channel.executed)}")
+    gaps = f"{_shortened(', '.join(channel.gaps))} ({channel.ahead:,} transactions are committed behind that)" if channel.gaps else "none"
+    lines.append(f"gaps       {gaps}")
+    lines.append(f"epoch      {channel.epoch}")
+    if channel.pending is not None:
+        lines.append(f"undecided  {channel.pending}: see --ddl-done of paraply apply")
+    return lines
+
+
+def _live(run: Mapping[str, Any]) -> list[str]:
+    counters = run["counters"]
+    share = f", {100 * counters['bytes_done'] / counters['bytes_total']:.0f} % of the logs" if counters["bytes_total"] else ""
+    left = f", {time_left(counters['seconds_left'])}" if counters["seconds_left"] is not None else ""
+    lag = f", lag {counters['lag']:,.0f} s" if counters["lag"] is not None else ""
+    blockers = counters["foreign_blockers"]
+    return [
+        f"rate       {counters['rate']:,.0f} transactions/s{share}{left}{lag}",
+        (
+            f"done       {counters['transactions']:,} transactions ({counters['merged']:,} merged) in {counters['commits']:,} commits,"
+            f" {counters['skipped']:,} skipped, {counters['rows']:,} rows"
+        ),
+        (
+            f"queue      {counters['queue']} jobs, {counters['backlog']:,} transactions behind them, low-water mark block"
+            f" {counters['low_water_mark']:,}, {counters['ahead']} ahead of it"
+        ),
+        (
+            f"workers    {counters['running']} running, {counters['waiting_dependency']} wait for a dependency,"
+            f" {counters['waiting_turn']} for their turn to commit, {counters['waiting_input']} for input"
+        ),
+        f"retries    {counters['retries']:,}, younger rolled back {counters['rollbacks']:,}, reconnects {counters['reconnects']:,}"
+        + ("; one block at a time after a storm of retries" if counters["serial"] else "")
+        + (f"; blocked by connections {', '.join(map(str, blockers))}" if blockers else ""),
+    ]
+
+
+def _workers(run: Mapping[str, Any]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name, justify in (("worker", "right"), ("connection", "right"), ("state", "left"), ("applying", "left"), ("last applied", "left"),
+                          ("transactions", "right"), ("retries", "right")):  # fmt: skip
+        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    for worker in run["workers"]:
+        table.add_row(
+            str(worker["worker_id"]), str(worker["connection_id"]), worker["state"], _short(worker["applying_transaction"]),
+            _short(worker["last_applied_transaction"]), f"{worker['transactions']:,}", f"{worker['retries']:,}",
+        )  # fmt: skip
+    return table
+
+
+def _short(gtid: str) -> str:
+    """A GTID that leaves room for others in a row: of a UUID only the beginning."""
+    uuid, colon, number = gtid.partition(":")
+    return f"{uuid[:8]}..:{number}" if colon else gtid
+
+
+def _age(sign: LastSign) -> str:
+    return f"{sign.age:.0f} s" if sign.age < 600 else f"{sign.age / 60:.0f} min" if sign.age < 36_000 else f"{sign.age / 3600:.0f} h"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... (all of it with --json)"
+
+
+status.__doc__ = (status.__doc__ or "") + "\n" + EXAMPLES

@@ -1,0 +1,168 @@
+"""KILL QUERY at any moment: nothing hangs, nothing is lost, nothing comes twice (R24, R25)."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pymysql
+import pytest
+from server.mysql_fixtures import Server, mariadb, mariadb_url, mysql, server
+from server.replay import SqlPlace, answer_to, end, expected_checksums, start
+
+from paraply.errors import ConnectionLost
+from paraply.target.mysql import MySqlTarget
+from paraply.target.url import parse_url
+
+__all__ = ["mariadb", "mariadb_url", "mysql", "server"]
+
+Log = Callable[[str], Path]
+KILLS = 100
+OURS = ("START TRANSACTION", "BINLOG", "COMMIT", "CREATE", "ALTER", "DROP", "ROLLBACK")
+
+
+class Swallower:
+    """Stands between a client and a server; what the server answers is thrown away once ``swallow`` is set."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._server = (host, port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.swallow = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                upstream = socket.create_connection(self._server)
+                for ends in ((client, upstream, False), (upstream, client, True)):
+                    threading.Thread(target=self._pass, args=ends, daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if not (answers and self.swallow.is_set()):
+                    sink.sendall(data)
+            sink.shutdown(socket.SHUT_RDWR)
+        source.close()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.fixture
+def swallower(mysql: Server) -> Iterator[Swallower]:
+    proxy = Swallower(mysql.url.host or "127.0.0.1", mysql.url.port or 3306)
+    yield proxy
+    proxy.close()
+
+
+@pytest.mark.mysql
+def test_r24_a_session_whose_answer_will_not_come_is_ended(mysql: Server, swallower: Swallower) -> None:
+    """As after a KILL QUERY between two statements of one text, which MySQL 9.7 answers only in part."""
+    url = parse_url(f"mysql://{mysql.url.user}:{mysql.url.password}@127.0.0.1:{swallower.port}?tls=disabled")
+    target = MySqlTarget(url)
+    target.open(mysql.plan())
+    session = target.session()
+    raised: list[Exception] = []
+
+    def wait() -> None:
+        try:
+            session.connection.query("SELECT 1")
+        except ConnectionLost as error:
+            raised.append(error)
+
+    swallower.swallow.set()
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    time.sleep(0.5)
+    assert 0 < session.connection.overdue < 2
+    session.rescue()
+    assert waiter.is_alive(), "ended although the answer is not late yet"
+    time.sleep(2)
+    swallower.swallow.clear()
+    session.rescue()
+    waiter.join(10)
+    assert len(raised) == 1
+    assert session.connection.overdue == 0
+
+
+def test_r24_a_long_statement_is_no_reason_to_end_its_session(server: Server) -> None:
+    target = server.opened()
+    session = target.session()
+    answers: list[object] = []
+    waiter = threading.Thread(target=lambda: answers.append(session.connection.query("SELECT SLEEP(4)")))
+    waiter.start()
+    while waiter.is_alive():
+        time.sleep(0.5)
+        session.rescue()
+    assert len(answers) == 1
+
+
+def kill_queries(place: SqlPlace, ended: threading.Event, most: int) -> int:
+    """Ends statements of the replay's sessions, one at a time, until told to stop; says how many."""
+    parts = parse_url(place.url)
+    connection = pymysql.connect(host=parts.host, port=parts.port or 3306, user=parts.user, password=parts.password or "", autocommit=True)
+    begins = " OR ".join(f"info LIKE '{word}%'" for word in OURS)
+    kills = 0
+    with connection, connection.cursor() as cursor:
+        while kills < most and not ended.is_set():
+            cursor.execute(f"SELECT id FROM information_schema.processlist WHERE id<>CONNECTION_ID() AND ({begins})")
+            found = [number for (number,) in cursor.fetchall()]
+            if found:
+                with contextlib.suppress(pymysql.MySQLError):
+                    cursor.execute(f"KILL QUERY {random.choice(found)}")
+                    kills += 1
+            time.sleep(random.uniform(0, 0.02))
+    return kills
+
+
+def apply_under_kills(place: SqlPlace, log: Path, *options: str) -> int:
+    """Applies a log while its statements are killed; a command that gave up is started again."""
+    kills: list[int] = []
+    ended = threading.Event()
+    killer = threading.Thread(target=lambda: kills.append(kill_queries(place, ended, KILLS)))
+    killer.start()
+    try:
+        answer: tuple[str, ...] = ()
+        for _ in range(KILLS):
+            outcome = end(start(log, place.url, *options, *answer))
+            if outcome.code == 0:
+                break
+            answer = answer_to(log, outcome)
+            if answer:
+                continue
+            error = outcome.report["error"]
+            assert error["class"] in ("TemporaryFailure", "ApplyFailed"), outcome
+            assert "interrupted" in error["message"] or "given up" in error["message"], outcome
+        assert outcome.code == 0, outcome
+    finally:
+        ended.set()
+        killer.join()
+    return sum(kills)
+
+
+@pytest.mark.mysql
+@pytest.mark.truth
+@pytest.mark.parametrize("mode", ["record", "preserve"])
+def test_r25_kill_query_at_any_moment_changes_nothing_on_mysql(mysql_place: SqlPlace, truth: Log, mode: str) -> None:
+    log = truth("mysql-binlog/single-session.binlog")
+    merge = "auto" if mode == "preserve" else "2"
+    assert apply_under_kills(mysql_place, log, "--workers", "4", "--gtid", mode, "--merge", merge) > 0
+    assert mysql_place.state() == expected_checksums(truth("mysql-binlog/single-session.checksums"))
+
+
+@pytest.mark.mariadb
+@pytest.mark.truth
+@pytest.mark.parametrize("mode", ["record", "preserve"])
+def test_r25_kill_query_at_any_moment_changes_nothing_on_mariadb(mariadb_place: SqlPlace, truth: Log, mode: str) -> None:
+    log = truth("mariadb-binlog/plain.binlog")
+    merge = "auto" if mode == "preserve" else "4"
+    assert apply_under_kills(mariadb_place, log, "--workers", "4", "--gtid", mode, "--merge", merge) > 0
+    assert mariadb_place.state() == expected_checksums(truth("mariadb-binlog/plain.checksums"))

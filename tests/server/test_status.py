@@ -1,0 +1,133 @@
+"""``paraply status`` beside runs that are under way, killed, stopped, failed and complete, on real databases."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from command_line import paraply, run_json
+from server.replay import Place, PostgresPlace, SqlPlace, applied, end, run, start
+
+from paraply import open_log
+from paraply.target import channel_status, make_target
+from paraply.target.channel_status import ChannelStatus
+
+Log = Callable[[str], Path]
+
+
+SLOW_POSTGRES, SLOW_MARIADB = (pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "mariadb"))
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest) -> Place:
+    made: Place = request.getfixturevalue(f"{request.param}_place")
+    return made
+
+
+@pytest.fixture
+def log(place: Place, truth: Log) -> Path:
+    mariadb = isinstance(place, SqlPlace) and place.mariadb
+    return truth("mariadb-binlog/plain.binlog" if mariadb else "mysql-binlog/eight-sessions.binlog")
+
+
+def channel(place: Place) -> ChannelStatus:
+    (found,) = make_target(place.url).read_channels()
+    return found
+
+
+def wait_for(place: Place, ready: Callable[[ChannelStatus], bool], seconds: float = 30.0) -> ChannelStatus:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = make_target(place.url).read_channels()
+        if found and ready(found[0]):
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError(f"not seen in {seconds} s: {found}")
+
+
+@pytest.mark.parametrize("place", ["postgres", "mariadb", "mysql"], indirect=True)
+def test_a_run_is_seen_and_so_is_that_it_was_killed(place: Place, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert make_target(place.url).read_channels() == []
+    process = start(log, place.url, "--workers", "2", "--merge", "off")
+    seen = wait_for(place, lambda found: found.state == "running" and found.ordinal > 0)
+    assert seen.sign is not None
+    assert (seen.sign.status["pid"], seen.epoch) == (process.pid, 1)
+    assert len(seen.sign.status["workers"]) == 2
+    assert seen.gaps == []
+    process.send_signal(signal.SIGKILL)
+    end(process)
+    assert channel(place).state == "running"  # nobody can know yet
+    monkeypatch.setattr(channel_status, "ALIVE_SECONDS", 0.0)
+    killed = channel(place)
+    assert (killed.state, killed.complete) == ("incomplete", False)
+    monkeypatch.undo()
+    report = applied(log, place.url, "--workers", "4")
+    complete = channel(place)
+    assert (complete.state, complete.epoch, complete.gaps, complete.pending) == ("complete", 2, [], None)
+    assert complete.executed == report["executed"]
+    assert complete.sign is not None
+    assert complete.sign.status["counters"]["transactions"] == report["transactions"]
+    assert (complete.file, complete.position) == (str(log), list(open_log(log))[-1].end_offset)
+
+
+@pytest.mark.parametrize("place", [SLOW_POSTGRES, "mariadb", "mysql"], indirect=True)
+def test_a_stop_and_a_failure_are_told_apart(place: Place, log: Path) -> None:
+    process = start(log, place.url, "--workers", "2", "--merge", "off")
+    wait_for(place, lambda found: found.ordinal > 10)
+    process.send_signal(signal.SIGINT)
+    assert end(process).code == 4
+    assert channel(place).state == "stopped"
+    if isinstance(place, PostgresPlace):
+        with psycopg.connect(place.url, autocommit=True) as connection:
+            connection.execute("DROP TABLE shop.orders, shop.order_line CASCADE")
+    else:
+        place.sql("SET sql_log_bin=0", "DROP TABLE shop.order_line", "DROP TABLE shop.orders")
+    failed = run(log, place.url, "--workers", "2")
+    assert failed.code == 1
+    told = channel(place)
+    assert told.sign is not None
+    assert (told.state, told.sign.status["error"]["class"]) == ("failed", failed.report["error"]["class"])
+
+
+@pytest.mark.parametrize("place", ["postgres", SLOW_MARIADB, "mysql"], indirect=True)
+def test_the_command_prints_for_people_and_for_programs(place: Place, log: Path) -> None:
+    assert "no apply" in paraply("status", "--to", place.url).stdout
+    applied(log, place.url, "--channel", "one", "--stop-at", gtid_of(log, 20))
+    text = paraply("status", "--to", place.url).stdout
+    assert "channel one: complete" in text
+    assert "gaps       none" in text
+    outcome = run_json("status", "--to", place.url, "--channel", "one")
+    (found,) = outcome.report["channels"]
+    assert (found["channel"], found["state"], found["run"]["outcome"]) == ("one", "complete", "done")
+    assert found["run"]["counters"]["last_gtid"] == gtid_of(log, 20)
+    assert json.dumps(outcome.report).count("app:app") == 0
+    assert run_json("status", "--to", place.url, "--channel", "two").code == 2
+
+
+def gtid_of(log: Path, number: int) -> str:
+    found: Any = list(open_log(log))[number - 1].gtid
+    return str(found)
+
+
+@pytest.mark.mysql
+def test_preserve_shows_the_servers_own_gtids(mysql_place: SqlPlace, truth: Log) -> None:
+    log = truth("mysql-binlog/eight-sessions.binlog")
+    report = applied(log, mysql_place.url, "--gtid", "preserve", "--stop-at", gtid_of(log, 30))
+    assert channel(mysql_place).executed == report["executed"]
+    assert mysql_place.sql("SELECT COUNT(*) FROM paraply.run")[0][0] == 1
+    logged = mysql_place.sql("SELECT @@GLOBAL.gtid_executed")[0][0]
+    assert logged == report["executed"], "the status row must not take GTIDs of the target's own"
+
+
+def test_the_status_stays_out_of_the_binlog(mariadb_place: SqlPlace, truth: Log) -> None:
+    log = truth("mariadb-binlog/plain.binlog")
+    applied(log, mariadb_place.url, "--gtid", "none", "--stop-at", gtid_of(log, 30))
+    events = mariadb_place.sql("SHOW BINLOG EVENTS")
+    assert not any("paraply`.`run" in str(event) or "paraply.run" in str(event) for event in events)
+    assert channel(mariadb_place).sign is not None

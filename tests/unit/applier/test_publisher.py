@@ -1,0 +1,110 @@
+"""The published status: written while the run lasts and at its end, and never in the run's way."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+from unit.applier.fake_database import Target
+from unit.applier.fakes import make
+from unit.applier.harness import make_applier, run_within
+
+from paraply.errors import ConnectionLost, LogDamaged
+from paraply.monitor import publisher
+from paraply.monitor.publisher import Publisher
+
+
+class Board:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.closed = 0
+        self.failing: Exception | None = None
+
+    def publish(self, text: str) -> None:
+        if self.failing is not None:
+            raise self.failing
+        self.texts.append(text)
+
+    def close(self) -> None:
+        self.closed += 1
+
+    @property
+    def last(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.texts[-1])
+        return found
+
+
+class Place(Target):
+    def __init__(self, board: Board | None) -> None:
+        super().__init__()
+        self.board = board
+
+    def open_board(self) -> Board | None:  # type: ignore[override]
+        return self.board
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publisher, "PUBLISH_SECONDS", 0.02)
+
+
+def test_the_last_word_says_how_the_run_ended() -> None:
+    board = Board()
+    run_within(make_applier([make(n, "k") for n in range(1, 20)], Place(board)))
+    assert board.last["outcome"] == "done"
+    assert board.last["counters"]["transactions"] == 19
+    assert board.last["counters"]["last_gtid"] == "u:00019"
+    assert board.closed == 1
+
+
+def test_an_error_is_told() -> None:
+    board = Board()
+    run_within(make_applier([make(1, "k"), LogDamaged("broken")], Place(board)))
+    assert (board.last["outcome"], board.last["error"]["class"]) == ("failed", "LogDamaged")
+
+
+def test_it_is_written_again_and_again() -> None:
+    board = Board()
+    publishing = Publisher(lambda: board, lambda: {"outcome": None})
+    publishing.start()
+    time.sleep(0.3)
+    publishing.end({"outcome": "done"})
+    assert len(board.texts) > 3
+    assert board.last == {"outcome": "done"}
+
+
+def test_a_lost_connection_is_made_again() -> None:
+    boards = [Board(), Board()]
+    boards[0].failing = ConnectionLost("gone")
+    opened = iter(boards)
+    publishing = Publisher(lambda: next(opened), dict)
+    publishing.start()
+    time.sleep(0.2)
+    publishing.end({"outcome": "done"})
+    assert (boards[0].closed, boards[1].closed) == (1, 1)
+    assert boards[1].last == {"outcome": "done"}
+
+
+def test_a_target_without_a_place_is_no_error() -> None:
+    run_within(make_applier([make(1, "k")], Place(None)))
+    board = Board()
+    board.failing = ValueError("a defect")
+    run_within(make_applier([make(1, "k")], Place(board)))
+
+
+def test_a_target_that_hangs_does_not_keep_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publisher, "_PATIENCE_SECONDS", 0.1)
+    released = threading.Event()
+
+    def open_board() -> None:
+        released.wait(10)
+
+    publishing = Publisher(open_board, dict)
+    publishing.start()
+    began = time.monotonic()
+    publishing.end({})
+    assert time.monotonic() - began < 2
+    released.set()

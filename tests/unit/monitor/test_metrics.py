@@ -1,0 +1,152 @@
+"""Metrics: the text is what Prometheus reads, the port is ours alone and is gone with the run."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import urllib.error
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraply.applier.counters import Counters, WorkerCounters
+from paraply.errors import UsageError
+from paraply.monitor.metrics import render_metrics
+from paraply.monitor.metrics_server import MetricsServer, parse_address
+from paraply.monitor.status_object import RunIdentity, status_object
+
+SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+)\})? (?P<value>-?[0-9.e+]+)')
+BUSY = Counters(
+    seconds=2.5, read=900, queue=3, transactions=800, rows=3000, rate=320.123456789, running=1, waiting_turn=1,
+    committed_at=1_700_000_000_500_000, lag=12.5, last_gtid="u:1", handed_gtid="u:2",
+    handed_committed_at=1_700_000_001_000_000, handed_at=1_800_000_000.0, seconds_left=4.0,
+    workers=(
+        WorkerCounters(0, state="Applying", block=7, gtid="u:3", began=1_800_000_001.0, committed_at=1_700_000_000_000_000, tries=2),
+        WorkerCounters(1, last_gtid="u:1", last_committed_at=1_700_000_000_500_000, last_began=1.0, last_ended=2.0),
+    ),
+)  # fmt: skip
+IDENTITY = RunIdentity('odd "name"\\\n', ("/logs/binlog.000001",), 2, "dependency", "any-time", "record")
+
+
+class Run:
+    def counters(self) -> Counters:
+        return BUSY
+
+    def identity(self) -> RunIdentity:
+        return IDENTITY
+
+
+def samples(text: str) -> dict[str, float]:
+    """The figures by name and labels; checks the format line by line."""
+    found: dict[str, float] = {}
+    described: dict[str, str] = {}
+    current = ""
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            current = line.split(" ", 3)[2]
+            assert current not in described, "each name once"
+            assert line.split(" ", 3)[3]
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name == current
+            assert kind in ("gauge", "counter")
+            described[name] = kind
+        else:
+            match = SAMPLE.fullmatch(line)
+            assert match is not None, line
+            assert match["name"] == current, line
+            key = line.rpartition(" ")[0]
+            assert key not in found
+            found[key] = float(match["value"])
+    for name, kind in described.items():
+        assert (kind == "counter") == name.endswith("_total"), name
+    return found
+
+
+def test_the_text_is_what_prometheus_reads() -> None:
+    found = samples(render_metrics(BUSY, IDENTITY))
+    assert found["paraply_transactions_committed_total"] == 800
+    assert found["paraply_transactions_per_second"] == 320.123457
+    assert found['paraply_workers{state="running"}'] == 1
+    assert found['paraply_worker_applying_transaction_retries_count{worker="1"}'] == 2
+    assert found['paraply_worker_last_applied_transaction_original_commit_timestamp_seconds{worker="2"}'] == 1_700_000_000.5
+    assert 'paraply_worker_last_applied_transaction_original_commit_timestamp_seconds{worker="1"}' not in found
+    assert found["paraply_lag_seconds"] == 12.5
+
+
+def test_a_run_that_has_not_begun_has_metrics_too() -> None:
+    assert samples(render_metrics(Counters()))["paraply_transactions_committed_total"] == 0
+
+
+def test_labels_are_escaped() -> None:
+    assert r'channel="odd \"name\"\\\n"' in render_metrics(BUSY, IDENTITY)
+
+
+def test_names_have_units() -> None:
+    for key in samples(render_metrics(BUSY)):
+        name = key.partition("{")[0]
+        assert not re.search(r"_(ms|micros|minutes|kb|mb)(_|$)", name), name
+
+
+def get(url: str) -> tuple[int, str, str]:
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return answer.status, answer.headers["Content-Type"], answer.read().decode()
+
+
+def test_the_server_answers_on_loopback_until_it_is_closed() -> None:
+    with MetricsServer(*parse_address("0"), Run()) as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        code, kind, text = get(server.url)
+        assert (code, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
+        assert text == render_metrics(BUSY, IDENTITY)
+        status: dict[str, Any] = json.loads(get(server.url.replace("/metrics", "/status"))[2])
+        assert status["coordinator"]["last_processed_transaction"] == "u:2"
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            get(server.url.replace("/metrics", "/other"))
+    with pytest.raises(urllib.error.URLError):
+        get(server.url)
+
+
+def test_a_client_that_says_nothing_does_not_keep_the_run() -> None:
+    server = MetricsServer("127.0.0.1", 0, Run())
+    port = int(server.url.rpartition(":")[2].partition("/")[0])
+    with socket.create_connection(("127.0.0.1", port)):
+        get(server.url)
+        server.close()
+
+
+def test_a_port_in_use_is_a_usage_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match=r"cannot be listened on.*another port"):
+        MetricsServer("127.0.0.1", taken.getsockname()[1], Run())
+
+
+@pytest.mark.parametrize("text", ["", "x", "70000", "host:", "1:2:3", "-1", "9104:", "::1:9104"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(UsageError, match="--metrics"):
+        parse_address(text)
+
+
+def test_the_status_has_the_columns_that_operators_know() -> None:
+    status = status_object(IDENTITY, BUSY)
+    assert json.loads(json.dumps(status)) == status
+    one, two = status["workers"]
+    assert one["applying_transaction"] == "u:3"
+    assert one["applying_transaction_original_commit_timestamp"] == "2023-11-14T22:13:20.000000Z"
+    assert (one["applying_transaction_retries_count"], one["last_applied_transaction"]) == (2, "")
+    assert (two["last_applied_transaction"], two["worker_id"], two["channel_name"]) == ("u:1", 2, IDENTITY.channel)
+    assert status["coordinator"]["service_state"] == "ON"
+    ended = status_object(IDENTITY, BUSY, outcome="failed", error=UsageError("no"))
+    assert (ended["coordinator"]["service_state"], ended["error"]) == ("OFF", {"class": "UsageError", "message": "no"})
+
+
+def test_the_documentation_names_every_metric_and_no_other() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "monitoring.md").read_text(encoding="utf-8")
+    full = replace(BUSY, seconds_left=1.0, bytes_total=2, workers=(BUSY.workers[0], BUSY.workers[1]))
+    shown = {key.partition("{")[0] for key in samples(render_metrics(full, IDENTITY))}
+    tables = "".join(line for line in page.splitlines() if re.match(r"\| `paraply_", line) and "rate(" not in line and "==" not in line)
+    assert set(re.findall(r"`(paraply_[a-z_]+)`", tables)) == shown

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import socket
+import threading
+import time
+
+from paraply.bench.delay import delayed
+from paraply.bench.scale import ScaleResult
+
+
+def answer_once(listener: socket.socket) -> None:
+    end, _ = listener.accept()
+    with end:
+        while data := end.recv(100):
+            end.sendall(data.upper())
+
+
+def test_the_proxy_holds_requests_back_and_passes_everything_on():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer_once, args=(listener,), daemon=True).start()
+        with delayed("127.0.0.1", listener.getsockname()[1], 20.0) as port, socket.create_connection(("127.0.0.1", port)) as client:
+            for text in (b"one", b"two"):
+                asked = time.perf_counter()
+                client.sendall(text)
+                assert client.recv(100) == text.upper()
+                assert time.perf_counter() - asked >= 0.02
+
+
+def test_the_speed_up_is_to_the_fewest_workers():
+    result = ScaleResult(workers=8, seconds=2.0, transactions=100, round_trip=1.2, busy=0.5, base=12.0, base_workers=1)
+    assert result.speed_up == 6.0
+    assert result.of_linear == 0.75
+    assert result.as_json()["per_second"] == 50
