@@ -55,6 +55,16 @@ class Result:
     """Equal on the server and different here: never allowed."""
     coarsened: list[Pair] = field(default_factory=list)
     """Different on the server and equal here: none for an exact collation."""
+    texts: int = 0
+    """Texts whose classes were compared, each with all others."""
+    formless: int = 0
+    """Texts without a form here: they make a key count as one value."""
+    sequences: int = 0
+    """Sequences of characters that were tried for being weighed together."""
+    odd: list[tuple[str, str]] = field(default_factory=list)
+    """Sequences that one side weighs together and the other does not."""
+    unlike: int = 0
+    """Pairs of which ``=`` says otherwise than ``WEIGHT_STRING``."""
 
 
 @dataclass
@@ -244,52 +254,3 @@ def changed_text(text: str, twins: dict[str, list[str]], rng: random.Random) -> 
     if rng.random() < 0.2:
         text += rng.choice([" ", " ", "\u00a0", "\t", "\0", "\u3000"]) * rng.randint(1, 3)
     return "".join(c for c in text if not 0xD800 <= ord(c) < 0xE000)
-
-
-def prove_characters(asker: Asker, result: Result, points: Sequence[int] | None = None) -> None:
-    """Compares the groups of equal code points by the server's weights with those by form, for a utf8mb4 collation.
-
-    A character whose form merges groups, or is apart from its group, counts as one pair with the first of the group.
-
-    Args:
-        asker: The server.
-        result: Gets what was found.
-        points: The code points; None for all.
-    """
-    chosen = [c for c in (range(0x110000) if points is None else points) if not 0xD800 <= c < 0xE000]
-    by_weight: dict[object, bytes] = {}
-    by_form: dict[bytes, bytes] = {}
-    for start in range(0, len(chosen), 10_000):
-        texts = [chr(c).encode() for c in chosen[start : start + 10_000]]
-        for text, weight in zip(texts, character_weights(asker, result.collation, texts), strict=True):
-            own = form(result.collation, text, asker.mariadb)
-            if own is None:
-                continue
-            result.asked += 1
-            twin, double = by_weight.setdefault(weight, text), by_form.setdefault(own, text)
-            if form(result.collation, twin, asker.mariadb) != own:
-                result.missed.append((twin, text))
-            elif twin != double:
-                result.coarsened.append((double, text))
-
-
-def character_weights(asker: Asker, collation: str, texts: Sequence[bytes]) -> list[object]:
-    """The weights of some characters, all levels; those that a pad character has count as none."""
-    pads = ("_0900_" not in collation) and "_nopad_" not in collation
-    levels = 3 if asker.mariadb and "uca1400" in collation else 2 if collation.endswith("_w2") else 1
-    asked = [f"WEIGHT_STRING(_utf8mb4 x'{text.hex()}' COLLATE {collation}" for text in [b" ", *texts]]
-    wanted = [n for n in range(1, levels + 1) if levels < 3 or n == 1 or wants(collation, n)]
-    out: list[list[bytes]] = [[] for _ in asked]
-    for level in wanted:
-        for start in range(0, len(asked), 2000):
-            batch = asked[start : start + 2000]
-            row = asker.rows("SELECT " + ",".join(f"{one}{f' LEVEL {level}' if levels > 1 else ''})" for one in batch))[0]
-            for n, answer in enumerate(row):
-                out[start + n].append(bytes(answer))
-    space = out[0]
-    return [tuple(b"" if pads and w == s else w for w, s in zip(one, space, strict=True)) for one in out[1:]]
-
-
-def wants(collation: str, level: int) -> bool:
-    """Whether a MariaDB collation with up to three levels compares this one."""
-    return ("_as_" in collation) if level == 2 else collation.endswith("_cs")

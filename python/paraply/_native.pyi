@@ -268,6 +268,18 @@ def equality_form(collation: str, value: bytes, mariadb: bool | None = None) -> 
         UsageError: There is no such collation, it is of class ``whole-key``, or the value is no text in its character set.
     """
 
+def equality_hashes(collation: str, values: Any, mariadb: bool | None = None) -> pa.Array:
+    """Hashes of the equality forms of many values, as uint64; null where ``equality_form`` would raise for the value (R12).
+
+    Args:
+        collation: The collation's full name.
+        values: Anything with ``__arrow_c_array__`` that holds binary or large binary: the values in the collation's character set.
+        mariadb: Whose name it is, as for ``collation_class``.
+
+    Raises:
+        UsageError: There is no such collation, or the values are not bytes.
+    """
+
 def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
     """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
 

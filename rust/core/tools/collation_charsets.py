@@ -149,6 +149,7 @@ def byte_tables(mysql: Server, mariadb: Server) -> dict[str, list[bytes]]:
         else:
             tables[collation] = table
     tables[BY_LAST_PASS] = last_pass(mysql, "latin2", BY_LAST_PASS)
+    tables["euckr_korean_ci"] = by_byte(mysql, "euckr", "euckr_korean_ci")
     return tables
 
 
@@ -158,6 +159,19 @@ def last_pass(server: Server, character_set: str, collation: str) -> list[bytes]
     answers = [bytes(w) for w in server.rows(f"SELECT {asked}")[0]]
     # A tab counts as a space, whose byte has to stand for both because spaces at the end are told by it.
     return [b" " if answer == answers[0x20] else bytes([answers.index(answer)]) for answer in answers]
+
+
+def by_byte(server: Server, character_set: str, collation: str) -> list[bytes]:
+    """For each byte the least one that equals it, by ``=``: alone for ASCII, else within a character of two bytes."""
+    wide = [b"\xa1%c" % byte if byte > 0x80 else bytes([byte]) for byte in range(255)]
+    del wide[0x80]
+    pairs = [(a, b) for n, b in enumerate(wide) for a in wide[:n] if len(a) == len(b)]
+    least = {text: text for text in wide}
+    for (a, b), equal in zip(pairs, server.equal(character_set, collation, pairs), strict=True):
+        if equal and least[b] == b:
+            least[b] = a
+    found = {text[-1]: least[text][-1:] for text in wide}
+    return [found.get(byte, bytes([byte])) for byte in range(256)]
 
 
 def encode_bytes(tables: dict[str, list[bytes]]) -> bytes:

@@ -21,7 +21,7 @@ MARKS = [*range(0x300, 0x314), 0x31B, *range(0x323, 0x332), 0x335, 0x337, 0x338,
 LETTERS = [*range(0x41, 0x5B), *range(0x61, 0x7B), *range(0xC0, 0x180), 0x18F, 0x1A0, 0x1A1, 0x1AF, 0x1B0]
 # Characters that meet in the rules of some language.
 GROUPS = [
-    [0x2D, 0xB7, 0x2019, *LETTERS, *range(0x180, 0x250), *MARKS],
+    [0x2D, 0xB7, 0x387, 0x2019, *LETTERS, *range(0x180, 0x250), *MARKS],
     [*range(0x370, 0x530), *MARKS],
     [*range(0x5B0, 0x700)],
     [*range(0xD80, 0xE00)],
@@ -29,7 +29,7 @@ GROUPS = [
     [*range(0xF70, 0xFC0)],
     [*range(0x1000, 0x10A0), *range(0xAA60, 0xAA80)],
     [*range(0x1100, 0x1200, 4)],
-    [*range(0x3040, 0x3100), *range(0xFF65, 0xFFA0)],
+    [*range(0x3040, 0x3100), *range(0x31F0, 0x3200), *range(0xFF65, 0xFFA0)],
 ]  # fmt: skip
 
 
@@ -52,6 +52,11 @@ def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[
     tried: set[str] = {pair + tail for pair in pairs for tail in tails}
     # Not all begin with one of two: ddz in Hungarian weighs as dz twice.
     tried |= {head + pair for pair in pairs for head in {pair[0] for pair in pairs}}
+    # Nor does a Burmese vowel before a consonant that is killed or stacked; vowels of several signs are tried as one.
+    vowels = ["\u1027", "\u1029", "\u102b", "\u102c"]
+    vowels += [f"{first}\u1031{last}" for first in ["", *map(chr, range(0x1021, 0x102B))] for last in "\u102b\u102c"]
+    killed = [text for text in (*pairs, "\u1004\u103a\u1039") if text[-1] in "\u1039\u103a"]
+    tried |= {vowel + text for vowel in vowels for text in killed}
     heads = [chr(c) for c in LETTERS if c < 0x180]
     marks = [chr(c) for c in MARKS]
     tried |= {a + b + c for a in heads for b in marks for c in marks} if collation_has_marks(collation) else set()

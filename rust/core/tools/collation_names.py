@@ -52,6 +52,9 @@ class Listed:
             self.rule = self.unicode_rule(suffix, tables, stands_for)
         elif plain == "gb18030_unicode_520_ci":
             self.rule = "gb18030 uca520 1"
+        elif plain == "euckr_korean_ci" and self.family == "mysql":
+            # MySQL compares byte by byte, so that a letter's case counts for nothing in the second byte of a character either.
+            self.rule = f"bytes {plain}"
         elif plain in CASE_FOLDING.values():
             self.rule = f"fold {plain}"
         elif plain == "tis620_thai_ci":
@@ -114,6 +117,10 @@ def same_name_lines(collations: list[Listed], tables: Container[str]) -> list[st
     for collation in collations:
         twin = mysql.get(collation.name)
         if collation.family == "mysql" or twin is None or (twin.rule, twin.pads) == (collation.rule, collation.pads):
+            continue
+        if collation.rule == f"fold {collation.name}" and twin.rule == f"bytes {collation.name}":
+            # What is equal character by character is equal byte by byte here.
+            lines.append(collation.line_for("both", twin.rule))
             continue
         either = collation.rule.split(" ")[1].replace("mariadb.", "either.") if " " in collation.rule else ""
         if either not in tables or twin.pads != collation.pads:

@@ -120,14 +120,12 @@ def words(weight: bytes) -> tuple[int, ...]:
 
 
 def levels_of(weight: bytes, levels: int) -> list[tuple[int, ...]]:
-    """Splits a weight string at the zero words between its levels; with one level a zero word is a weight like any other."""
-    if levels == 1:
-        return [words(weight)]
-    out: list[list[int]] = [[]]
-    for word in words(weight):
-        if word == 0:
-            out.append([])
-        else:
-            out[-1].append(word)
-    out += [[] for _ in range(levels - len(out))]
-    return [tuple(level) for level in out]
+    """Splits a weight string at the zero words between its levels; with one level a zero word is a weight like any other.
+
+    So it is in the first of several levels, where Lithuanian weighs marks together without a letter.
+    """
+    found = words(weight)
+    zeros = [place for place, word in enumerate(found) if word == 0][-(levels - 1) :] if levels > 1 else []
+    begins = [0, *(place + 1 for place in zeros)]
+    out = [found[begin:end] for begin, end in zip(begins, [*zeros, len(found)], strict=True)]
+    return out + [()] * (levels - len(out))

@@ -2,7 +2,9 @@
 
 Run it again when a server release changes or adds a collation (it takes half an hour)::
 
-    python rust/core/tools/collation_tables.py --mysql 127.0.0.1:13301 --mariadb-socket /path/to/socket
+    python rust/core/tools/collation_tables.py --mysql 127.0.0.1:3306 --mariadb-socket /path/to/socket
+
+Then build the module, and run it once more with ``--pairs``: the pairs of the Rust test are made with the new tables.
 
 Weights come from ``WEIGHT_STRING``. Sequences that weigh together are found by ``collation_contractions``. Whether the result is right
 is not decided here: ``make collations`` compares it with the servers' ``=`` over all collations.
@@ -79,8 +81,8 @@ def share(mysql: dict[str, Table], mariadb: dict[str, Table]) -> tuple[dict[str,
     return tables, stands_for
 
 
-def write_all(mysql: Server, mariadb: Server, ours: dict[str, Table], theirs: dict[str, Table]) -> list[Listed]:
-    """Writes all files but the test's pairs; gives the list of collations."""
+def write_all(mysql: Server, mariadb: Server, ours: dict[str, Table], theirs: dict[str, Table]) -> None:
+    """Writes all files but the test's pairs."""
     tables, stands_for = share(ours, theirs)
     write_archive(tables)
     weighed = byte_tables(mysql, mariadb)
@@ -95,7 +97,13 @@ def write_all(mysql: Server, mariadb: Server, ours: dict[str, Table], theirs: di
     for collation in collations:
         if collation.rule == "unknown":
             print(f"{collation.name}: no table, whole-key")
-    return collations
+
+
+def written(packed: bytes) -> list[Listed]:
+    """The collations of a written list."""
+    text = pa.input_stream(pa.BufferReader(packed), compression="zstd").read().decode()
+    fields = [line.split("\t") for line in text.splitlines()]
+    return [Listed(family, int(i), name, charset, pad == "pad", rule) for family, i, name, charset, pad, rule in fields if family != "both"]
 
 
 def main() -> None:
@@ -108,18 +116,20 @@ def main() -> None:
     parser.add_argument("--password", default="app")
     parser.add_argument("--mariadb-socket", required=True, help="socket of a MariaDB 10.10 or later")
     parser.add_argument("--mariadb-user", default="root")
+    parser.add_argument("--pairs", action="store_true", help="write the pairs of the Rust test, not the tables")
     arguments = parser.parse_args()
     host, port = arguments.mysql.rsplit(":", 1)
     mysql = Server(host=host, port=int(port), user=arguments.user, password=arguments.password)
     mariadb = Server(mariadb=True, unix_socket=arguments.mariadb_socket, user=arguments.mariadb_user)
     for server in (mysql, mariadb):
         server.prepare()
+    if arguments.pairs:
+        write_pairs(mysql, mariadb, written((CORE / "data" / "names.zst").read_bytes()))
+        return
     with ThreadPoolExecutor(2) as threads:
         tables = list(threads.map(lambda server: unicode_tables(server, listed(server)), (mysql, mariadb)))
-    collations = write_all(mysql, mariadb, *tables)
-    print("Build the module now, so that the pairs are made with these tables; then press Enter.")
-    input()
-    write_pairs(mysql, mariadb, collations)
+    write_all(mysql, mariadb, *tables)
+    print("Build the module now; then run this again with --pairs.")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
 use arrow_schema::{DataType, Field, TimeUnit};
 use paraply_core::collation::Collation;
 use paraply_core::schema::TableName;
@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyArray;
 
 use crate::errors::usage;
+use crate::hashing::collation_of;
 
 const MICROS: i64 = 1_000_000;
 const SECONDS_OF_DAY: i64 = 86_400;
@@ -39,6 +40,35 @@ pub fn write_set_hashes(
         py.detach(|| hash_rows(&prefix, &columns, collation)).map_err(|message| usage(py, &message))?;
     let hashes = PyArray::new(Arc::new(hashes), Arc::new(Field::new("hash", DataType::Int64, true)));
     Ok(hashes.to_pyarrow(py)?.unbind())
+}
+
+/// A hash of the equality form of each value: equal for values that the collation calls equal; null where a value has no form.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // taken over from Python
+#[pyo3(signature = (collation, values, mariadb=None))]
+pub fn equality_hashes(py: Python<'_>, collation: &str, values: PyArray, mariadb: Option<bool>) -> PyResult<Py<PyAny>> {
+    let collation = collation_of(py, collation, mariadb)?;
+    let values = values.into_inner().0;
+    let hashes = match values.data_type() {
+        DataType::Binary => py.detach(|| hash_forms(collation, values.as_binary::<i32>().iter())),
+        DataType::LargeBinary => py.detach(|| hash_forms(collation, values.as_binary::<i64>().iter())),
+        other => return Err(usage(py, &format!("the values are bytes in the collation's character set, not {other}"))),
+    };
+    let hashes = PyArray::new(Arc::new(hashes), Arc::new(Field::new("hash", DataType::UInt64, true)));
+    Ok(hashes.to_pyarrow(py)?.unbind())
+}
+
+fn hash_forms<'v>(collation: &Collation, values: impl Iterator<Item = Option<&'v [u8]>>) -> UInt64Array {
+    let mut hasher = KeyHasher::default();
+    let mut form = Vec::new();
+    let hash = |value: Option<&[u8]>| {
+        form.clear();
+        collation.equality_form(value?, &mut form).ok()?;
+        hasher.begin(&[]);
+        hasher.part(&form);
+        Some(hasher.finish())
+    };
+    values.map(hash).collect()
 }
 
 fn hash_rows(prefix: &[u8], columns: &[ArrayRef], collation: Option<&str>) -> Result<Int64Array, String> {

@@ -69,7 +69,8 @@ pub fn equality_form<'py>(
     }
 }
 
-fn collation_of(py: Python<'_>, name: &str, mariadb: Option<bool>) -> PyResult<&'static Collation> {
+/// The collation of this name, of one server family if it is given.
+pub fn collation_of(py: Python<'_>, name: &str, mariadb: Option<bool>) -> PyResult<&'static Collation> {
     match mariadb {
         None => Collation::by_name(name),
         Some(mariadb) => Collation::of_server(name, mariadb),

@@ -36,7 +36,7 @@ mod _native {
     #[pymodule_export]
     use crate::gtid::PyGtidSet;
     #[pymodule_export]
-    use crate::hash_columns::write_set_hashes;
+    use crate::hash_columns::{equality_hashes, write_set_hashes};
     #[pymodule_export]
     use crate::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]

@@ -121,16 +121,46 @@ impl Charset {
         Characters { charset: self, value, at: 0 }
     }
 
-    /// The characters of a whole value.
+    /// Appends the characters of a whole value to `out`.
     ///
     /// # Errors
     ///
     /// The offset of the first byte that begins no character.
-    pub(super) fn decode(self, value: &[u8]) -> Result<Vec<u32>, usize> {
+    pub(super) fn decode(self, value: &[u8], out: &mut Vec<u32>) -> Result<(), usize> {
         let mut characters = self.characters(value);
-        let mut out = Vec::with_capacity(value.len());
         out.extend(characters.by_ref().map(|(character, _)| character));
-        if characters.at == value.len() { Ok(out) } else { Err(characters.at) }
+        if characters.at == value.len() { Ok(()) } else { Err(characters.at) }
+    }
+
+    /// Whether it is one of the UTF-8 sets.
+    pub(super) fn is_utf8(self) -> bool {
+        matches!(self, Self::Utf8mb4 | Self::Utf8mb3)
+    }
+
+    /// Writes a value of ASCII characters, each of which has several bytes in this set, with one byte each, and gives their number.
+    ///
+    /// Nothing if there are other characters, or if there are too many.
+    pub(super) fn narrow(self, value: &[u8], out: &mut [u8]) -> Option<usize> {
+        let (width, low) = match self {
+            Self::Ucs2 | Self::Utf16 => (2, 1),
+            Self::Utf16le => (2, 0),
+            Self::Utf32 => (4, 3),
+            _ => return None,
+        };
+        let length = value.len() / width;
+        if length > out.len() || length * width != value.len() {
+            return None;
+        }
+        let mut others = 0;
+        for (unit, narrow) in value.chunks_exact(width).zip(out) {
+            let mut all = 0;
+            for (place, byte) in unit.iter().enumerate() {
+                all |= if place == low { *byte & 0x80 } else { *byte };
+            }
+            others |= all;
+            *narrow = unit.get(low).copied().unwrap_or(0);
+        }
+        (others == 0).then_some(length)
     }
 }
 

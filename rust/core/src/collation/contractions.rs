@@ -1,71 +1,157 @@
 //! Sequences of characters that a collation weighs together, such as `ch` in Czech.
 
-use std::collections::HashMap;
-
 use super::codes::Codes;
+use super::signatures::{Numbers, Signatures};
 
-/// Characters are looked up by their last bits first.
-const FLAGS: usize = 4096;
-/// Some contraction begins with such a character.
-const HEAD: u8 = 1;
-/// Some contraction has such a character in second place.
-const SECOND: u8 = 2;
+/// Japanese marks that are weighed by the kana before them.
+const FOLLOWERS: [u32; 5] = [0x309D, 0x309E, 0x30FC, 0x30FD, 0x30FE];
 
 /// The contractions of one table.
 #[derive(Debug)]
 pub(super) struct Contractions {
-    flags: Box<[u8; FLAGS]>,
-    longest: usize,
-    units: HashMap<Vec<u32>, Unit>,
+    /// By code point: the place in `lists` of those that begin with it, plus one; 0 if none does.
+    heads: Vec<u16>,
+    /// A bit for each code point that comes second in some contraction.
+    seconds: Vec<u64>,
+    lists: Vec<List>,
+    /// For each ASCII character, which ASCII characters come second behind it.
+    ascii: Box<[u128; 128]>,
+    has_followers: bool,
+}
+
+/// The contractions with one head.
+#[derive(Debug, Default)]
+struct List {
+    /// The second character of each, in order.
+    seconds: Vec<u32>,
+    /// By the second character, the longest first.
+    units: Vec<Unit>,
 }
 
 /// What one contraction weighs.
 #[derive(Debug)]
 pub(super) struct Unit {
+    /// The second character.
+    second: u32,
+    /// The characters after the second.
+    rest: Box<[u32]>,
     /// The codes of its first-level weights.
     pub(super) codes: Vec<u8>,
-    /// The weights of the levels after the first.
-    pub(super) later: Vec<Vec<u16>>,
+    /// What it weighs in the later levels.
+    pub(super) signature: u32,
+    /// What its last character adds in the later levels, where a kana and a mark weigh together.
+    follower: Option<u32>,
 }
 
 impl Contractions {
     /// The contractions of a table, or none if it has none.
-    pub(super) fn new(list: &[(Vec<u32>, Vec<Vec<u16>>)], codes: &Codes) -> Option<Self> {
-        let longest = list.iter().map(|(text, _)| text.len()).max()?;
-        let mut out = Self { flags: Box::new([0; FLAGS]), longest, units: HashMap::new() };
+    pub(super) fn new(
+        list: &[(Vec<u32>, Vec<Vec<u16>>)],
+        codes: &Codes,
+        signatures: &mut Signatures,
+        numbers: &mut Numbers,
+    ) -> Option<Self> {
+        let greatest = list.iter().filter_map(|(text, _)| text.first()).max()?;
+        let mut out = Self {
+            heads: vec![0; *greatest as usize + 1],
+            seconds: Vec::new(),
+            lists: Vec::new(),
+            ascii: Box::new([0; 128]),
+            has_followers: false,
+        };
         for (text, weights) in list {
-            for (place, flag) in [(0, HEAD), (1, SECOND)] {
-                if let Some(code_point) = text.get(place) {
-                    out.flags[*code_point as usize % FLAGS] |= flag;
-                }
+            let (Some((head, tail)), Some((first, later))) = (text.split_first(), weights.split_first()) else {
+                continue;
+            };
+            let Some((second, rest)) = tail.split_first() else { continue };
+            let mut unit = Vec::new();
+            for weight in first {
+                codes.code(*weight, &mut unit);
             }
-            let mut units = Vec::new();
-            for weight in weights.first().into_iter().flatten() {
-                codes.code(*weight, &mut units);
-            }
-            let later = weights.iter().skip(1).cloned().collect();
-            out.units.insert(text.clone(), Unit { codes: units, later });
+            let follower = match tail {
+                [mark] if FOLLOWERS.contains(mark) => added(later, *head, signatures, numbers),
+                _ => None,
+            };
+            out.has_followers |= follower.is_some();
+            let signature = signatures.number(later, numbers);
+            out.add(*head, Unit { second: *second, rest: rest.into(), codes: unit, signature, follower });
+        }
+        for list in &mut out.lists {
+            list.units.sort_by_key(|unit| (unit.second, usize::MAX - unit.rest.len()));
+            list.seconds = list.units.iter().map(|unit| unit.second).collect();
         }
         Some(out)
     }
 
+    /// Adds a contraction behind those with its head.
+    fn add(&mut self, head: u32, unit: Unit) {
+        if let (Some(seconds), 0..128) = (self.ascii.get_mut(head as usize), unit.second) {
+            *seconds |= 1 << unit.second;
+        }
+        let word = unit.second as usize / 64;
+        if self.seconds.len() <= word {
+            self.seconds.resize(word + 1, 0);
+        }
+        self.seconds[word] |= 1 << (unit.second % 64);
+        let place = &mut self.heads[head as usize];
+        if *place == 0 {
+            self.lists.push(List::default());
+            *place = self.lists.len() as u16;
+        }
+        if let Some(list) = self.lists.get_mut(usize::from(*place) - 1) {
+            list.units.push(unit);
+        }
+    }
+
     /// Whether text of ASCII characters may have a contraction.
     pub(super) fn may_be_in(&self, ascii: &[u8]) -> bool {
-        let flag = |byte: &u8| self.flags[usize::from(*byte)];
-        ascii.iter().zip(ascii.iter().skip(1)).any(|(a, b)| flag(a) & HEAD != 0 && flag(b) & SECOND != 0)
+        ascii.windows(2).any(|two| match *two {
+            [a @ 0..128, b @ 0..128] => self.ascii[usize::from(a)] >> b & 1 == 1,
+            _ => true,
+        })
     }
 
     /// The longest contraction that a text begins with, and its length.
     #[inline]
     pub(super) fn at(&self, text: &[u32]) -> Option<(&Unit, usize)> {
         let [first, second, ..] = text else { return None };
-        let flag = |code_point: &u32| self.flags[*code_point as usize % FLAGS];
-        if flag(first) & HEAD == 0 || flag(second) & SECOND == 0 {
+        let place = self.heads.get(*first as usize).filter(|place| **place > 0)?;
+        if self.seconds.get(*second as usize / 64)? >> (second % 64) & 1 == 0 {
             return None;
         }
-        let longest = self.longest.min(text.len());
-        (2..=longest).rev().find_map(|n| Some((self.units.get(text.get(..n)?)?, n)))
+        self.longest(usize::from(*place) - 1, *second, text)
     }
+
+    fn longest(&self, place: usize, second: u32, text: &[u32]) -> Option<(&Unit, usize)> {
+        let list = self.lists.get(place)?;
+        let from = list.seconds.partition_point(|each| *each < second);
+        let rest = text.get(2..)?;
+        let mut alike = list.units.get(from..)?.iter().take_while(|unit| unit.second == second);
+        alike.find(|unit| rest.starts_with(&unit.rest)).map(|unit| (unit, unit.rest.len() + 2))
+    }
+
+    /// What a mark at the start of a text weighs in the later levels, if it weighs otherwise there.
+    ///
+    /// MySQL goes through a text once for each level, and takes the last character of the pass before for the one before the first.
+    pub(super) fn follower_at_start(&self, text: &[u32]) -> Option<u32> {
+        if !self.has_followers {
+            return None;
+        }
+        let (first, last) = (text.first()?, text.last()?);
+        self.at(&[*last, *first]).filter(|(_, length)| *length == 2 && text.len() > 1)?.0.follower
+    }
+}
+
+/// The signature of what stands behind the weights of a character in a contraction that begins with it.
+fn added(later: &[Vec<u16>], head: u32, signatures: &mut Signatures, numbers: &mut Numbers) -> Option<u32> {
+    let own = signatures.of(head);
+    let mut rest = Vec::new();
+    for (level, weights) in later.iter().enumerate() {
+        let mut heads = Vec::new();
+        signatures.weights(own, 1, level, |weight, _| heads.push(weight));
+        rest.push(weights.strip_prefix(heads.as_slice())?.to_vec());
+    }
+    Some(signatures.number(&rest, numbers))
 }
 
 /// What a text is weighed by: single characters, and contractions.
@@ -77,6 +163,7 @@ pub(super) enum Piece<'t> {
 }
 
 /// Cuts a text into what weighs together, as a server does: the longest contraction first, from the left.
+#[inline]
 pub(super) fn pieces<'t>(contractions: Option<&'t Contractions>, text: &'t [u32]) -> impl Iterator<Item = Piece<'t>> {
     let mut rest = text;
     std::iter::from_fn(move || {

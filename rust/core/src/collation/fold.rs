@@ -1,19 +1,48 @@
 //! Collations of multi-byte character sets in which each character equals itself and perhaps some others, one by one.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 use super::archive::unpack;
 use super::charset::Charset;
 
-/// The characters that equal another: by number, the least one that each equals.
+/// How many blocks of characters are told apart; a power of two.
+const BLOCKS: usize = 4096;
+
+/// A hash for numbers of characters, which nobody chooses to collide: they are those of the compiled-in table.
+type Quick = BuildHasherDefault<Mixed>;
+
+/// Mixes one number.
 #[derive(Debug, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The characters that equal another: by number, the least one that each equals.
+#[derive(Debug)]
 pub(super) struct Fold {
-    ascii: Vec<u8>,
-    others: HashMap<u32, u32>,
+    ascii: [u8; 128],
+    others: HashMap<u32, u32, Quick>,
+    /// Whether a character, or one that equals it, has the number of this block of 256 (by its last bits).
+    blocks: Box<[bool; BLOCKS]>,
     /// The least of each group of equal characters with different numbers of bytes. MySQL compares wrongly behind them: it takes
     /// as many bytes of both values as the shorter one has, so that what follows may be cut off.
-    uneven: HashSet<u32>,
+    uneven: HashSet<u32, Quick>,
 }
 
 impl Fold {
@@ -35,6 +64,10 @@ impl Fold {
     /// The offset of the first byte that begins no character.
     pub(super) fn append(&self, charset: Charset, value: &[u8], out: &mut Vec<u8>) -> Result<(), usize> {
         let start = out.len();
+        if value.is_ascii() {
+            out.extend(value.iter().map(|byte| self.ascii[usize::from(*byte & 0x7F)]));
+            return Ok(());
+        }
         let mut characters = charset.characters(value);
         let mut ended = false;
         for (character, _) in characters.by_ref() {
@@ -45,10 +78,15 @@ impl Fold {
                 out.push(*byte);
                 continue;
             }
-            let equal = self.others.get(&character).copied().unwrap_or(character);
-            let zeros = equal.leading_zeros() as usize / 8;
-            out.extend_from_slice(equal.to_be_bytes().get(zeros..).unwrap_or_default());
-            ended = self.uneven.contains(&equal);
+            let block = self.blocks[(character >> 8) as usize % BLOCKS];
+            let equal = if block { self.others.get(&character).copied().unwrap_or(character) } else { character };
+            match equal.to_be_bytes() {
+                [0, 0, 0, d] => out.push(d),
+                [0, 0, c, d] => out.extend_from_slice(&[c, d]),
+                [0, b, c, d] => out.extend_from_slice(&[b, c, d]),
+                all => out.extend_from_slice(&all),
+            }
+            ended = block && self.uneven.contains(&equal);
         }
         if characters.at() == value.len() {
             return Ok(());
@@ -64,9 +102,17 @@ fn read(data: &[u8]) -> HashMap<String, Fold> {
     for line in String::from_utf8_lossy(data).lines() {
         let mut fields = line.split(' ');
         let Some(name) = fields.next() else { continue };
-        let fold = folds.entry(name.into()).or_insert_with(|| Fold { ascii: (0..128).collect(), ..Fold::default() });
+        let fold = folds.entry(name.into()).or_insert_with(|| Fold {
+            ascii: std::array::from_fn(|byte| byte as u8),
+            others: HashMap::default(),
+            blocks: Box::new([false; BLOCKS]),
+            uneven: HashSet::default(),
+        });
         let mut number = || fields.next().and_then(|field| u32::from_str_radix(field, 16).ok());
         if let (Some(character), Some(equal)) = (number(), number()) {
+            for number in [character, equal] {
+                fold.blocks[(number >> 8) as usize % BLOCKS] = true;
+            }
             if character.leading_zeros() / 8 != equal.leading_zeros() / 8 {
                 fold.uneven.insert(equal);
             }

@@ -98,6 +98,11 @@ impl Page {
         Self::Listed { starts, weights: (0..total).map(|_| next()).collect() }
     }
 
+    /// Whether all code points weigh the same.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self, Self::Even(steps) if steps.iter().all(|(_, step)| *step == 0))
+    }
+
     /// Calls `f` with each weight of the page's code point `n`.
     #[inline]
     pub(super) fn weights(&self, n: usize, mut f: impl FnMut(u16)) {

@@ -12,14 +12,28 @@ mod fold;
 mod gb18030;
 mod levels;
 mod names;
+mod signatures;
 mod thai;
 mod weights;
+
+use std::cell::RefCell;
 
 use self::archive::Entry;
 use self::bytes::ByteTable;
 use self::charset::Charset;
 use self::fold::Fold;
 use self::weights::{Comparison, Tables};
+
+/// So many ASCII characters of a set that writes them in several bytes are taken the short way.
+const NARROW: usize = 128;
+
+/// The characters of a text, and runs of what they weigh in the later levels.
+type Room = (Vec<u32>, Vec<weights::Run>);
+
+thread_local! {
+    /// Room to work in.
+    static ROOM: RefCell<Room> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
 
 /// Why a value has no equality form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -161,30 +175,52 @@ impl Collation {
         value: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), CollationError> {
-        if self.charset.has_ascii() && value.is_ascii() && tables.is_simple(value) {
-            tables.append_ascii(value, by, out);
+        let mut narrow = [0; NARROW];
+        if self.charset.has_ascii() {
+            if value.is_ascii() && tables.is_simple(value) {
+                tables.append_ascii(value, by, out);
+                return Ok(());
+            }
+        } else if let Some(length) = self.charset.narrow(value, &mut narrow)
+            && let Some(ascii) = narrow.get(..length)
+            && tables.is_simple(ascii)
+        {
+            tables.append_ascii(ascii, by, out);
             return Ok(());
         }
-        if matches!(self.charset, Charset::Utf8mb4 | Charset::Utf8mb3) && !tables.has_contractions() {
-            let text = std::str::from_utf8(value).map_err(|e| self.invalid(e.valid_up_to()))?;
-            if self.charset == Charset::Utf8mb3
-                && let Some(offset) = value.iter().position(|b| *b >= 0xF0)
-            {
-                return Err(self.invalid(offset));
-            }
+        if by.levels == 1 && self.charset.is_utf8() && !tables.has_contractions() {
+            let text = self.utf8(value)?;
             out.reserve(value.len() * 2);
-            tables.append_characters(&text.chars().map(u32::from), by, out);
+            tables.append_characters(text.chars().map(u32::from), by, out);
             return Ok(());
         }
-        let mut text = self.charset.decode(value).map_err(|offset| self.invalid(offset))?;
-        if self.charset == Charset::Gb18030 {
-            for character in &mut text {
-                // One that Unicode lacks is text to the server, but not to its conversion, and so has no weight to know.
-                *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
+        ROOM.with_borrow_mut(|(text, runs)| {
+            text.clear();
+            if self.charset.is_utf8() {
+                text.extend(self.utf8(value)?.chars().map(u32::from));
+            } else {
+                self.charset.decode(value, text).map_err(|offset| self.invalid(offset))?;
             }
+            if self.charset == Charset::Gb18030 {
+                for character in &mut *text {
+                    // One that Unicode lacks is text to the server, but not to its conversion, and so has no weight to know.
+                    *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
+                }
+            }
+            tables.append_text(text, by, runs, out);
+            Ok(())
+        })
+    }
+
+    /// A value as text of one of the UTF-8 sets.
+    fn utf8<'v>(&self, value: &'v [u8]) -> Result<&'v str, CollationError> {
+        let text = std::str::from_utf8(value).map_err(|e| self.invalid(e.valid_up_to()))?;
+        if self.charset == Charset::Utf8mb3
+            && let Some(offset) = value.iter().position(|byte| *byte >= 0xF0)
+        {
+            return Err(self.invalid(offset));
         }
-        tables.append_text(&text, by, out);
-        Ok(())
+        Ok(text)
     }
 
     /// The first characters of a value: what a prefix key stores. A shorter value is given back whole.

@@ -118,8 +118,37 @@ fn r12_character_sets_are_read_in_their_own_bytes() {
         form("gb18030_chinese_ci", b"\x81\x30\x8d\x35s\xde\xae"),
         form("gb18030_chinese_ci", b"\xa8\xa5s\xde\xae\t")
     );
+    // Characters of two bytes are no ASCII characters, whatever their bytes.
+    assert_ne!(
+        form("utf16_general_ci", "\u{6161}".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>().as_slice()),
+        b"A"
+    );
+    assert_eq!(form("utf32_general_ci", b"\0\0\0a\0\0\0B"), form("utf8mb4_general_ci", b"Ab"));
     // A vowel that is written before its consonant is compared behind it.
     assert_eq!(form("tis620_thai_ci", b"\xe0\xa1"), form("tis620_thai_ci", b"\xa1\xe0"));
+}
+
+#[test]
+fn r12_a_name_is_compared_as_its_server_does() {
+    let form = |mariadb, value: &[u8]| {
+        let mut out = Vec::new();
+        let collation = Collation::of_server("euckr_korean_ci", mariadb).expect("known");
+        collation.equality_form(value, &mut out).expect("valid text");
+        out
+    };
+    assert_eq!(form(false, b"\x89Xa"), form(false, b"\x89xA "));
+    assert_ne!(form(true, b"\x89Xa"), form(true, b"\x89xA "));
+}
+
+#[test]
+fn r12_a_japanese_mark_is_weighed_by_the_kana_before_it() {
+    let ja = |text: &str| form("utf8mb4_ja_0900_as_cs", text.as_bytes());
+    assert_eq!(ja("\u{30ab}\u{30fd}"), ja("\u{304b}\u{309d}"));
+    assert_ne!(ja("\u{304b}\u{30fc}"), ja("\u{304b}\u{1}\u{30fc}"));
+    // At the start it is weighed by the last character, in all levels but the first.
+    assert_ne!(ja("\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
+    assert_eq!(ja("\u{1}\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
+    assert_ne!(ja("\u{31f0}\u{30fc}"), ja("\u{31f0}\u{1}\u{30fc}"));
 }
 
 #[test]

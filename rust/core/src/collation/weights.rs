@@ -12,6 +12,7 @@ use super::archive::Raw;
 use super::codes::Codes;
 use super::contractions::{Contractions, Piece, pieces};
 use super::levels::Level;
+use super::signatures::{Numbers, Signatures};
 
 /// Stands before each later level; neither a code nor a run begins with it.
 const LEVEL: u8 = 0xFF;
@@ -30,20 +31,23 @@ pub(super) struct Comparison {
     pub(super) pads_later: bool,
 }
 
+/// A signature, and how many characters one after the other have it.
+pub(super) type Run = (u32, u32);
+
 /// The weights of one table.
 #[derive(Debug)]
 pub(super) struct Tables {
     first: Codes,
     later: Vec<Later>,
+    signatures: Signatures,
     contractions: Option<Contractions>,
     ascii_regular: bool,
 }
 
-/// A level after the first, and its weights of ASCII characters.
+/// A level after the first: its weights of ASCII characters.
 #[derive(Debug)]
 struct Later {
     number: usize,
-    level: Level,
     /// The one weight of each ASCII byte; 0 for those without.
     ascii: [u16; 256],
     /// The weight that all ASCII characters share, if they do.
@@ -58,9 +62,11 @@ impl Tables {
         let first = Codes::new(raw.levels.first().unwrap_or(&empty));
         let later: Vec<_> =
             raw.levels.iter().enumerate().skip(1).map(|(n, level)| Later::new(n, level, &first)).collect();
-        let contractions = Contractions::new(&raw.contractions, &first);
+        let mut numbers = Numbers::default();
+        let mut signatures = Signatures::new(raw.levels.get(1..).unwrap_or_default(), &mut numbers);
+        let contractions = Contractions::new(&raw.contractions, &first, &mut signatures, &mut numbers);
         let ascii_regular = first.ascii_regular() && later.iter().all(|level| level.regular);
-        Self { first, later, contractions, ascii_regular }
+        Self { first, later, signatures, contractions, ascii_regular }
     }
 
     /// Whether a text has to be taken apart into characters first.
@@ -90,54 +96,55 @@ impl Tables {
         }
     }
 
-    /// Appends the form of any text without contractions.
-    pub(super) fn append_characters(
-        &self,
-        text: &(impl Iterator<Item = u32> + Clone),
-        by: Comparison,
-        out: &mut Vec<u8>,
-    ) {
+    /// Appends the form of any text without contractions, in a collation that compares the first level only.
+    pub(super) fn append_characters(&self, text: impl Iterator<Item = u32>, by: Comparison, out: &mut Vec<u8>) {
         let start = out.len();
-        for code_point in text.clone() {
+        for code_point in text {
             self.first.append_one(code_point, out);
         }
         if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        for later in self.later(by.levels) {
-            let mut runs = Runs::begin(out);
-            for code_point in text.clone() {
-                later.add(code_point, &mut runs);
-            }
-            runs.end(later.pad(by.pads_later));
-        }
     }
 
-    /// Appends the form of any text.
-    pub(super) fn append_text(&self, text: &[u32], by: Comparison, out: &mut Vec<u8>) {
+    /// Appends the form of any text; `runs` is room to work in.
+    pub(super) fn append_text(&self, text: &[u32], by: Comparison, runs: &mut Vec<Run>, out: &mut Vec<u8>) {
         let start = out.len();
+        out.reserve(text.len() * 3);
+        runs.clear();
+        let mut run = (u32::MAX, 0);
+        let mut at_start = self.contractions.as_ref().and_then(|all| all.follower_at_start(text));
         for piece in pieces(self.contractions.as_ref(), text) {
-            match piece {
-                Piece::One(code_point) => self.first.append_one(code_point, out),
-                Piece::Together(unit) => out.extend_from_slice(&unit.codes),
+            let signature = match piece {
+                Piece::One(code_point) => {
+                    self.first.append_one(code_point, out);
+                    self.signatures.of(code_point)
+                }
+                Piece::Together(unit) => {
+                    out.extend_from_slice(&unit.codes);
+                    unit.signature
+                }
+            };
+            let signature = at_start.take().unwrap_or(signature);
+            if signature == run.0 {
+                run.1 += 1;
+            } else {
+                runs.push(run);
+                run = (signature, 1);
             }
         }
+        runs.push(run);
         if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
         for later in self.later(by.levels) {
-            let mut runs = Runs::begin(out);
-            for piece in pieces(self.contractions.as_ref(), text) {
-                match piece {
-                    Piece::One(code_point) => later.add(code_point, &mut runs),
-                    Piece::Together(unit) => {
-                        for weight in unit.later.get(later.number - 1).into_iter().flatten() {
-                            runs.add(*weight, 1);
-                        }
-                    }
-                }
+            let mut written = Runs::begin(out);
+            // The first run is none.
+            for (signature, count) in runs.iter().skip(1) {
+                self.signatures
+                    .weights(*signature, *count, later.number - 1, |weight, times| written.add(weight, times));
             }
-            runs.end(later.pad(by.pads_later));
+            written.end(later.pad(by.pads_later));
         }
     }
 }
@@ -158,25 +165,12 @@ impl Later {
         }
         let mut distinct = ascii.iter().copied().filter(|w| *w != 0);
         let common = distinct.next().filter(|first| like_first && distinct.all(|w| w == *first));
-        Self { number, level: level.clone(), ascii, common, regular }
+        Self { number, ascii, common, regular }
     }
 
     /// The weight that is left out at the end.
     fn pad(&self, pads: bool) -> Option<u16> {
         pads.then_some(self.ascii[usize::from(b' ')])
-    }
-
-    /// Adds this level's weights of one character.
-    #[inline]
-    fn add(&self, code_point: u32, runs: &mut Runs<'_>) {
-        if code_point < 0x80 && self.regular {
-            match self.ascii[code_point as usize & 0x7F] {
-                0 => {}
-                weight => runs.add(weight, 1),
-            }
-        } else {
-            self.level.weights(code_point, |weight| runs.add(weight, 1));
-        }
     }
 
     /// Appends this level's runs for a text of ASCII characters, `weighed` of which have weights.
@@ -217,8 +211,10 @@ impl<'o> Runs<'o> {
 
     fn write(&mut self) {
         if self.length > 0 {
-            self.out.extend_from_slice(&self.weight.to_be_bytes());
-            self.out.extend_from_slice(&self.length.to_be_bytes());
+            let mut run = [0; 6];
+            run[..2].copy_from_slice(&self.weight.to_be_bytes());
+            run[2..].copy_from_slice(&self.length.to_be_bytes());
+            self.out.extend_from_slice(&run);
             self.length = 0;
         }
     }

@@ -1,0 +1,110 @@
+//! What characters weigh in the levels after the first. Few different things occur, so each has a number, and a text's later levels
+//! are written from runs of numbers.
+
+use std::collections::HashMap;
+
+use super::levels::{Level, PAGE};
+
+/// Stands for a level with no weight, or with more than one.
+const NOT_ONE: u32 = u32::MAX;
+
+/// The signatures of all characters, and of what weighs together.
+#[derive(Debug, Default)]
+pub(super) struct Signatures {
+    levels: usize,
+    ascii: Vec<u32>,
+    pages: Vec<SignaturePage>,
+    /// For each signature and level its one weight, or [`NOT_ONE`].
+    single: Vec<u32>,
+    /// For each signature and level all weights.
+    weights: Vec<Box<[u16]>>,
+}
+
+#[derive(Debug)]
+enum SignaturePage {
+    /// All code points have this one.
+    All(u32),
+    Listed(Box<[u32; PAGE]>),
+}
+
+/// The numbers that were given.
+#[derive(Debug, Default)]
+pub(super) struct Numbers(HashMap<Vec<u16>, u32>);
+
+impl Signatures {
+    /// Numbers what all characters weigh in some levels; `numbers` is for [`Self::number`].
+    pub(super) fn new(levels: &[Level], numbers: &mut Numbers) -> Self {
+        let mut out = Self { levels: levels.len(), ..Self::default() };
+        let pages = levels.first().map_or(0, |level| level.pages().count());
+        let mut each = vec![Vec::new(); levels.len()];
+        for page in 0..pages {
+            let mut of = |n: usize, out: &mut Self| {
+                for (level, weights) in levels.iter().zip(&mut each) {
+                    weights.clear();
+                    level.weights((page * PAGE + n) as u32, |weight| weights.push(weight));
+                }
+                out.number(&each, numbers)
+            };
+            let constant =
+                levels.iter().all(|level| level.pages().nth(page).is_some_and(super::levels::Page::is_constant));
+            let found = if constant {
+                SignaturePage::All(of(0, &mut out))
+            } else {
+                let mut listed = Box::new([0; PAGE]);
+                for (n, signature) in listed.iter_mut().enumerate() {
+                    *signature = of(n, &mut out);
+                }
+                SignaturePage::Listed(listed)
+            };
+            out.pages.push(found);
+        }
+        out.ascii = (0..128).map(|byte| out.of(byte)).collect();
+        out
+    }
+
+    /// The signature with these weights, level by level; a new one unless they are known.
+    pub(super) fn number(&mut self, weights: &[Vec<u16>], numbers: &mut Numbers) -> u32 {
+        let key: Vec<u16> =
+            weights.iter().flat_map(|level| std::iter::once(level.len() as u16).chain(level.iter().copied())).collect();
+        let next = numbers.0.len() as u32;
+        *numbers.0.entry(key).or_insert_with(|| {
+            for level in weights {
+                self.single.push(if let [one] = **level { u32::from(one) } else { NOT_ONE });
+                self.weights.push(level.clone().into_boxed_slice());
+            }
+            next
+        })
+    }
+
+    /// The signature of a character.
+    #[inline]
+    pub(super) fn of(&self, code_point: u32) -> u32 {
+        if let Some(signature) = self.ascii.get(code_point as usize) {
+            return *signature;
+        }
+        match self.pages.get(code_point as usize / PAGE) {
+            Some(SignaturePage::All(signature)) => *signature,
+            Some(SignaturePage::Listed(listed)) => listed[code_point as usize % PAGE],
+            None => 0,
+        }
+    }
+
+    /// Calls `f` with the weights of `count` times a signature in one level (0 for the first of the later levels), each with how
+    /// often it comes.
+    #[inline]
+    pub(super) fn weights(&self, signature: u32, count: u32, level: usize, mut f: impl FnMut(u16, u32)) {
+        let at = signature as usize * self.levels + level;
+        match self.single.get(at) {
+            Some(&NOT_ONE) => {
+                let all = self.weights.get(at).map(AsRef::as_ref).unwrap_or_default();
+                for _ in 0..if all.is_empty() { 0 } else { count } {
+                    for weight in all {
+                        f(*weight, 1);
+                    }
+                }
+            }
+            Some(weight) => f(*weight as u16, count),
+            None => {}
+        }
+    }
+}
