@@ -166,7 +166,13 @@ def test_r34_a_table_without_transactions(server: Server, log: Path, again: Appl
 
 def test_a_server_that_is_read_only(server: Server, log: Path, again: Apply) -> None:
     on = "SET GLOBAL read_only=ON" if server.mariadb else "SET GLOBAL super_read_only=ON"
-    marks = "BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN" if server.mariadb else "BINLOG_ADMIN, REPLICATION_APPLIER"
+    marks = "BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN"
+    if not server.mariadb:
+        marks = "BINLOG_ADMIN, REPLICATION_APPLIER, SYSTEM_VARIABLES_ADMIN"
+        "BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN"
+        if server.mariadb
+        else "BINLOG_ADMIN, REPLICATION_APPLIER, SYSTEM_VARIABLES_ADMIN"
+    )
     server.sql(
         "DROP USER IF EXISTS weak@'%'",
         "CREATE USER weak@'%' IDENTIFIED BY 'weak'",

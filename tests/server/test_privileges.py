@@ -114,10 +114,9 @@ def test_an_administrator_may_make_the_progress_tables(server: Server, log: Path
 
 def test_r26_a_target_does_not_take_its_own_log_under_gtids_of_its_own(server: Server, tmp_path: Path) -> None:
     log = server.record(STATEMENTS, tmp_path / "binlog.000001")
-    if server.mariadb:  # after RESET it does not know any more that it wrote this
+    if server.mariadb:  # its own GTIDs are not the progress
         assert attempt(log, server.url, "none") is None
-        log = server.record(STATEMENTS, tmp_path / "binlog.000001")
-        server.sql(*STATEMENTS, logged=True)
+        return
     error = attempt(log, server.url, "none")
     assert isinstance(error, UsageError)
     assert "the target itself wrote" in error.message

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from paraply.applier.stop_point import StopPoint
     from paraply.schema.model import Table
     from paraply.source.file_order import LogFile
-    from paraply.target.base import Peek, Target
+    from paraply.target.base import Target
 
 __all__ = ["Look", "Options", "Start", "check_channel", "look_ahead", "parse_gtids", "refuse_xa", "start_place", "start_run"]
 
@@ -166,7 +166,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
     check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
     if peek.own:
-        refuse_own_log(options.paths, peek, first)
+        refuse_own_log(options.paths, peek.own)
     place = None if has_gtids else start_place(options.paths, peek.progress)
     refuse_xa(options, held, place)
     merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
@@ -235,35 +235,21 @@ def refuse_xa(options: Options, skip: GtidSet, place: tuple[int, int] | None) ->
     )
 
 
-def refuse_own_log(paths: Sequence[str], peek: Peek, first: Transaction) -> None:
+def refuse_own_log(paths: Sequence[str], own: str) -> None:
     """Refuses a target's own log where the replay gets GTIDs of the target's own: one could not be told from the other (R25, R26).
 
-    On MySQL a transaction of the log would count as applied because of another one's new GTID. MariaDB would apply again what it
-    has written itself.
+    A transaction of the log would count as applied because of another one's new GTID.
 
     Raises:
         UsageError: It is the target's own log.
     """
-    if first.format.mariadb:
-        found = None if peek.progress.resumed else _written_by(peek.own, first.gtid or "")
-    else:
-        found = f"{peek.own}:..." if any(peek.own in gtids for gtids in _gtid_texts(paths)) else None
-    if found is not None:
-        raise UsageError(
-            f"the log holds transactions that the target itself wrote ({found}), and under --gtid none the replay's own look like them:"
-            " use --gtid record or --gtid preserve, which apply only what the target does not hold",
-            file=first.file,
-        )
-
-
-def _written_by(state: str, gtid: str) -> str | None:
-    """The GTID, if it is among those that a MariaDB says it has written."""
-    domain, server, number = gtid.split("-")
-    for written in filter(None, state.split(",")):
-        *who, last = written.strip().split("-")
-        if who == [domain, server] and int(last) >= int(number):
-            return gtid
-    return None
+    for path, gtids in zip(paths, _gtid_texts(paths), strict=True):
+        if own in gtids:
+            raise UsageError(
+                f"the log holds transactions that the target itself wrote ({own}:...), and under --gtid none the replay's own look like"
+                " them: use --gtid record or --gtid preserve, which apply only what the target does not hold",
+                file=path,
+            )
 
 
 def _gtid_texts(paths: Sequence[str]) -> Iterator[str]:
@@ -274,7 +260,7 @@ def _gtid_texts(paths: Sequence[str]) -> Iterator[str]:
         try:
             yield str(log_gtids(path)).lower()
         except LogError:
-            continue
+            yield ""
 
 
 def _is_behind_stop(options: Options, file: str, position: int) -> bool:

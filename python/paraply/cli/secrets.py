@@ -52,7 +52,7 @@ def password_places(arguments: bytes) -> list[tuple[int, int]]:
     r"""Where passwords stand in arguments that are separated by NUL: offsets and lengths.
 
     >>> password_places(b"paraply\0--to\0mysql://app:se@cret@db\0")
-    [(24, 7)]
+    [(25, 7)]
     """
     found = []
     begin = 0

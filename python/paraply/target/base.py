@@ -82,7 +82,7 @@ class Peek:
         gtid_mode: The GTID mode that ``auto`` would become; ``none`` where the target has no GTIDs.
         merges: Whether several transactions may become one commit in that mode.
         tables: The tables that stand in the target, where they were asked for.
-        own: Where the replay would get GTIDs of the target's own: its ``server_uuid``, on MariaDB its ``gtid_binlog_state``.
+        own: Where the replay would get GTIDs of the target's own: its ``server_uuid``.
     """
 
     progress: Progress

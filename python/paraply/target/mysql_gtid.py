@@ -69,9 +69,12 @@ def read_facts(connection: Connection, server: ServerKind) -> Facts:
 
 
 def own_identity(connection: Connection, server: ServerKind) -> str:
-    """What the GTIDs of the target's own writes begin with: its ``server_uuid``, empty where it gives none; on MariaDB the last of each."""
+    """What the GTIDs of the target's own writes begin with: its ``server_uuid``; empty where it gives none, and on MariaDB.
+
+    MariaDB's own GTIDs are no part of the progress in mode ``none``, so there nothing is mistaken for another.
+    """
     if server.mariadb:
-        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_state"))[0][0])
+        return ""
     mode, uuid = rows_of(connection.query("SELECT @@GLOBAL.gtid_mode, @@GLOBAL.server_uuid"))[0]
     return to_text(uuid).lower() if to_text(mode).upper() == "ON" else ""
 
