@@ -169,10 +169,6 @@ def test_a_server_that_is_read_only(server: Server, log: Path, again: Apply) -> 
     marks = "BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN"
     if not server.mariadb:
         marks = "BINLOG_ADMIN, REPLICATION_APPLIER, SYSTEM_VARIABLES_ADMIN"
-        "BINLOG REPLAY, BINLOG ADMIN, REPLICATION SLAVE ADMIN"
-        if server.mariadb
-        else "BINLOG_ADMIN, REPLICATION_APPLIER, SYSTEM_VARIABLES_ADMIN"
-    )
     server.sql(
         "DROP USER IF EXISTS weak@'%'",
         "CREATE USER weak@'%' IDENTIFIED BY 'weak'",
