@@ -1,7 +1,8 @@
 """`make bench`: the kernels beside plain Python, and replays beside the server's own client pipeline, as JSON and a table.
 
 Replays need a log: name it in PARAPLY_BENCH_LOG, and a server for it in PARAPLY_BENCH_URL (a log of MariaDB needs none: one is
-started on a temporary folder where `mariadbd` is installed).
+started on a temporary folder where `mariadbd` is installed). PARAPLY_BENCH_DATA is that server's data folder on this machine: then its own
+parallel applier is measured too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ def main() -> int:
         command.append(log)
     if url:
         command += ["--to", url, "--reset"]
+    data = os.environ.get("PARAPLY_BENCH_DATA")
+    if data:
+        command += ["--data", data]
     return subprocess.run(command, check=False).returncode
 
 
