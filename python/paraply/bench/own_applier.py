@@ -16,6 +16,10 @@ from paraply.errors import ApplyFailed, ParaplyError, UsageError
 __all__ = ["OwnApplier"]
 
 _POLL_SECONDS = 0.02
+_CHANNEL = "paraply_bench"
+_BUSY = """SELECT COUNT(*) FROM information_schema.processlist WHERE user='system user' AND command IN ('Query', 'Connect', 'Slave_worker')
+    AND COALESCE(state, '') NOT LIKE '%has read all relay log%' AND COALESCE(state, '') NOT LIKE 'Waiting for an event from Coordinator%'
+    AND COALESCE(state, '') NOT LIKE 'Waiting for work from SQL thread%'"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,10 @@ class OwnApplier:
     server: BenchServer
     data: Path
 
+    @property
+    def _channel(self) -> str:
+        return "" if self.server.mariadb else f" FOR CHANNEL '{_CHANNEL}'"
+
     def name(self, workers: int) -> str:
         """What tables call it."""
         kind = "optimistic threads" if self.server.mariadb else "workers"
@@ -46,11 +54,18 @@ class OwnApplier:
         """
         self._check()
         files = self._copy(logs)
+        # An applier passes over what a server of its own number has written.
+        ((own,),) = self.server.query("SELECT @@GLOBAL.server_id")
         try:
+            self._run("SET GLOBAL server_id=4294967295")
             self._change_source(files[0].name, workers)
             yield
         finally:
-            self._run("STOP SLAVE; RESET SLAVE ALL" if self.server.mariadb else "STOP REPLICA; RESET REPLICA ALL", quiet=True)
+            self._run(
+                "STOP SLAVE; RESET SLAVE ALL" if self.server.mariadb else f"STOP REPLICA{self._channel}; RESET REPLICA ALL{self._channel}",
+                quiet=True,
+            )
+            self._run(f"SET GLOBAL server_id={text(own)}", quiet=True)
             for file in files:
                 file.unlink(missing_ok=True)
 
@@ -61,15 +76,17 @@ class OwnApplier:
             ApplyFailed: It stopped with an error.
         """
         replica = "SLAVE" if self.server.mariadb else "REPLICA"
-        self._run(f"START {replica} SQL_THREAD")
+        self._run(f"START {replica} SQL_THREAD{self._channel}")
         connection = connect(self.server.parsed)
         try:
             while True:
-                names, rows, _ = connection.query(f"SHOW {replica} STATUS")[0]
+                names, rows, _ = connection.query(f"SHOW {replica} STATUS{self._channel}")[0]
                 status = {name: text(value) for name, value in zip(names, rows[0], strict=True)}
                 if status["Last_SQL_Error"]:
                     raise ApplyFailed(f"the server's own applier failed: {status['Last_SQL_Error']}")
-                if "has read all relay log" in status["Slave_SQL_Running_State" if self.server.mariadb else "Replica_SQL_Running_State"]:
+                state = status["Slave_SQL_Running_State" if self.server.mariadb else "Replica_SQL_Running_State"]
+                # The coordinator has handed everything out; its workers may still apply.
+                if "has read all relay log" in state and connection.query(_BUSY)[0][1] == [(0,)]:
                     return 0
                 time.sleep(_POLL_SECONDS)
         finally:
@@ -91,8 +108,9 @@ class OwnApplier:
         ((base,),) = self.server.query("SELECT @@relay_log")
         if not text(base):
             raise UsageError("the server has no --relay-log: set it, or leave its own applier out")
-        stem = Path(text(base)).name
-        files = [self.data / f"{stem}.{number:06}" for number in range(900001, 900001 + len(logs))]
+        # MySQL takes a given relay log for a channel that is new, MariaDB for the default connection.
+        stem = Path(text(base)).name + ("" if self.server.mariadb else f"-{_CHANNEL}")
+        files = [self.data / f"{stem}.{number:06}" for number in range(1, 1 + len(logs))]
         index = self.data / f"{stem}.index"
         owner = self.data.stat()
         try:
@@ -115,7 +133,9 @@ class OwnApplier:
             )
             return
         self._run(f"SET GLOBAL replica_parallel_workers={workers}, GLOBAL replica_preserve_commit_order=ON")
-        self._run(f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, RELAY_LOG_FILE='{first}', RELAY_LOG_POS=4")
+        self._run(
+            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, RELAY_LOG_FILE='{first}', RELAY_LOG_POS=4{self._channel}"
+        )
 
     def _run(self, statements: str, *, quiet: bool = False) -> None:
         for statement in statements.split("; "):
