@@ -339,6 +339,7 @@ class MySqlConnection:
         socket: str | None = None,
         tls: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
+        read_timeout: float | None = None,
     ) -> Self: ...
     @property
     def connection_id(self) -> int: ...
@@ -348,6 +349,25 @@ class MySqlConnection:
         """Runs one or several statements; for each: column names, rows (None, int, float, bytes), affected rows.
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
+        """
+    def receive(
+        self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4
+    ) -> None:
+        """Registers as a replica and receives into a relay log, until ``relay.stop_receiving``; the connection then is of no other use.
+
+        Args:
+            relay: Where what comes is appended; every whole transaction is published at once.
+            server_id: Under which the source knows this replica.
+            behind: MySQL: everything that is not in this set. None: from a file and position, or (MariaDB, with
+                ``slave_connect_state`` set) with an empty name.
+            file: The source's file.
+            position: The offset of an event in it.
+
+        Raises:
+            ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
+            ServerError: The source refuses.
+            LogDamaged: What came contradicts itself.
+            RelayLogError: The relay log cannot be written.
         """
     @property
     def overdue(self) -> float:
@@ -379,6 +399,7 @@ class LogReader:
         stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
         stop_before: End before this GTID.
         stop_after: End behind this GTID.
+        stop_view_change: End behind a view change of a group.
     """
     def __new__(
         cls,
@@ -391,6 +412,7 @@ class LogReader:
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
+        stop_view_change: bool = False,
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
@@ -444,6 +466,14 @@ class RelayLog:
         """What was cut when the log was opened: the file, where its last whole transaction ends, how many bytes, why."""
     def status(self) -> RelayStatus:
         """What was received, as last published; never waits, and makes nobody wait (R29)."""
+    @property
+    def heard_at(self) -> int | None:
+        """When the source was heard last, microseconds since 1970, UTC."""
+    @property
+    def idle_at(self) -> int | None:
+        """When the source said last that it has nothing more, microseconds since 1970, UTC."""
+    def stop_receiving(self) -> None:
+        """Ends a receiver in another thread at the next event or heartbeat; none can begin any more."""
     def hold(self, gtids: GtidSet) -> None:
         """Counts transactions as received that came another way; files begun from now on say so."""
     def append(self, events: bytes, *, checksums: bool = False) -> None:
@@ -478,6 +508,7 @@ class RelayLog:
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
+        stop_view_change: bool = False,
     ) -> LogReader:
         """A reader of its own descriptor, from the oldest file on, that follows what is appended; arguments as of ``LogReader``."""
     def close(self) -> None:

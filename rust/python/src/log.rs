@@ -47,12 +47,14 @@ pub struct ReadOptions<'a> {
     pub stop_time: Option<i64>,
     pub stop_before: Option<&'a str>,
     pub stop_after: Option<&'a str>,
+    pub stop_view_change: bool,
 }
 
 impl ReadOptions<'_> {
     fn stop(&self, py: Python<'_>) -> PyResult<StopPoint> {
         let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
-        Ok(StopPoint { time: self.stop_time, before: gtid(self.stop_before)?, after: gtid(self.stop_after)? })
+        let (before, after) = (gtid(self.stop_before)?, gtid(self.stop_after)?);
+        Ok(StopPoint { time: self.stop_time, before, after, view_change: self.stop_view_change })
     }
 
     fn filter(&self) -> TableFilter {
@@ -144,7 +146,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None,
+        stop_after=None, stop_view_change=false,
     ))]
     fn new(
         py: Python<'_>,
@@ -156,8 +158,9 @@ impl PyLogReader {
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
+        stop_view_change: bool,
     ) -> PyResult<Self> {
-        let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after };
+        let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
         let stop = options.stop(py)?;
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let reader = py
