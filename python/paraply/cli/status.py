@@ -135,7 +135,7 @@ def _live(run: Mapping[str, Any]) -> list[str]:
     received = _received(run["receiver"], counters) if run.get("receiver") else []
     share = f", {100 * counters['bytes_done'] / counters['bytes_total']:.0f} % of the logs" if counters["bytes_total"] else ""
     left = f", {time_left(counters['seconds_left'])}" if counters["seconds_left"] is not None else ""
-    lag = f", lag {counters['lag']:,.0f} s" if counters["lag"] is not None else ""
+    lag = f", lag {counters['lag']:,.0f} s" if counters["lag"] is not None and not received else ""
     blockers = counters["foreign_blockers"]
     return [
         *received,
