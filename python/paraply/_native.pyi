@@ -533,15 +533,25 @@ class Certifier:
     Args:
         collection_burns_number: A collection uses up one number, as in MySQL 5.7.
         first_remote_alone: The first remote transaction is stamped (0, 0), as by a member that has just started.
+        group: The group's name, a UUID: transactions that name their member get GTIDs from its blocks (R10).
+        block_size: GTIDs of a block.
     """
 
-    def __new__(cls, *, collection_burns_number: bool = False, first_remote_alone: bool = True) -> Self: ...
+    def __new__(
+        cls,
+        *,
+        collection_burns_number: bool = False,
+        first_remote_alone: bool = True,
+        group: str | None = None,
+        block_size: int = 1_000_000,
+    ) -> Self: ...
     def certify(
         self,
         write_set: Sequence[int],
         *,
         snapshot: GtidSet | None = None,
         gtid: str | None = None,
+        member: int | None = None,
         local: bool = False,
         barrier: bool = False,
     ) -> Certified:
@@ -551,6 +561,7 @@ class Certifier:
             write_set: Its hashes; none makes it a barrier.
             snapshot: What its member had executed before it; None: conflicts are not looked for.
             gtid: A GTID that it brings.
+            member: Else whose block gives it one, if the certifier knows the group's name.
             local: Whether it began on this member.
             barrier: A barrier whatever its write set.
         """
@@ -566,14 +577,22 @@ class Certifier:
         """
     def collect_garbage(self, stable: GtidSet) -> bool:
         """Removes what every member has executed (R7, R8); False if the stable set has not grown."""
-    def view_change(self) -> tuple[int, int]: ...
+    def view_change(self) -> tuple[int, int]:
+        """The numbers of a view change; what is left of the members' blocks of GTIDs is taken back."""
     def commit(self, gtids: GtidSet) -> None:
         """These GTIDs are committed (R10)."""
     def export(self) -> pa.RecordBatch:
         """The certification info for a joining member (R9)."""
     @staticmethod
-    def joined(exported: Any, *, collection_burns_number: bool = False) -> Certifier:
-        """The certifier of a member that joins (R9)."""
+    def joined(
+        exported: Any,
+        *,
+        collection_burns_number: bool = False,
+        first_remote_alone: bool = True,
+        group: str | None = None,
+        block_size: int = 1_000_000,
+    ) -> Certifier:
+        """The certifier of a member that joins (R9); arguments as for a new one."""
     @property
     def last_committed_global(self) -> int: ...
     @property
