@@ -201,7 +201,7 @@ class Group:
         if isinstance(store, MemoryStore):
             store.crash()
         self._start_applier(member, [])
-        self.appliers[name].locals = locals_
+        self.appliers[name].locals.extend(locals_)
 
     def flush_relay_log(self, name: str, channel: str) -> None:
         """Begins a new relay log file of a channel.
@@ -265,4 +265,11 @@ class Group:
             if chunks is not None and other.state is MemberState.ONLINE:
                 member.install(chunks)
                 return True
+        if not any(self._can_give(other, member) for other in self.members.values()):
+            member.close(MemberUnavailable(f"nobody is left who could give member {member.name} its certification info: join again"))
         return False
+
+    @staticmethod
+    def _can_give(other: Member, member: Member) -> bool:
+        """Whether another member has reached, or will reach, the view with which this one joined."""
+        return other.me.joined < (member.awaited or 0) and other.state in (MemberState.ONLINE, MemberState.RECOVERING)

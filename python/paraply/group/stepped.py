@@ -129,11 +129,11 @@ class SteppedApplier:
         """Every step that could be done now."""
         self._pull()
         steps: list[Callable[[], None]] = []
-        started = sum(job.started for job in self._jobs)
+        job = self._next_to_start()
+        if job is not None:
+            steps.append(lambda job=job: self._start(job))  # type: ignore[misc]
         for job in self._jobs:
-            if not job.started and started < self._workers and self._may_start(job):
-                steps.append(lambda job=job: self._start(job))  # type: ignore[misc]
-            elif job.started and self._may_commit(job):
+            if job.started and self._may_commit(job):
                 steps.append(lambda job=job: self._commit(job))  # type: ignore[misc]
             elif job.started and self._may_send(job):
                 steps.append(lambda job=job: self._send(job))  # type: ignore[misc]
@@ -202,11 +202,19 @@ class SteppedApplier:
 
     # Applying.
 
+    def _next_to_start(self) -> Job | None:
+        """The oldest one that the policy lets start, as the job list hands them out; so the oldest of all never lacks a worker."""
+        if sum(job.started for job in self._jobs) >= self._workers:
+            return None
+        mark = self._order.low_water_mark
+        oldest = next((job for job in self._jobs if not job.started and job.needs.up_to <= mark), None)
+        return oldest if oldest is not None and self._may_start(oldest) else None
+
     def _may_start(self, job: Job) -> bool:
         mark = self._order.low_water_mark
         if job.entry.kind == "ddl" and mark < job.id - 1:  # it commits by itself, in its turn (R19)
             return False
-        return job.needs.up_to <= mark and self._member.locals.may_start(job.entry.gtid)
+        return self._member.locals.may_start(job.entry.gtid)
 
     def _start(self, job: Job) -> None:
         self._store.begin(job.entry)
