@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from paraply.applier.consistency import Consistency
@@ -32,6 +32,8 @@ class Group:
     Args:
         members: How many, or their names.
         options: How the group is set up.
+        schema: CREATE TABLE statements with full names, run in the database of every member before it joins for the first time, as a
+            backup that all were restored from.
 
     >>> group = Group(2)
     >>> alice, bob = group.session("member1"), group.session("member2")
@@ -49,11 +51,12 @@ class Group:
     [12, 12]
     """
 
-    def __init__(self, members: int | list[str] = 3, options: GroupOptions | None = None) -> None:
+    def __init__(self, members: int | list[str] = 3, options: GroupOptions | None = None, schema: Sequence[str] = ()) -> None:
         names = [f"member{number}" for number in range(1, members + 1)] if isinstance(members, int) else list(members)
         if not names or len(set(names)) != len(names):
             raise UsageError("a group needs one member or more, each with a name of its own")
         self.options = options or GroupOptions()
+        self._schema = tuple(schema)
         self.stream = MessageStream(self.options.latency)
         self.membership = Membership(self.stream)
         self.members: dict[str, Member] = {}
@@ -231,13 +234,19 @@ class Group:
 
     def _make(self, name: str, reader: Any) -> Member:
         if name not in self._disks:
-            self._disks[name] = Disk(MemoryStore(), MemoryLog(), MemoryLog())
+            self._disks[name] = self._make_disk()
         me = self.membership.view.find(name)
         if me is None:
             raise UsageError(f"{name} is not in the view")
         flow = FlowControl(self.options.flow, name)
         member = self.members[name] = Member(me, self._disks[name], self._certifier, self.stream, reader, flow)
         return member
+
+    def _make_disk(self) -> Disk:
+        store = MemoryStore()
+        for statement in self._schema:
+            store.definitions.advance(statement, "")
+        return Disk(store, MemoryLog(), MemoryLog())
 
     def _start_applier(self, member: Member, recovery: list[Phase]) -> None:
         applier = SteppedApplier(member, self.options.workers, Consistency(self.options.consistency))
