@@ -102,6 +102,8 @@ class Transaction:
     def end_offset(self) -> int: ...
     @property
     def format(self) -> Format: ...
+    def row_events(self) -> bytes:
+        """Its table maps and row events, joined, without checksums; for ``encode_transaction``."""
     def write_set(self, catalog: Catalog, *, scheme: str = "fine") -> tuple[list[int], list[int], bool]:
         """Exclusive hashes, shared hashes, whether the transaction is a barrier."""
 
@@ -601,6 +603,38 @@ class Certifier:
     def memory(self) -> int:
         """Bytes that the certification info takes."""
     def __len__(self) -> int: ...
+
+def encode_rows(
+    catalog: Catalog,
+    server_id: int,
+    committed_at: int,
+    changes: Sequence[tuple[str, str, Mapping[str, Any] | None, Mapping[str, Any] | None]],
+) -> bytes:
+    """Table maps and row events: the inner part of a transaction, which is the same in every log.
+
+    Args:
+        catalog: The tables.
+        server_id: Where the transaction began.
+        committed_at: When it was committed there, microseconds since 1970, UTC.
+        changes: Database, table, row before and row after; all columns must be there.
+
+    Raises:
+        UsageError: A table is not known, a type cannot be written, or a value does not fit.
+    """
+
+def encode_transaction(front: tuple[str, int, int, int, int, int], rows: bytes) -> bytes:
+    """The events of a transaction of rows, joined, without checksums and positions.
+
+    Args:
+        front: GTID, last_committed, sequence_number, server id, session, commit time in microseconds since 1970, UTC.
+        rows: From ``encode_rows`` or ``Transaction.row_events``.
+    """
+
+def encode_statement(front: tuple[str, int, int, int, int, int], database: str, sql: str) -> bytes:
+    """The events of a DDL statement."""
+
+def encode_view_change(front: tuple[str, int, int, int, int, int], view_id: str, number: int) -> bytes:
+    """The events of a view change."""
 
 def trace_schema() -> pa.Schema:
     """The schema of the trace."""

@@ -45,6 +45,17 @@ class Definitions:
         for table in self._schema:
             self._catalog.put(table)
 
+    @property
+    def catalog(self) -> Catalog:
+        """For hashing and for encoding rows."""
+        return self._catalog
+
+    def adopt(self, tables: Iterable[Table]) -> None:
+        """Takes over definitions that stand in a database."""
+        for table in tables:
+            self._schema.put(table)
+            self._catalog.put(table)
+
     def table(self, name: str) -> Table:
         """A table by its full name.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 import threading
+import time
+import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paraply._native import Certifier, GtidSet
 from paraply.errors import MemberUnavailable
@@ -41,12 +43,13 @@ class MemberCounters:
     local: int = 0
     remote: int = 0
     applied: int = 0
+    views: int = 0
     last_conflict_free: str = ""
 
 
 def view_gtid(options: CertifierOptions, number: int) -> str:
-    """The GTID of a view change: under a tag of the group's name, as group_replication_view_change_uuid keeps them apart."""
-    return f"{options.group}:view:{number}"
+    """The GTID of a view change: under a UUID of its own, as group_replication_view_change_uuid keeps them apart."""
+    return f"{uuid.uuid5(uuid.UUID(options.group), 'view change')}:{number}"
 
 
 @dataclass(slots=True)
@@ -248,6 +251,7 @@ class Member:
         self.locals.behind(entry.gtid, (), barrier=True)
         self.certified.add(entry.gtid)
         self.counters.remote += 1
+        self.counters.views += 1
         self.disk.relay.rotate()
         self.disk.relay.append(entry)
 
@@ -272,7 +276,7 @@ class Member:
     # Its own transactions.
 
     def propose(
-        self, session: int, snapshot: GtidSet, write_set: tuple[int, ...], changes: tuple[RowChange, ...], *, token: int, gtid: str | None = None
+        self, session: int, snapshot: GtidSet, write_set: tuple[int, ...], changes: tuple[RowChange, ...], token: int, gtid: str | None = None
     ) -> Pending:
         """Sends rows to the group.
 
@@ -284,14 +288,25 @@ class Member:
             token: Its snapshot's, in the horizon.
             gtid: A GTID that it brings (R10).
         """
+        now = time.time_ns() // 1000
+        rows = self.store.encode(self.me.server_id, now, changes)
         pending = self._new_pending(token)
-        self._stream.send(TransactionMessage(self.me, pending.number, session, snapshot, write_set, changes, gtid=gtid))
+        self._stream.send(
+            TransactionMessage(
+                self.me, pending.number, session, snapshot, write_set, changes, gtid=gtid, rows=rows, committed_at=now
+            )
+        )
         return pending
 
-    def propose_statement(self, session: int, snapshot: GtidSet, statement: str, database: str, *, token: int) -> Pending:
+    def propose_statement(self, session: int, snapshot: GtidSet, statement: str, database: str, token: int) -> Pending:
         """Sends DDL to the group."""
+        now = time.time_ns() // 1000
         pending = self._new_pending(token)
-        self._stream.send(TransactionMessage(self.me, pending.number, session, snapshot, (), (), statement, database))
+        self._stream.send(
+            TransactionMessage(
+                self.me, pending.number, session, snapshot, (), statement=statement, database=database, committed_at=now
+            )
+        )
         return pending
 
     def _new_pending(self, token: int) -> Pending:
@@ -371,20 +386,11 @@ def entry_of(message: TransactionMessage, decision: Decision) -> LogEntry:
         message.changes,
         message.statement,
         message.database,
+        message.rows,
+        message.committed_at,
     )
 
 
 def renumbered(entry: LogEntry, last_committed: int, sequence_number: int) -> LogEntry:
     """The same transaction with the numbers of another log."""
-    return LogEntry(
-        entry.gtid,
-        entry.kind,
-        last_committed,
-        sequence_number,
-        entry.server_id,
-        entry.session,
-        entry.write_set,
-        entry.changes,
-        entry.statement,
-        entry.database,
-    )
+    return replace(entry, last_committed=last_committed, sequence_number=sequence_number)

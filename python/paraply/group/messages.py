@@ -58,6 +58,8 @@ class TransactionMessage:
         statement: The DDL, or None.
         database: The database that the DDL is run in.
         gtid: A GTID that it brings, or None (R10).
+        rows: Its row events, where members write real logs.
+        committed_at: When it was sent, microseconds since 1970, UTC.
     """
 
     sender: MemberId
@@ -69,6 +71,8 @@ class TransactionMessage:
     statement: str | None = None
     database: str = ""
     gtid: str | None = None
+    rows: bytes = b""
+    committed_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,8 @@ class LogEntry:
         changes: Its rows.
         statement: Its DDL.
         database: Where the DDL is run.
+        rows: Its row events, where members write real logs.
+        committed_at: When its sender sent it, microseconds since 1970, UTC.
     """
 
     gtid: str
@@ -150,6 +156,8 @@ class LogEntry:
     changes: tuple[RowChange, ...] = ()
     statement: str | None = None
     database: str = ""
+    rows: bytes = b""
+    committed_at: int = 0
 
     @property
     def barrier(self) -> bool:

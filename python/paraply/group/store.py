@@ -55,6 +55,9 @@ class Store(Protocol):
     def commit_local(self, entry: LogEntry) -> None:
         """Commits a transaction of one of the member's own sessions, with its GTID."""
 
+    def encode(self, server_id: int, committed_at: int, changes: Sequence[RowChange]) -> bytes:
+        """Rows as the logs of this kind of member hold them."""
+
     def contents(self) -> Mapping[str, Any]:
         """All rows by table, equal for equal databases."""
 
@@ -123,6 +126,10 @@ class MemoryStore:
         """Executes and commits at once."""
         self.begin(entry)
         self.commit(entry)
+
+    def encode(self, server_id: int, committed_at: int, changes: Sequence[RowChange]) -> bytes:  # noqa: ARG002 - logs in memory need none
+        """Nothing: logs in memory hold the rows themselves."""
+        return b""
 
     def contents(self) -> Mapping[str, Any]:
         """All rows by table."""

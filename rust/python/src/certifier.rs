@@ -3,9 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_schema::SchemaRef;
-use paraply_core::certifier::{
-    Candidate, Certifier, Export, GtidBlocks, GtidFrom, Kind, Numbers, Options, Outcome,
-};
+use paraply_core::certifier::{Candidate, Certifier, Export, GtidBlocks, GtidFrom, Kind, Numbers, Options, Outcome};
 use paraply_core::gtid::{Gtid, GtidSet, Origin};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
