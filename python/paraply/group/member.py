@@ -314,6 +314,7 @@ class Member:
             self.require_online()
             self._last += 1
             pending = self._pending[self._last] = Pending(self._last, token)
+            pending.owner = self
             self.counters.proposed += 1
             return pending
 
@@ -349,9 +350,10 @@ class Member:
             self.disk.log.append(renumbered(entry, numbers[0] or 0, numbers[1] or 0))
             self.disk.logged.add(entry.gtid)
 
-    def applied(self, entry: LogEntry) -> None:
-        """A remote transaction of this membership is committed."""
-        self.counters.applied += 1
+    def count_applied(self, count: int) -> None:
+        """So many remote transactions of this membership are committed, or were before."""
+        with self._mutex:
+            self.counters.applied += count
 
     def local_committed(self, pending: Pending) -> None:
         """A local transaction is committed."""

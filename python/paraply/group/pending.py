@@ -6,10 +6,15 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 
+from typing import TYPE_CHECKING
+
 from paraply._native import GtidSet
 from paraply.errors import MemberUnavailable
 from paraply.group.certification import Decision
 from paraply.group.messages import LogEntry
+
+if TYPE_CHECKING:
+    from paraply.group.member import Member
 
 __all__ = ["Horizon", "LocalsInFlight", "Pending"]
 
@@ -25,6 +30,7 @@ class Pending:
         failure: Why there will be no answer.
         committed: Whether it is committed in the member's own database.
         token: Its snapshot's, in the member's horizon.
+        owner: The member that sent it.
     """
 
     def __init__(self, number: int, token: int = 0) -> None:
@@ -35,7 +41,9 @@ class Pending:
         self.needs = GtidSet()
         self.failure: MemberUnavailable | None = None
         self.committed = False
+        self.owner: Member | None = None
         self._decided = threading.Event()
+        self._done = threading.Event()
 
     def decide(self, decision: Decision, entry: LogEntry | None = None, needs: GtidSet | None = None) -> None:
         """The group's answer is there."""
@@ -53,6 +61,14 @@ class Pending:
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for the answer."""
         return self._decided.wait(seconds)
+
+    def done(self) -> None:
+        """Somebody else has committed it."""
+        self._done.set()
+
+    def wait_done(self, seconds: float | None = None) -> bool:
+        """Waits until somebody else has committed it."""
+        return self._done.wait(seconds)
 
 
 class LocalsInFlight:

@@ -183,7 +183,7 @@ class SteppedApplier:
             self._seen_until = True
         if entry.gtid in self._store.executed() or any(job.entry.gtid == entry.gtid for job in self._jobs):
             if not phase.restamp:
-                self._member.applied(entry)
+                self._member.count_applied(1)
             return
         if phase.restamp and entry.kind != "view_change":
             stamp = self._restamp.certify(entry.write_set, barrier=entry.barrier)
@@ -254,7 +254,7 @@ class SteppedApplier:
         self._done = {number for number in (*self._done, job.id) if number > mark}
         self.committed.append(job.entry)
         if not job.file.startswith(DONOR):
-            self._member.applied(job.entry)
+            self._member.count_applied(1)
 
     def _commit_local(self, pending: Pending) -> None:
         entry = pending.entry
