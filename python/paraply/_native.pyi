@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self, final
 
 import pyarrow as pa
@@ -397,8 +399,12 @@ class LogReader:
     @property
     def stopped(self) -> tuple[str, int, str | None, int | None, bool] | None:
         """The transaction at which the log was left: file, offset, GTID, commit time, and whether it is still applied."""
+    def stop(self) -> None:
+        """Ends a reader that follows a relay log, from any thread; nothing to do for one of files."""
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16777216) -> TransactionBatch | None:
         """The next transactions; a batch ends after a transaction with a statement, so that the schema can be advanced.
+
+        A reader that follows a relay log waits up to a tenth of a second for more, and then gives an empty batch.
 
         An error of the log is raised only after the transactions before it were handed out.
         """
@@ -410,6 +416,108 @@ def first_xa_transaction(
 
     Gives file, offset, GTID and XID. A damaged place ends the scan without an error: the reader tells it.
     """
+
+@final
+class RelayLog:
+    """A relay log: one writer, any number of readers, and no lock between them (R28).
+
+    The format is MySQL's binlog. Readers see whole transactions only, as soon as they are published. Opening a log cuts what a
+    crash left of a transaction. The received set and the source's position stand in the log itself.
+
+    Args:
+        folder: Where the files are; made if it is not there.
+        name: What the files' names begin with.
+        max_bytes: A file is followed by the next one behind the transaction that makes it so large.
+        server_id: Stands in the events that the receiver writes itself.
+
+    Raises:
+        RelayLogError: The folder cannot be written, or does not hold what its index says.
+        LogError: A file cannot be read.
+    """
+
+    def __new__(cls, folder: str | PathLike[str], *, name: str = "relay-bin", max_bytes: int = 268435456, server_id: int = 0) -> Self: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def files(self) -> list[str]:
+        """The files, oldest first. There is none before the first format description came."""
+    @property
+    def cut(self) -> tuple[str, int, int, str] | None:
+        """What was cut when the log was opened: the file, where its last whole transaction ends, how many bytes, why."""
+    def status(self) -> RelayStatus:
+        """What was received, as last published; never waits, and makes nobody wait (R29)."""
+    def hold(self, gtids: GtidSet) -> None:
+        """Counts transactions as received that came another way; files begun from now on say so."""
+    def append(self, events: bytes, *, checksums: bool = False) -> None:
+        """Appends whole events and publishes the whole transactions among them.
+
+        Args:
+            events: One or several events as a source sends them; the first one of a new log is a format description.
+            checksums: Whether they end with a checksum, which is then verified.
+
+        Raises:
+            LogDamaged: An event contradicts itself.
+            RelayLogError: The disk is full, or the log is closed.
+        """
+    def sync(self) -> None:
+        """Publishes, and brings everything to the disk."""
+    def interrupted(self) -> None:
+        """Takes back what came of an unfinished transaction: it will come again from its beginning."""
+    def flush(self) -> None:
+        """Ends the current file and begins the next one.
+
+        Raises:
+            UsageError: A transaction is being received.
+        """
+    def purge(self, before: str | PathLike[str]) -> list[Path]:
+        """Removes the files before this one, and gives their paths; nothing if the file is not part of the log."""
+    def reader(
+        self,
+        *,
+        executed: GtidSet | None = None,
+        after: tuple[int, int] | None = None,
+        tables: TableFilter | None = None,
+        stop_time: int | None = None,
+        stop_before: str | None = None,
+        stop_after: str | None = None,
+    ) -> LogReader:
+        """A reader of its own descriptor, from the oldest file on, that follows what is appended; arguments as of ``LogReader``."""
+    def close(self) -> None:
+        """Publishes, syncs and ends the log: readers end behind what is there."""
+
+@final
+class RelayStatus:
+    """What a relay log has received: one moment's view, from a transaction boundary."""
+
+    @property
+    def received(self) -> GtidSet:
+        """Everything received, and what was held before."""
+    @property
+    def source_file(self) -> str:
+        """The source's file; empty where the source did not name one."""
+    @property
+    def source_position(self) -> int: ...
+    @property
+    def relay_file(self) -> str: ...
+    @property
+    def relay_position(self) -> int: ...
+    @property
+    def transactions(self) -> int:
+        """Transactions since the log was opened."""
+    @property
+    def bytes(self) -> int:
+        """Bytes since the log was opened."""
+    @property
+    def last_gtid(self) -> str | None: ...
+    @property
+    def committed_at(self) -> int | None:
+        """When the last transaction was committed on its original source, microseconds since 1970, UTC."""
+
+def relay_event(type_code: int, body: bytes, *, server_id: int = 1, timestamp: int = 0, flags: int = 0) -> bytes:
+    """One event without a checksum, as a source would send it."""
+
+def relay_format(server_version: str = "9.7.0", *, server_id: int = 1, created: int = 0) -> bytes:
+    """A format description event of MySQL 8.0 or later."""
 
 @final
 class TransactionBatch:

@@ -22,6 +22,8 @@ __all__ = [
     "ParaplyError",
     "PrecedingFailed",
     "ReadOnlyMember",
+    "ReceiveFailed",
+    "RelayLogError",
     "RowNotFound",
     "SchemaMismatch",
     "ServerError",
@@ -149,6 +151,14 @@ class DdlUndecided(ApplyFailed):
 
 class StopNotReached(ApplyFailed):
     """The logs ended before the GTID of ``--stop-at`` or ``--stop-before``: everything in them is applied."""
+
+
+class RelayLogError(ParaplyError):
+    """The relay log cannot be written, or its folder does not hold what its index says (R28)."""
+
+
+class ReceiveFailed(ParaplyError):
+    """The source does not send its log: purged transactions, missing rights, or a log that cannot be replicated from."""
 
 
 class TemporaryFailure(ParaplyError):

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod query;
 pub mod reader;
 mod refusal;
+pub mod relay;
 pub mod row_walk;
 pub mod rows;
 mod start;

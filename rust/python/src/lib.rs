@@ -14,6 +14,7 @@ mod log;
 mod log_head;
 mod mysql;
 mod postgres;
+mod relay;
 mod resolver;
 mod row_values;
 mod table_map;
@@ -50,6 +51,8 @@ mod _native {
     use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
+    #[pymodule_export]
+    use crate::relay::{PyRelayLog, PyRelayStatus, relay_event, relay_format};
     #[pymodule_export]
     use crate::resolver::{PyChunkResolver, PyKeyResolver, chunk_numbers};
     #[pymodule_export]

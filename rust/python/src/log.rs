@@ -1,12 +1,14 @@
 //! Reading logs and hashing what was read.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::filter::TableFilter;
 use paraply_binlog::plan::{Passed, Place};
 use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::relay::{Follower, StopHandle};
 use paraply_binlog::row_walk::count_rows;
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
@@ -29,7 +31,71 @@ use crate::transaction::{PyTransaction, file_name, gtid_text};
 #[pyclass(name = "LogReader", module = "paraply._native", frozen)]
 pub struct PyLogReader {
     state: Mutex<State>,
-    files: Arc<Vec<String>>,
+    files: RwLock<Arc<Vec<String>>>,
+    /// Ends a reader that follows a relay log; it may be waiting under the lock of `state`.
+    stop: Option<StopHandle>,
+}
+
+/// How long a reader that follows a relay log sleeps before it looks whether Python wants something.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// What is read of a log, as Python gives it.
+pub struct ReadOptions<'a> {
+    pub executed: Option<&'a PyGtidSet>,
+    pub after: Option<(u32, u64)>,
+    pub tables: Option<&'a PyTableFilter>,
+    pub stop_time: Option<i64>,
+    pub stop_before: Option<&'a str>,
+    pub stop_after: Option<&'a str>,
+}
+
+impl ReadOptions<'_> {
+    fn stop(&self, py: Python<'_>) -> PyResult<StopPoint> {
+        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
+        Ok(StopPoint { time: self.stop_time, before: gtid(self.stop_before)?, after: gtid(self.stop_after)? })
+    }
+
+    fn filter(&self) -> TableFilter {
+        self.tables.map_or_else(TableFilter::default, |tables| tables.0.clone())
+    }
+}
+
+impl PyLogReader {
+    /// Follows a relay log while it is written.
+    pub fn follow(py: Python<'_>, follower: Follower, options: &ReadOptions<'_>) -> PyResult<Self> {
+        let stop = Some(follower.stop_handle());
+        let reader = LogReader::follow(follower, ReaderOptions::default());
+        let reader = reader.filtered(options.filter()).until(options.stop(py)?);
+        let state = State { reader, damaged: None, passed: passed(options.executed, options.after) };
+        Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop })
+    }
+
+    fn file_names(&self) -> Arc<Vec<String>> {
+        Arc::clone(&self.files.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The next batch; an empty one where a relay log has nothing more for the moment.
+    fn read(&self, most: usize, bytes: u64) -> Result<Option<PyTransactionBatch>, Failure> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut batch = state.next_batch(most, bytes)?;
+        if batch.is_none() && !state.reader.is_over() {
+            state.reader.wait(LONGEST_WAIT);
+            batch = state.next_batch(most, bytes)?;
+            if batch.is_none() && !state.reader.is_over() {
+                batch = Some(Vec::new());
+            }
+        }
+        let mut files = self.file_names();
+        if state.reader.files().len() != files.len() {
+            files = Arc::new(state.reader.files().iter().map(|file| file.name.to_string()).collect());
+            *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&files);
+        }
+        Ok(batch.map(|transactions| PyTransactionBatch {
+            passed: transactions.iter().map(|transaction| state.passed.contains(transaction)).collect(),
+            transactions: Arc::new(transactions),
+            files,
+        }))
+    }
 }
 
 /// The reader, and a row that was found damaged behind transactions that are handed out first (rule R27).
@@ -45,7 +111,7 @@ type Failure = (LogError, Option<String>);
 type Stopped = (String, u64, Option<String>, Option<i64>, bool);
 
 impl State {
-    fn next_batch(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
+    fn next_batch(&mut self, most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
         if let Some(error) = &self.damaged {
             return Err(error.clone());
         }
@@ -59,7 +125,8 @@ impl State {
             match count_rows(&batch[index]) {
                 Ok(rows) => batch[index].rows = rows,
                 Err(error) => {
-                    let error = (error.into_log_error(file_name(files, error.file)), gtid_text(&batch[index]));
+                    let file = self.reader.files().get(error.file as usize).map(|file| Arc::clone(&file.name));
+                    let error = (error.into_log_error(&file.unwrap_or_default()), gtid_text(&batch[index]));
                     self.damaged = Some(error.clone());
                     batch.truncate(index);
                     return if batch.is_empty() { Err(error) } else { Ok(Some(batch)) };
@@ -90,22 +157,28 @@ impl PyLogReader {
         stop_before: Option<&str>,
         stop_after: Option<&str>,
     ) -> PyResult<Self> {
-        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
-        let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
-        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
+        let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after };
+        let stop = options.stop(py)?;
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let reader = py
             .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
             .map_err(|error| log_error(py, &error, None))?
-            .filtered(filter)
+            .filtered(options.filter())
             .until(stop);
         let state = State { reader, damaged: None, passed: passed(executed, after) };
-        Ok(Self { state: Mutex::new(state), files })
+        Ok(Self { state: Mutex::new(state), files: RwLock::new(files), stop: None })
     }
 
     #[getter]
     fn files(&self) -> Vec<String> {
-        self.files.to_vec()
+        self.file_names().to_vec()
+    }
+
+    /// Ends a reader that follows a relay log, from any thread.
+    fn stop(&self) {
+        if let Some(stop) = &self.stop {
+            stop.stop();
+        }
     }
 
     /// File, offset, GTID, commit time, whether it is applied: of the transaction at which the log was left.
@@ -117,7 +190,13 @@ impl PyLogReader {
             Identity::Gtid(gtid) => Some(gtid.to_string()),
             Identity::Anonymous => None,
         };
-        Some((file_name(&self.files, place.file).to_owned(), place.offset, gtid, place.committed_at, place.included))
+        Some((
+            file_name(&self.file_names(), place.file).to_owned(),
+            place.offset,
+            gtid,
+            place.committed_at,
+            place.included,
+        ))
     }
 
     #[pyo3(signature = (max_transactions=1024, max_bytes=16_777_216))]
@@ -127,19 +206,7 @@ impl PyLogReader {
         max_transactions: usize,
         max_bytes: u64,
     ) -> PyResult<Option<PyTransactionBatch>> {
-        let (batch, passed) = py
-            .detach(|| {
-                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                let batch = state.next_batch(&self.files, max_transactions.max(1), max_bytes)?;
-                let passed = batch.iter().flatten().map(|transaction| state.passed.contains(transaction)).collect();
-                Ok((batch, passed))
-            })
-            .map_err(|(error, gtid): Failure| log_error(py, &error, gtid))?;
-        Ok(batch.map(|transactions| PyTransactionBatch {
-            transactions: Arc::new(transactions),
-            passed,
-            files: Arc::clone(&self.files),
-        }))
+        py.detach(|| self.read(max_transactions.max(1), max_bytes)).map_err(|(error, gtid)| log_error(py, &error, gtid))
     }
 }
 
