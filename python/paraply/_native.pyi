@@ -714,6 +714,7 @@ class Certifier:
 
 def encode_rows(
     catalog: Catalog,
+    collations: Mapping[str, int],
     server_id: int,
     committed_at: int,
     changes: Sequence[tuple[str, str, Mapping[str, Any] | None, Mapping[str, Any] | None]],
@@ -722,6 +723,7 @@ def encode_rows(
 
     Args:
         catalog: The tables.
+        collations: The numbers of the collations of their text columns.
         server_id: Where the transaction began.
         committed_at: When it was committed there, microseconds since 1970, UTC.
         changes: Database, table, row before and row after; all columns must be there.

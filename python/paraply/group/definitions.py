@@ -9,6 +9,7 @@ from paraply._native import Catalog, explain_values
 from paraply.errors import UsageError
 from paraply.group.messages import Row, RowChange
 from paraply.schema.catalog import SchemaCatalog
+from paraply.schema.collations import collations
 from paraply.schema.model import Table
 
 __all__ = ["SERVER_VERSION", "Definitions"]
@@ -33,6 +34,8 @@ class Definitions:
     def __init__(self) -> None:
         self._schema = SchemaCatalog(complete=True)
         self._catalog = Catalog()
+        self.collations: dict[str, int] = {}
+        """The numbers of the collations of text columns."""
 
     def __iter__(self) -> Any:
         return iter(self._schema)
@@ -42,8 +45,14 @@ class Definitions:
         for _change in self._schema.advance(statement, database, {}, mariadb=False, version=SERVER_VERSION):
             pass
         self._catalog = Catalog()
-        for table in self._schema:
+        self._take(self._schema)
+
+    def _take(self, tables: Iterable[Table]) -> None:
+        numbers = {name: number for number, name in collations("mysql").by_number.items()}
+        for table in tables:
             self._catalog.put(table)
+            used = [column.collation for column in table.columns if column.collation in numbers]
+            self.collations |= {name: numbers[name] for name in used if name is not None}
 
     @property
     def catalog(self) -> Catalog:
@@ -54,7 +63,7 @@ class Definitions:
         """Takes over definitions that stand in a database."""
         for table in tables:
             self._schema.put(table)
-            self._catalog.put(table)
+        self._take(self._schema)
 
     def table(self, name: str) -> Table:
         """A table by its full name.

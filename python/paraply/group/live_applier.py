@@ -276,6 +276,8 @@ class LiveApplier:
         except ParaplyError:
             return False
         finally:
+            if self._follower is not None:
+                self._follower.stop()
             feed.stop()
             jobs.close()
             for thread in threads:

@@ -113,7 +113,7 @@ class PgStore:
         for change in changes:
             database, _, table = change.table.partition(".")
             rows.append((database, table, change.before, change.after))
-        return encode_rows(self.definitions.catalog, server_id, committed_at, rows)
+        return encode_rows(self.definitions.catalog, self.definitions.collations, server_id, committed_at, rows)
 
     def contents(self) -> Mapping[str, Any]:
         """All rows by table, as text in the order of that text."""

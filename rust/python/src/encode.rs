@@ -1,6 +1,6 @@
 //! Events written by a group's members.
 
-use paraply_binlog::encode::{EncodeError, Head, RowChange, rows, statement, transaction, view_change};
+use paraply_binlog::encode::{Collations, EncodeError, Head, RowChange, rows, statement, transaction, view_change};
 use paraply_core::schema::{Table, TableName};
 use paraply_core::value::Value;
 use pyo3::prelude::*;
@@ -39,6 +39,7 @@ fn joined<'py>(py: Python<'py>, events: Result<Vec<Vec<u8>>, EncodeError>) -> Py
 pub fn encode_rows<'py>(
     py: Python<'py>,
     catalog: &PyCatalog,
+    collations: Collations,
     server_id: u32,
     committed_at: u64,
     changes: Vec<Change<'py>>,
@@ -56,7 +57,7 @@ pub fn encode_rows<'py>(
         let before = borrowed(py, table, before.as_deref())?;
         all.push(RowChange { table, before, after: borrowed(py, table, after.as_deref())? });
     }
-    let bytes = rows(server_id, committed_at, &all).map_err(|error| usage(py, &error.to_string()))?;
+    let bytes = rows(&collations, server_id, committed_at, &all).map_err(|error| usage(py, &error.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
 }
 

@@ -3,7 +3,7 @@
 use paraply_core::schema::{Column, Table};
 use paraply_core::value::Value;
 
-use super::{EncodeError, lenenc};
+use super::{Collations, EncodeError, lenenc};
 use crate::layout::type_code;
 
 /// Bytes of the longest character of `utf8mb4`, in which a column's length in characters is counted.
@@ -19,14 +19,15 @@ pub(super) enum Kind {
     /// DOUBLE.
     Double,
     /// VARCHAR or VARBINARY of at most so many bytes.
-    Varchar { most: u16 },
+    Varchar { most: u16, collation: u32 },
     /// TEXT or BLOB whose length takes so many bytes.
-    Blob { prefix: u8 },
+    Blob { prefix: u8, collation: u32 },
 }
 
 impl Kind {
-    pub(super) fn of(table: &Table, column: &Column) -> Result<Self, EncodeError> {
+    pub(super) fn of(table: &Table, column: &Column, collations: &Collations) -> Result<Self, EncodeError> {
         let int = |code, width| Ok(Self::Int { code, width });
+        let collation = || collation(table, column, collations);
         match column.data_type.as_str() {
             "tinyint" => int(type_code::TINY, 1),
             "smallint" => int(type_code::SHORT, 2),
@@ -36,21 +37,27 @@ impl Kind {
             "float" => Ok(Self::Float),
             "double" => Ok(Self::Double),
             "varchar" | "varbinary" => {
-                let characters = column.length.unwrap_or(u32::MAX);
                 let width = if column.data_type == "varchar" { BYTES_PER_CHARACTER } else { 1 };
-                u16::try_from(characters.saturating_mul(width))
-                    .map(|most| Self::Varchar { most })
-                    .map_err(|_| EncodeError::of(table, column, "is longer than a row may be"))
+                let most = u16::try_from(column.length.unwrap_or(u32::MAX).saturating_mul(width));
+                let most = most.map_err(|_| EncodeError::of(table, column, "is longer than a row may be"))?;
+                Ok(Self::Varchar { most, collation: collation()? })
             }
-            "tinytext" | "tinyblob" => Ok(Self::Blob { prefix: 1 }),
-            "text" | "blob" => Ok(Self::Blob { prefix: 2 }),
-            "mediumtext" | "mediumblob" => Ok(Self::Blob { prefix: 3 }),
-            "longtext" | "longblob" => Ok(Self::Blob { prefix: 4 }),
+            "tinytext" | "tinyblob" => Ok(Self::Blob { prefix: 1, collation: collation()? }),
+            "text" | "blob" => Ok(Self::Blob { prefix: 2, collation: collation()? }),
+            "mediumtext" | "mediumblob" => Ok(Self::Blob { prefix: 3, collation: collation()? }),
+            "longtext" | "longblob" => Ok(Self::Blob { prefix: 4, collation: collation()? }),
             _ => Err(EncodeError::of(
                 table,
                 column,
                 "is of a type that is not written: use integers, FLOAT, DOUBLE, VARCHAR, VARBINARY, TEXT or BLOB",
             )),
+        }
+    }
+
+    fn collation(self) -> Option<u32> {
+        match self {
+            Self::Varchar { collation, .. } | Self::Blob { collation, .. } => Some(collation),
+            Self::Int { .. } | Self::Float | Self::Double => None,
         }
     }
 
@@ -69,8 +76,8 @@ impl Kind {
             Self::Int { .. } => {}
             Self::Float => out.push(4),
             Self::Double => out.push(8),
-            Self::Varchar { most } => out.extend(most.to_le_bytes()),
-            Self::Blob { prefix } => out.push(prefix),
+            Self::Varchar { most, .. } => out.extend(most.to_le_bytes()),
+            Self::Blob { prefix, .. } => out.push(prefix),
         }
     }
 
@@ -96,14 +103,14 @@ impl Kind {
             }
             (Self::Float, Value::Float(number)) => out.extend(number.to_le_bytes()),
             (Self::Double, Value::Double(number)) => out.extend(number.to_le_bytes()),
-            (Self::Varchar { most }, Value::Bytes(bytes)) => {
+            (Self::Varchar { most, .. }, Value::Bytes(bytes)) => {
                 if bytes.len() > usize::from(most) {
                     return Err("is too long");
                 }
                 out.extend(&(bytes.len() as u16).to_le_bytes()[..if most > 255 { 2 } else { 1 }]);
                 out.extend_from_slice(bytes);
             }
-            (Self::Blob { prefix }, Value::Bytes(bytes)) => {
+            (Self::Blob { prefix, .. }, Value::Bytes(bytes)) => {
                 let prefix = usize::from(prefix);
                 if bytes.len() as u64 >> (prefix * 8) != 0 {
                     return Err("is too long");
@@ -118,8 +125,17 @@ impl Kind {
 }
 
 /// The kinds of all columns.
-pub(super) fn kinds(table: &Table) -> Result<Vec<Kind>, EncodeError> {
-    table.columns.iter().map(|column| Kind::of(table, column)).collect()
+pub(super) fn kinds(table: &Table, collations: &Collations) -> Result<Vec<Kind>, EncodeError> {
+    table.columns.iter().map(|column| Kind::of(table, column, collations)).collect()
+}
+
+/// The number of a column's collation; lengths and values are in `utf8mb4` or bytes.
+fn collation(table: &Table, column: &Column, collations: &Collations) -> Result<u32, EncodeError> {
+    let name = column.collation.as_deref().unwrap_or("binary");
+    let known = collations.get(name).filter(|_| name == "binary" || name.starts_with("utf8mb4"));
+    known
+        .copied()
+        .ok_or_else(|| EncodeError::of(table, column, "is of a character set that is not written: use utf8mb4"))
 }
 
 /// The body of a table map, with signs, names and primary key.
@@ -142,6 +158,13 @@ pub(super) fn table_map(table: &Table, kinds: &[Kind], id: u64) -> Result<Vec<u8
     out.extend(low_bits(table.columns.iter().map(|column| column.nullable)));
     let numbers = table.columns.iter().zip(kinds).filter(|(_, kind)| kind.is_number());
     field(&mut out, 1, &high_bits(numbers.map(|(column, _)| column.unsigned)));
+    let mut texts = Vec::new();
+    for number in kinds.iter().filter_map(|kind| kind.collation()) {
+        lenenc(&mut texts, u64::from(number));
+    }
+    if !texts.is_empty() {
+        field(&mut out, 3, &texts);
+    }
     let mut names = Vec::new();
     for column in &table.columns {
         lenenc(&mut names, column.name.len() as u64);

@@ -6,6 +6,8 @@ mod columns;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use paraply_core::gtid::{Gtid, Origin as GtidOrigin};
 use paraply_core::schema::Table;
 use paraply_core::value::Value;
@@ -21,11 +23,8 @@ const MOST_ROW_BYTES: usize = 8192;
 const SERVER_VERSION: u32 = 90_700;
 /// `utf8mb4_0900_ai_ci`, as client, connection and server.
 const CHARSETS: [u8; 6] = [255, 0, 255, 0, 255, 0];
-/// The lengths of the fixed parts of all event types, as MySQL 9.7 writes them.
-const POST_HEADER_LENGTHS: [u8; 42] = [
-    0, 13, 0, 8, 0, 0, 0, 0, 4, 0, 4, 0, 0, 0, 99, 0, 4, 26, 8, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 10, 10, 10, 42, 42, 0,
-    18, 52, 0, 10, 40, 0, 0,
-];
+/// The numbers of collations by their names.
+pub type Collations = HashMap<String, u32>;
 
 /// Why rows cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,26 +107,13 @@ impl RowChange<'_> {
     }
 }
 
-/// A format description with a checksum, to begin a log with.
-pub fn format_description(server_version: &str, server_id: u32, created: u32) -> Vec<u8> {
-    let mut body = 4_u16.to_le_bytes().to_vec();
-    let mut version = server_version.as_bytes().to_vec();
-    version.resize(50, 0);
-    body.extend(version);
-    body.extend(created.to_le_bytes());
-    body.push(HEADER_LENGTH as u8);
-    body.extend(POST_HEADER_LENGTHS);
-    body.push(1);
-    let mut out = event(types::FORMAT_DESCRIPTION, server_id, created, &body);
-    let size = (out.len() as u64 + CHECKSUM) as u32;
-    out[9..13].copy_from_slice(&size.to_le_bytes());
-    let checksum = crc32fast::hash(&out);
-    out.extend(checksum.to_le_bytes());
-    out
-}
-
 /// Table maps and row events, joined: the inner part of a transaction, which is the same in every log.
-pub fn rows(server_id: u32, committed_at: u64, changes: &[RowChange<'_>]) -> Result<Vec<u8>, EncodeError> {
+pub fn rows(
+    collations: &Collations,
+    server_id: u32,
+    committed_at: u64,
+    changes: &[RowChange<'_>],
+) -> Result<Vec<u8>, EncodeError> {
     let origin = Origin { server_id, seconds: (committed_at / 1_000_000) as u32 };
     let mut events = Vec::new();
     let mut rest = changes;
@@ -135,7 +121,7 @@ pub fn rows(server_id: u32, committed_at: u64, changes: &[RowChange<'_>]) -> Res
         let alike =
             |change: &&RowChange<'_>| change.table.name == first.table.name && change.type_code() == first.type_code();
         let count = rest.iter().take_while(alike).count();
-        row_events(origin, &rest[..count], &mut events)?;
+        row_events(origin, collations, &rest[..count], &mut events)?;
         rest = &rest[count..];
     }
     Ok(events.concat())
@@ -185,9 +171,14 @@ pub fn view_change(head: &Head, view_id: &str, number: u64) -> Result<Vec<Vec<u8
     with_gtid(head, vec![begin, made(types::VIEW_CHANGE, head.origin(), &body), commit])
 }
 
-fn row_events(origin: Origin, changes: &[RowChange<'_>], events: &mut Vec<Vec<u8>>) -> Result<(), EncodeError> {
+fn row_events(
+    origin: Origin,
+    collations: &Collations,
+    changes: &[RowChange<'_>],
+    events: &mut Vec<Vec<u8>>,
+) -> Result<(), EncodeError> {
     let Some(first) = changes.first() else { return Ok(()) };
-    let kinds = columns::kinds(first.table)?;
+    let kinds = columns::kinds(first.table, collations)?;
     let id = table_id(first.table);
     events.push(made(types::TABLE_MAP, origin, &columns::table_map(first.table, &kinds, id)?));
     let both = first.type_code() == types::UPDATE_ROWS;

@@ -5,8 +5,9 @@ use std::io::Cursor;
 use paraply_core::schema::{Column, KeyPart, Table, TableName, UniqueKey};
 use paraply_core::value::Value;
 
-use super::{EncodeError, Head, RowChange, format_description, rows, rows_of, statement, transaction, view_change};
+use super::{Collations, EncodeError, Head, RowChange, rows, rows_of, statement, transaction, view_change};
 use crate::reader::{LogReader, ReaderOptions};
+use crate::relay::mysql_format;
 use crate::row_walk::count_rows;
 use crate::transaction::{Kind, Transaction};
 
@@ -16,7 +17,7 @@ fn column(name: &str, data_type: &str, length: Option<u32>) -> Column {
         data_type: data_type.to_owned(),
         unsigned: data_type == "int",
         nullable: name != "id",
-        collation: None,
+        collation: data_type.contains("char").then(|| "utf8mb4_bin".to_owned()),
         labels: Vec::new(),
         length,
     }
@@ -38,6 +39,10 @@ fn table() -> Table {
     }
 }
 
+fn collations() -> Collations {
+    Collations::from([("binary".to_owned(), 63), ("utf8mb4_bin".to_owned(), 46)])
+}
+
 fn head(number: u64) -> Head {
     Head {
         gtid: format!("00000000-0000-0000-0000-00000000000a:{number}").parse().expect("a GTID"),
@@ -51,7 +56,7 @@ fn head(number: u64) -> Head {
 
 fn read(transactions: &[Vec<Vec<u8>>]) -> Vec<Transaction> {
     let mut bytes = vec![0xfe, b'b', b'i', b'n'];
-    bytes.extend(format_description("9.7.0", 7, 1_700_000_000));
+    bytes.extend(mysql_format("9.7.0", 7, 1_700_000_000).expect("a version"));
     for event in transactions.iter().flatten() {
         let mut event = event.clone();
         let size = event.len() as u32 + 4;
@@ -79,7 +84,7 @@ fn rows_are_read_as_they_were_written() {
         change(Some(row(1, "pen")), Some(row(1, "ink"))),
         change(Some(row(2, "")), None),
     ];
-    let inner = rows(7, 1_700_000_000_000_005, &changes).expect("written");
+    let inner = rows(&collations(), 7, 1_700_000_000_000_005, &changes).expect("written");
     let events = transaction(&head(3), &inner).expect("written");
     let read = read(&[events]);
     let [only] = &read[..] else { panic!("{} transactions", read.len()) };
@@ -97,7 +102,7 @@ fn many_rows_take_several_events() {
     let name = "x".repeat(90);
     let changes: Vec<_> =
         (0..500).map(|id| RowChange { table: &table, before: None, after: Some(row(id, &name)) }).collect();
-    let events = transaction(&head(1), &rows(7, 0, &changes).expect("written")).expect("written");
+    let events = transaction(&head(1), &rows(&collations(), 7, 0, &changes).expect("written")).expect("written");
     assert!(events.len() > 8);
     assert_eq!(count_rows(&read(&[events])[0]), Ok(500));
 }
@@ -117,10 +122,10 @@ fn what_does_not_fit_is_refused() {
     let mut table = table();
     let mut values = row(1, "pen");
     values[1] = Value::Int(1 << 23);
-    let refused = rows(7, 0, &[RowChange { table: &table, before: None, after: Some(values) }]);
+    let refused = rows(&collations(), 7, 0, &[RowChange { table: &table, before: None, after: Some(values) }]);
     assert!(matches!(refused, Err(EncodeError::Column { reason: "is out of range", .. })));
     table.columns[0].data_type = "geometry".to_owned();
-    let refused = rows(7, 0, &[RowChange { table: &table, before: None, after: Some(row(1, "")) }]);
+    let refused = rows(&collations(), 7, 0, &[RowChange { table: &table, before: None, after: Some(row(1, "")) }]);
     assert!(matches!(refused, Err(EncodeError::Column { .. })));
     assert_eq!(transaction(&head(1), b"no event"), Err(EncodeError::Rows));
 }
