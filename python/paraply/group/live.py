@@ -131,10 +131,12 @@ class LiveGroup(BaseGroup):
 
     def _wait(self, ready: Callable[[], bool], seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        while not ready():
+        while True:
             failed = next((member for member in self.members.values() if member.state is MemberState.ERROR), None)
             if failed is not None:
                 raise MemberUnavailable(f"member {failed.name} failed: {failed.failure}") from failed.failure
+            if ready():
+                return
             if time.monotonic() > deadline:
                 states = ", ".join(f"{name} {member.state.value}" for name, member in self.members.items())
                 raise MemberUnavailable(f"the members did not come so far within {seconds:.0f} seconds: {states}")
@@ -161,6 +163,10 @@ class LiveGroup(BaseGroup):
             disk.store = PgStore(self._server.uri_of(name))
             disk.relay = self._relay_log(name, self.membership.view.number + 1)
         super().join(name)
+
+    def relay_files(self, name: str) -> list[str]:
+        """The files of a member's relay log, in order."""
+        return cast("FileLog", self._disks[name].relay).files
 
     def busy_seconds(self, name: str) -> float:
         """Seconds that a member's workers have applied, added up; known once it has stopped."""

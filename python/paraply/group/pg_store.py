@@ -27,6 +27,8 @@ _SESSIONS = "CREATE TABLE IF NOT EXISTS paraply.group_local (slot integer PRIMAR
 _KEEP = "INSERT INTO paraply.group_local VALUES (%s, %s) ON CONFLICT (slot) DO UPDATE SET executed = excluded.executed"
 _CONFLICTS = frozenset({"40001", "40P01", "55P03"})
 _CONSTRAINTS = frozenset({"23505", "23503", "23502", "23514"})
+_DATA = "22"
+"""Values that do not fit their column."""
 _TRIES = 20
 LOCK_TIMEOUT_MS = 200
 
@@ -192,11 +194,11 @@ class PgSnapshot:
         try:
             write(self.connection.raw, self._store.definitions, changes)
         except psycopg.Error as error:
-            state = getattr(error, "sqlstate", None)
+            state = error.sqlstate or ""
             text = str(error).splitlines()[0]
             if state in _CONFLICTS:
                 raise WriteConflict(f"another transaction changed the row first: {text}") from error
-            if state in _CONSTRAINTS:
+            if state in _CONSTRAINTS or state.startswith(_DATA):
                 raise UsageError(f"the database refuses the row: {text}") from error
             raise from_psycopg(error) from error
 
