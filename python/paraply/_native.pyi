@@ -104,6 +104,8 @@ class Transaction:
     def end_offset(self) -> int: ...
     @property
     def format(self) -> Format: ...
+    def row_events(self) -> bytes:
+        """Its table maps and row events, joined, without checksums; for ``encode_transaction``."""
     def write_set(self, catalog: Catalog, *, scheme: str = "fine") -> tuple[list[int], list[int], bool]:
         """Exclusive hashes, shared hashes, whether the transaction is a barrier."""
 
@@ -672,15 +674,25 @@ class Certifier:
     Args:
         collection_burns_number: A collection uses up one number, as in MySQL 5.7.
         first_remote_alone: The first remote transaction is stamped (0, 0), as by a member that has just started.
+        group: The group's name, a UUID: transactions that name their member get GTIDs from its blocks (R10).
+        block_size: GTIDs of a block.
     """
 
-    def __new__(cls, *, collection_burns_number: bool = False, first_remote_alone: bool = True) -> Self: ...
+    def __new__(
+        cls,
+        *,
+        collection_burns_number: bool = False,
+        first_remote_alone: bool = True,
+        group: str | None = None,
+        block_size: int = 1_000_000,
+    ) -> Self: ...
     def certify(
         self,
         write_set: Sequence[int],
         *,
         snapshot: GtidSet | None = None,
         gtid: str | None = None,
+        member: int | None = None,
         local: bool = False,
         barrier: bool = False,
     ) -> Certified:
@@ -690,6 +702,7 @@ class Certifier:
             write_set: Its hashes; none makes it a barrier.
             snapshot: What its member had executed before it; None: conflicts are not looked for.
             gtid: A GTID that it brings.
+            member: Else whose block gives it one, if the certifier knows the group's name.
             local: Whether it began on this member.
             barrier: A barrier whatever its write set.
         """
@@ -705,14 +718,22 @@ class Certifier:
         """
     def collect_garbage(self, stable: GtidSet) -> bool:
         """Removes what every member has executed (R7, R8); False if the stable set has not grown."""
-    def view_change(self) -> tuple[int, int]: ...
+    def view_change(self) -> tuple[int, int]:
+        """The numbers of a view change; what is left of the members' blocks of GTIDs is taken back."""
     def commit(self, gtids: GtidSet) -> None:
         """These GTIDs are committed (R10)."""
     def export(self) -> pa.RecordBatch:
         """The certification info for a joining member (R9)."""
     @staticmethod
-    def joined(exported: Any, *, collection_burns_number: bool = False) -> Certifier:
-        """The certifier of a member that joins (R9)."""
+    def joined(
+        exported: Any,
+        *,
+        collection_burns_number: bool = False,
+        first_remote_alone: bool = True,
+        group: str | None = None,
+        block_size: int = 1_000_000,
+    ) -> Certifier:
+        """The certifier of a member that joins (R9); arguments as for a new one."""
     @property
     def last_committed_global(self) -> int: ...
     @property
@@ -721,6 +742,40 @@ class Certifier:
     def memory(self) -> int:
         """Bytes that the certification info takes."""
     def __len__(self) -> int: ...
+
+def encode_rows(
+    catalog: Catalog,
+    collations: Mapping[str, int],
+    server_id: int,
+    committed_at: int,
+    changes: Sequence[tuple[str, str, Mapping[str, Any] | None, Mapping[str, Any] | None]],
+) -> bytes:
+    """Table maps and row events: the inner part of a transaction, which is the same in every log.
+
+    Args:
+        catalog: The tables.
+        collations: The numbers of the collations of their text columns.
+        server_id: Where the transaction began.
+        committed_at: When it was committed there, microseconds since 1970, UTC.
+        changes: Database, table, row before and row after; all columns must be there.
+
+    Raises:
+        UsageError: A table is not known, a type cannot be written, or a value does not fit.
+    """
+
+def encode_transaction(front: tuple[str, int, int, int, int, int], rows: bytes) -> bytes:
+    """The events of a transaction of rows, joined, without checksums and positions.
+
+    Args:
+        front: GTID, last_committed, sequence_number, server id, session, commit time in microseconds since 1970, UTC.
+        rows: From ``encode_rows`` or ``Transaction.row_events``.
+    """
+
+def encode_statement(front: tuple[str, int, int, int, int, int], database: str, sql: str) -> bytes:
+    """The events of a DDL statement."""
+
+def encode_view_change(front: tuple[str, int, int, int, int, int], view_id: str, number: int) -> bytes:
+    """The events of a view change."""
 
 def trace_schema() -> pa.Schema:
     """The schema of the trace."""

@@ -5,6 +5,7 @@ pub mod changes;
 pub mod checksum;
 pub mod cursor;
 pub mod decode;
+pub mod encode;
 pub mod error;
 pub mod event;
 pub mod explain;

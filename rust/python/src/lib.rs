@@ -4,6 +4,7 @@ mod block;
 mod catalog;
 mod certifier;
 mod certifier_batch;
+mod encode;
 mod errors;
 mod explain;
 mod gtid;
@@ -32,6 +33,8 @@ mod _native {
     use crate::catalog::PyCatalog;
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
+    #[pymodule_export]
+    use crate::encode::{encode_rows, encode_statement, encode_transaction, encode_view_change};
     #[pymodule_export]
     use crate::explain::{explain_rows, explain_values};
     #[pymodule_export]
