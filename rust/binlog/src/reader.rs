@@ -15,6 +15,7 @@ use crate::filter::TableFilter;
 use crate::group::Assembler;
 use crate::gtid_event::GtidRange;
 use crate::head::{next_file, previous_gtids};
+use crate::piece::Piece;
 use crate::stop::{StopPlace, StopPoint};
 use crate::transaction::{Kind, Transaction};
 
@@ -44,6 +45,7 @@ pub struct LogFile {
 
 enum Input {
     Path(PathBuf),
+    Piece(PathBuf, Piece),
     Memory(Source<'static>),
 }
 
@@ -55,6 +57,8 @@ pub struct LogReader {
     inputs: VecDeque<Input>,
     current: Option<EventReader<'static>>,
     current_file: u32,
+    /// Where the piece that is read ends.
+    current_end: Option<u64>,
     assembler: Assembler,
     options: ReaderOptions,
     /// The file that the last Rotate event of a binlog names.
@@ -78,6 +82,13 @@ impl LogReader {
         Ok(Self::new(named, options))
     }
 
+    /// Opens a piece of a file, as a scan cut it: it begins and ends between transactions.
+    pub fn open_piece(path: &Path, piece: Piece, options: ReaderOptions) -> Result<Self, LogError> {
+        check_start(path)?;
+        let input = Input::Piece(path.to_owned(), piece);
+        Ok(Self::new(std::iter::once((path.display().to_string(), input)), options))
+    }
+
     /// Reads a log from memory or any other source; the names stand in errors.
     pub fn from_sources(sources: Vec<(String, Source<'static>)>, options: ReaderOptions) -> Self {
         Self::new(sources.into_iter().map(|(name, source)| (name, Input::Memory(source))), options)
@@ -91,6 +102,7 @@ impl LogReader {
             inputs,
             current: None,
             current_file: 0,
+            current_end: None,
             assembler: Assembler::new(options.max_transaction_bytes),
             options,
             announced: None,
@@ -212,7 +224,8 @@ impl LogReader {
             }
             let Some(reader) = &mut self.current else { return Ok(None) };
             let name = Arc::clone(reader.name());
-            let Some(event) = reader.next_event()? else {
+            let at_end = self.current_end.is_some_and(|end| reader.offset() >= end);
+            let Some(event) = (if at_end { None } else { reader.next_event()? }) else {
                 let relay_log = reader.is_relay_log();
                 self.assembler.end_of_file(relay_log, !self.inputs.is_empty())?;
                 self.current = None;
@@ -234,8 +247,13 @@ impl LogReader {
         let name = self.files.get(self.current_file as usize).map(|file| Arc::clone(&file.name)).unwrap_or_default();
         self.check_order(&name)?;
         let verify = self.options.verify_checksums;
+        self.current_end = None;
         self.current = Some(match input {
             Input::Path(path) => EventReader::open(&path, verify)?,
+            Input::Piece(path, piece) => {
+                self.current_end = piece.end;
+                EventReader::open_at(&path, piece.start, verify)?
+            }
             Input::Memory(source) => EventReader::new(name, source, verify)?,
         });
         Ok(true)

@@ -5,6 +5,7 @@ mod catalog;
 mod certifier;
 mod certifier_batch;
 mod errors;
+mod events;
 mod explain;
 mod gtid;
 mod hash_columns;
@@ -14,7 +15,10 @@ mod log_head;
 mod mysql;
 mod postgres;
 mod resolver;
+mod row_columns;
 mod row_values;
+mod rows;
+mod selection;
 mod table_map;
 mod trace;
 mod transaction;
@@ -49,6 +53,12 @@ mod _native {
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
     use crate::resolver::{PyChunkResolver, PyKeyResolver, chunk_numbers};
+    #[pymodule_export]
+    use crate::events::{PyEventReader, event_schema};
+    #[pymodule_export]
+    use crate::rows::{PyRowDecoder, row_schema};
+    #[pymodule_export]
+    use crate::selection::{PyLogScan, PySelection, scan_log};
     #[pymodule_export]
     use crate::table_map::{PyColumnInfo, PyTableMap};
     #[pymodule_export]

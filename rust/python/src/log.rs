@@ -8,6 +8,7 @@ use paraply_binlog::filter::TableFilter;
 use paraply_binlog::plan::{Passed, Place};
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::row_walk::count_rows;
+use paraply_binlog::selection::Selection;
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
 use paraply_binlog::write_sets::{Scratch, transaction_write_set};
@@ -23,6 +24,7 @@ use crate::errors::{log_error, usage};
 use crate::gtid::{PyGtidSet, parse_gtid};
 use crate::hashing::hash_options;
 use crate::log_head::PyTableFilter;
+use crate::selection::{Place as Start, PySelection};
 use crate::table_map::{PyTableMap, table_maps};
 use crate::transaction::{PyTransaction, file_name, gtid_text};
 
@@ -37,7 +39,13 @@ struct State {
     reader: LogReader,
     damaged: Option<Failure>,
     passed: Passed,
+    /// The position of the last transaction read.
+    position: i64,
+    selection: Selection,
 }
+
+/// Transactions, and of each its position and whether it is wanted.
+type Selected = (Vec<Transaction>, Vec<i64>, Vec<bool>);
 
 /// An error, and the GTID of the transaction that it stands in, where that is known.
 type Failure = (LogError, Option<String>);
@@ -68,6 +76,28 @@ impl State {
         }
         Ok(Some(batch))
     }
+
+    /// The next batch with something in it that is wanted, or a statement, which may change tables.
+    fn next_selected(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Selected>, Failure> {
+        loop {
+            let Some(batch) = self.next_batch(files, most, bytes)? else { return Ok(None) };
+            let mut kept: Selected = (Vec::with_capacity(batch.len()), Vec::new(), Vec::new());
+            for transaction in batch {
+                self.position += 1;
+                let wanted = self.selection.chooses(self.position, &transaction).map_err(|error| {
+                    (error.into_log_error(file_name(files, error.file)), gtid_text(&transaction))
+                })?;
+                if wanted || !transaction.statements.is_empty() {
+                    kept.0.push(transaction);
+                    kept.1.push(self.position);
+                    kept.2.push(wanted);
+                }
+            }
+            if !kept.0.is_empty() {
+                return Ok(Some(kept));
+            }
+        }
+    }
 }
 
 #[pymethods]
@@ -77,7 +107,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None,
+        stop_after=None, piece=None, position=0, selection=None,
     ))]
     fn new(
         py: Python<'_>,
@@ -89,17 +119,25 @@ impl PyLogReader {
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
+        piece: Option<(Start, Option<u64>)>,
+        position: i64,
+        selection: Option<&PySelection>,
     ) -> PyResult<Self> {
         let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
         let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
         let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
+        let options = ReaderOptions { verify_checksums, ..ReaderOptions::default() };
         let reader = py
-            .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
+            .detach(|| match (piece, &paths[..]) {
+                (Some(part), [path]) => LogReader::open_piece(path, crate::selection::piece(part), options),
+                _ => LogReader::open(&paths, options),
+            })
             .map_err(|error| log_error(py, &error, None))?
             .filtered(filter)
             .until(stop);
-        let state = State { reader, damaged: None, passed: passed(executed, after) };
+        let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
+        let state = State { reader, damaged: None, passed: passed(executed, after), position, selection };
         Ok(Self { state: Mutex::new(state), files })
     }
 
@@ -127,19 +165,18 @@ impl PyLogReader {
         max_transactions: usize,
         max_bytes: u64,
     ) -> PyResult<Option<PyTransactionBatch>> {
-        let (batch, passed) = py
-            .detach(|| {
-                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                let batch = state.next_batch(&self.files, max_transactions.max(1), max_bytes)?;
-                let passed = batch.iter().flatten().map(|transaction| state.passed.contains(transaction)).collect();
-                Ok((batch, passed))
-            })
-            .map_err(|(error, gtid): Failure| log_error(py, &error, gtid))?;
-        Ok(batch.map(|transactions| PyTransactionBatch {
-            transactions: Arc::new(transactions),
-            passed,
-            files: Arc::clone(&self.files),
-        }))
+        py.detach(|| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let selected = state.next_selected(&self.files, max_transactions.max(1), max_bytes)?;
+            Ok(selected.map(|(transactions, positions, wanted)| PyTransactionBatch {
+                passed: transactions.iter().map(|transaction| state.passed.contains(transaction)).collect(),
+                transactions: Arc::new(transactions),
+                positions,
+                wanted,
+                files: Arc::clone(&self.files),
+            }))
+        })
+        .map_err(|(error, gtid): Failure| log_error(py, &error, gtid))
     }
 }
 
@@ -148,6 +185,10 @@ pub struct PyTransactionBatch {
     pub transactions: Arc<Vec<Transaction>>,
     /// Which of them were applied before: their rows are not looked at.
     passed: Vec<bool>,
+    /// The position of each in the log, from 1.
+    pub positions: Vec<i64>,
+    /// Which of them are wanted; others are here because their statements change tables.
+    pub wanted: Vec<bool>,
     pub files: Arc<Vec<String>>,
 }
 
@@ -183,11 +224,20 @@ impl PyTransactionBatch {
         };
         let mut emptied = transaction.clone();
         emptied.empty_out();
-        Ok(Self { transactions: Arc::new(vec![emptied]), files: Arc::clone(&self.files), passed: self.passed.clone() })
+        Ok(Self {
+            transactions: Arc::new(vec![emptied]),
+            files: Arc::clone(&self.files),
+            passed: self.passed.clone(),
+            positions: self.positions.clone(),
+            wanted: self.wanted.clone(),
+        })
     }
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
     fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
+        if scheme == "none" {
+            return Ok(PyWriteSets { sets: Vec::new(), fallbacks: Fallbacks::default() });
+        }
         let options = hash_options(py, scheme, bytewise)?;
         let (sets, fallbacks) = py
             .detach(|| catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
@@ -199,8 +249,9 @@ impl PyTransactionBatch {
 impl PyTransactionBatch {
     fn hash(&self, catalog: &Catalog, scratch: &mut Scratch) -> Result<(Vec<WriteSet>, Fallbacks), Failure> {
         let mut sets = Vec::with_capacity(self.transactions.len());
-        for (transaction, passed) in self.transactions.iter().zip(&self.passed) {
-            let set = if *passed {
+        let unread = self.passed.iter().zip(&self.wanted).map(|(passed, wanted)| *passed || !wanted);
+        for (transaction, unread) in self.transactions.iter().zip(unread) {
+            let set = if unread {
                 WriteSet::default()
             } else {
                 transaction_write_set(transaction, catalog, scratch).map_err(|error| {
