@@ -11,6 +11,15 @@ use crate::piece::{Piece, Resume};
 use crate::reader::ReaderOptions;
 use crate::transaction::{Kind, Transaction};
 
+/// Where a file is cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Split<'c> {
+    /// At the first transaction boundary behind so many bytes.
+    pub bytes: u64,
+    /// And at these offsets, where they are boundaries.
+    pub at: &'c [u64],
+}
+
 /// A part of a file and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScannedPiece {
@@ -35,14 +44,14 @@ pub struct Scan {
     pub failure: Option<LogError>,
 }
 
-/// Cuts a file at the first transaction boundary behind every `split` bytes.
+/// Cuts a file at transaction boundaries.
 ///
 /// Checksums are not compared and rows are not looked at: that is for whoever reads the pieces. Damage ends the scan and stands in
 /// [`Scan::failure`].
 ///
 /// # Errors
 /// The file cannot be opened, or is no log.
-pub fn scan_transactions(path: &Path, from: Resume, split: u64) -> Result<Scan, LogError> {
+pub fn scan_transactions(path: &Path, from: Resume, split: Split<'_>) -> Result<Scan, LogError> {
     let mut scanner = Scanner::open(path, from, split)?;
     let mut assembler = Assembler::new(ReaderOptions::default().max_transaction_bytes);
     loop {
@@ -71,7 +80,7 @@ pub fn scan_transactions(path: &Path, from: Resume, split: u64) -> Result<Scan, 
 ///
 /// # Errors
 /// The file cannot be opened, or is no log.
-pub fn scan_events(path: &Path, from: Resume, split: u64) -> Result<Scan, LogError> {
+pub fn scan_events(path: &Path, from: Resume, split: Split<'_>) -> Result<Scan, LogError> {
     let mut scanner = Scanner::open(path, from, split)?;
     loop {
         let before = scanner.reader.place();
@@ -101,22 +110,22 @@ pub fn begins_transaction(event: &Event<'_>) -> bool {
         || (event.header.type_code == types::MARIADB_GTID && event.format.mariadb)
 }
 
-struct Scanner {
+struct Scanner<'c> {
     reader: EventReader<'static>,
-    split: u64,
+    split: Split<'c>,
     pieces: Vec<ScannedPiece>,
     statements: Vec<(usize, Transaction)>,
     end: Resume,
 }
 
-impl Scanner {
-    fn open(path: &Path, from: Resume, split: u64) -> Result<Self, LogError> {
+impl<'c> Scanner<'c> {
+    fn open(path: &Path, from: Resume, split: Split<'c>) -> Result<Self, LogError> {
         let reader = if from == Resume::BEGIN {
             EventReader::open(path, false)?
         } else {
             EventReader::open_at(path, from, false)?
         };
-        let mut scanner = Self { reader, split: split.max(1), pieces: Vec::new(), statements: Vec::new(), end: from };
+        let mut scanner = Self { reader, split, pieces: Vec::new(), statements: Vec::new(), end: from };
         scanner.begin();
         Ok(scanner)
     }
@@ -155,7 +164,8 @@ impl Scanner {
         let split = self.split;
         let piece = self.open_piece();
         piece.piece.end = Some(end);
-        if piece.transactions > 0 && end - piece.piece.start.offset >= split {
+        let length = end - piece.piece.start.offset;
+        if length > 0 && ((piece.transactions > 0 && length >= split.bytes) || split.at.contains(&end)) {
             self.begin();
         }
     }

@@ -52,7 +52,7 @@ mod _native {
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
-    use crate::resolver::{PyChunkResolver, PyKeyResolver, chunk_numbers};
+    use crate::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
     #[pymodule_export]
     use crate::events::{PyEventReader, event_schema};
     #[pymodule_export]

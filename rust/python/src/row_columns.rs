@@ -240,6 +240,9 @@ impl StructColumn {
                 }
                 (builder, _) => {
                     let told = write_value(form, &value, old, &mut self.text)?;
+                    if matches!(value, Value::Timestamp { .. }) {
+                        self.text.push(b'Z'); // else it would be read as a time without a zone
+                    }
                     match builder {
                         builder if !told || no_date(&value, &self.text) => builder.append_null(),
                         ValueBuilder::Text(column) => append_text(column, &self.text),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paraply_binlog::filter::TableFilter;
 use paraply_binlog::piece::{Piece, Resume};
-use paraply_binlog::scan::{Scan, scan_events, scan_transactions};
+use paraply_binlog::scan::{Scan, Split, scan_events, scan_transactions};
 use paraply_binlog::selection::Selection;
 use paraply_binlog::transaction::{Kind, Transaction};
 use pyo3::prelude::*;
@@ -105,9 +105,17 @@ impl PyLogScan {
 /// Looks through a log once, without its rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
-#[pyo3(signature = (path, split, *, start=None, events=false))]
-pub fn scan_log(py: Python<'_>, path: PathBuf, split: u64, start: Option<Place>, events: bool) -> PyResult<PyLogScan> {
+#[pyo3(signature = (path, split, *, start=None, cuts=Vec::new(), events=false))]
+pub fn scan_log(
+    py: Python<'_>,
+    path: PathBuf,
+    split: u64,
+    start: Option<Place>,
+    cuts: Vec<u64>,
+    events: bool,
+) -> PyResult<PyLogScan> {
     let from = start.map_or(Resume::BEGIN, resume);
+    let split = Split { bytes: split, at: &cuts };
     let scan = py
         .detach(|| if events { scan_events(&path, from, split) } else { scan_transactions(&path, from, split) })
         .map_err(|error| log_error(py, &error, None))?;
