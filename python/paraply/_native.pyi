@@ -434,7 +434,8 @@ class TransactionBatch:
 
         Args:
             catalog: The definitions in force; it also keeps what hashing remembers between the batches of a log.
-            scheme: ``fine``, the applier's, ``group``, the server's certifier's, ``writeset``, its tracker's (R16), or ``none``: nothing is hashed.
+            scheme: ``fine``, the applier's, ``group``, the server's certifier's, ``writeset``, its tracker's (R16),
+                or ``none``: nothing is hashed.
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         """
 
@@ -618,8 +619,8 @@ class Selection:
     def __new__(
         cls,
         *,
-        positions: tuple[int | None, int | None] = (None, None),
-        committed: tuple[int | None, int | None] = (None, None),
+        positions: tuple[int | None, int | None] = ...,
+        committed: tuple[int | None, int | None] = ...,
         kinds: Sequence[str] | None = None,
         gtids: Sequence[str] | None = None,
         server_ids: Sequence[int] | None = None,

@@ -70,7 +70,11 @@ def test_conflicts_by_table(spark: SparkSession) -> None:
     columns = "position bigint, write_set array<bigint>, tables array<string>"
     rows = [(1, [1], ["a"]), (2, [1, 2], ["a", "b"]), (3, [2], ["b"]), (4, [2], ["b"]), (5, [9], ["a"])]
     trace = spark.createDataFrame(rows, columns)
-    assert {(r.position, r.earlier, tuple(r.tables)) for r in conflicts(trace).collect()} == {(2, 1, ("a",)), (3, 2, ("b",)), (4, 3, ("b",))}
+    assert {(r.position, r.earlier, tuple(r.tables)) for r in conflicts(trace).collect()} == {
+        (2, 1, ("a",)),
+        (3, 2, ("b",)),
+        (4, 3, ("b",)),
+    }
     counted = {row.table: (row.pairs, row.transactions) for row in conflicts(trace, by_table=True).collect()}
     assert counted == {"a": (1, 1), "b": (2, 2)}
     with pytest.raises(UsageError, match="tables"):

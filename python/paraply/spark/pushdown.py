@@ -40,10 +40,10 @@ class Conditions:
     def take(self, filters: Iterable[Filter]) -> None:
         """Takes in what is understood of filters, all of which must hold."""
         for each in filters:
-            path = getattr(each, "attribute", ())
+            path: tuple[str, ...] = getattr(each, "attribute", ())
             if len(path) != 1:
                 continue
-            name = path[0]
+            (name,) = path
             if name == "position":
                 self.positions = narrowed(self.positions, each, lambda value: value if isinstance(value, int) else None)
             elif name == "committed_at":

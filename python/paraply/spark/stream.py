@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from paraply.analysis.parts import Step
 
-__all__ = ["BinlogStreamReader", "FollowedFile", "Followed"]
+__all__ = ["BinlogStreamReader", "Followed", "FollowedFile"]
 
 Offsets = dict[str, int]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,7 @@ def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         windows = batch.column("window").to_numpy(zero_copy_only=False)
         positions = batch.column("position")
         cuts = [0, *(np.flatnonzero(np.diff(windows)) + 1).tolist(), batch.num_rows]
-        for begin, end in zip(cuts, cuts[1:], strict=False):
+        for begin, end in itertools.pairwise(cuts):
             if begin == end:
                 continue
             if current != int(windows[begin]):
@@ -154,4 +155,5 @@ def measured(path: CriticalPath, window: int, first: int, last: int) -> pa.Recor
     """One window."""
     transactions, barriers, steps = path.finish()
     row = [window, first, last, transactions, barriers, steps, transactions / steps if steps else 0.0]
-    return pa.RecordBatch.from_arrays([pa.array([value], field.type) for value, field in zip(row, WINDOW_SCHEMA, strict=True)], schema=WINDOW_SCHEMA)
+    columns = [pa.array([value], field.type) for value, field in zip(row, WINDOW_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=WINDOW_SCHEMA)
