@@ -16,10 +16,12 @@ __all__ = [
     "LogNotUnderstood",
     "LogTruncated",
     "LogUnreadable",
+    "MemberUnavailable",
     "NotALog",
     "NumbersDiffer",
     "ParaplyError",
     "PrecedingFailed",
+    "ReadOnlyMember",
     "ReceiveFailed",
     "RelayLogError",
     "RowNotFound",
@@ -28,9 +30,11 @@ __all__ = [
     "StopNotReached",
     "Stopped",
     "TemporaryFailure",
+    "TransferDamaged",
     "TypeNotMapped",
     "UsageError",
     "ValueNotStorable",
+    "WriteConflict",
 ]
 
 
@@ -191,3 +195,19 @@ class Stopped(ParaplyError):
     """Stopped on request, at a transaction boundary; the same command resumes."""
 
     exit_code = 4
+
+
+class MemberUnavailable(ParaplyError):
+    """The group member is not online, or went away before it said whether a transaction is committed."""
+
+
+class ReadOnlyMember(UsageError):
+    """A group in single-primary mode takes writes at its primary only."""
+
+
+class TransferDamaged(ParaplyError):
+    """The certification info that a joining group member received is not what was sent (R9)."""
+
+
+class WriteConflict(TemporaryFailure):
+    """Another transaction of the group changed the same row first: roll back, read again, try again (R2)."""
