@@ -47,7 +47,9 @@ def work(group: LiveGroup, sessions: dict[str, int], transactions: int) -> int:
             if session.commit().committed:
                 committed.append(key)
 
-    threads = [threading.Thread(target=body, args=(name, seed)) for name, count in sessions.items() for seed in range(count)]
+    threads = [
+        threading.Thread(target=body, args=(name, seed)) for name, count in sessions.items() for seed in range(count)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
