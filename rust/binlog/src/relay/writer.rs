@@ -129,6 +129,7 @@ impl RelayWriter {
     /// Counts transactions as received that the applier holds from elsewhere; the next file says so.
     pub fn hold(&mut self, gtids: &GtidSet) {
         self.tracker.received.gtids.extend(gtids);
+        self.shared.show(self.tracker.received.clone());
     }
 
     /// Appends one event of the source's stream, with the checksum that it came with or without one.
