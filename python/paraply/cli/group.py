@@ -77,7 +77,9 @@ def group(
     latency: Annotated[float, typer.Option(min=0, metavar="MS", help="Milliseconds that a message of the group takes.")] = 0.0,
     mode: Annotated[str, typer.Option(help="[bold]multi-primary[/bold] or [bold]single-primary[/bold].")] = "multi-primary",
     workers: Annotated[int, typer.Option(min=1, max=64, help="Workers of each member's applier.")] = 4,
-    consistency: Annotated[str, typer.Option(metavar="LEVEL", help="When appliers commit: any-time, most-of-the-time or eventual.")] = "any-time",
+    consistency: Annotated[
+        str, typer.Option(metavar="LEVEL", help="When appliers commit: any-time, most-of-the-time or eventual.")
+    ] = "any-time",
     seed: Annotated[int, typer.Option(help="Chooses the rows that are written.")] = 1,
     data: Annotated[
         Path | None, typer.Option(file_okay=False, help="Keep databases and logs in this folder; by default they go at the end.")

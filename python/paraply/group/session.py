@@ -51,9 +51,7 @@ class Session:
         may_write: Whether the member takes writes now.
     """
 
-    def __init__(
-        self, member: Member, number: int, commit_local: Callable[[Pending], None] | None, may_write: Callable[[], bool]
-    ) -> None:
+    def __init__(self, member: Member, number: int, commit_local: Callable[[Pending], None] | None, may_write: Callable[[], bool]) -> None:
         self.member = member
         self.number = number
         self._commit_local = commit_local
