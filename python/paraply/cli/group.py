@@ -88,6 +88,7 @@ def group(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
 ) -> None:
     """Run a group of members under a load, and show conflicts, numbers and whether all members end equal."""
+    from paraply.errors import ApplyFailed, Stopped
     from paraply.group import GroupOptions, LiveGroup
     from paraply.group.load import SCHEMA, Load, LoadOptions
 
@@ -98,11 +99,17 @@ def group(
             load = Load(live, plan)
             load.fill()
             result = measure(live, load, seconds, quiet=as_json)
+        fields.update(result.as_json())
         if not as_json:
             show(result)
-        return (4 if result.stopped else 1 if result.differing else 0), result.as_json()
+        if result.differing:
+            raise ApplyFailed(f"the members differ in {', '.join(result.differing)}")
+        if result.stopped:
+            raise Stopped("the load was stopped on request; all members came to rest and are equal")
+        return 0, fields
 
-    output.run("group", body, as_json=as_json, debug=debug)
+    fields: dict[str, Any] = {}
+    output.run("group", body, as_json=as_json, debug=debug, so_far=lambda: fields)
 
 
 def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Result:
@@ -156,9 +163,7 @@ def show(result: Result) -> None:
         f"{result.conflicts:,} rolled back (conflict), {share:.1%}",
         soft_wrap=True,
     )
-    if result.differing:
-        output.console.print(f"[red]the members differ[/red] in {', '.join(result.differing)}")
-    else:
+    if not result.differing:
         output.console.print("[green]all members are equal[/green]")
 
 

@@ -142,6 +142,8 @@ class Session:
     def send(self) -> Pending | None:
         """Sends the transaction without waiting for the answer; None if it wrote nothing.
 
+        In a live group ``outcome`` must follow: it commits what may commit, and others may wait for that.
+
         Raises:
             WriteConflict: The member itself sees that somebody else was first; the transaction is rolled back.
         """
