@@ -140,7 +140,7 @@ def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Resu
 
 def show(result: Result) -> None:
     """Prints the result for people."""
-    columns = ("checked", "conflicts", "proposed", "rolled back", "remote applied", "rows validating", "relay log", "parallelism")
+    columns = ("checked", "conflicts", "sent", "refused", "applied", "items", "parallel")
     table = Table("member", "role", *output.columns_of_numbers(*columns), title="The group, member by member")
     for row in result.members:
         found = result.parallelism[row.member_name]
@@ -151,9 +151,8 @@ def show(result: Result) -> None:
             row.count_transactions_local_rollback,
             row.count_transactions_remote_applied,
             row.count_transactions_rows_validating,
-            found.transactions,
         )
-        table.add_row(row.member_name, row.member_role, *(f"{number:,}" for number in numbers), f"{found.average:.1f}")
+        table.add_row(row.member_name, row.member_role.lower(), *(f"{number:,}" for number in numbers), f"{found.average:.1f}")
     output.console.print(table)
     sent = result.committed + result.conflicts
     share = result.conflicts / sent if sent else 0.0
