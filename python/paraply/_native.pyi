@@ -342,6 +342,7 @@ class MySqlConnection:
         socket: str | None = None,
         tls: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
+        read_timeout: float | None = None,
     ) -> Self: ...
     @property
     def connection_id(self) -> int: ...
@@ -351,6 +352,25 @@ class MySqlConnection:
         """Runs one or several statements; for each: column names, rows (None, int, float, bytes), affected rows.
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
+        """
+    def receive(
+        self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4
+    ) -> None:
+        """Registers as a replica and receives into a relay log, until ``relay.stop_receiving``; the connection then is of no other use.
+
+        Args:
+            relay: Where what comes is appended; every whole transaction is published at once.
+            server_id: Under which the source knows this replica.
+            behind: MySQL: everything that is not in this set. None: from a file and position, or (MariaDB, with
+                ``slave_connect_state`` set) with an empty name.
+            file: The source's file.
+            position: The offset of an event in it.
+
+        Raises:
+            ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
+            ServerError: The source refuses.
+            LogDamaged: What came contradicts itself.
+            RelayLogError: The relay log cannot be written.
         """
     @property
     def overdue(self) -> float:
@@ -382,6 +402,11 @@ class LogReader:
         stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
         stop_before: End before this GTID.
         stop_after: End behind this GTID.
+        stop_view_change: End behind a view change of a group.
+        piece: Where in the only file to begin (offset, offset of the format description, whether it is a relay log) and to end; the end
+            is None where it is the file's.
+        position: Transactions before the first one.
+        selection: What is wanted; beside that only transactions with statements are given.
     """
     def __new__(
         cls,
@@ -394,6 +419,10 @@ class LogReader:
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
+        stop_view_change: bool = False,
+        piece: tuple[tuple[int, int, bool], int | None] | None = None,
+        position: int = 0,
+        selection: Selection | None = None,
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
@@ -447,6 +476,14 @@ class RelayLog:
         """What was cut when the log was opened: the file, where its last whole transaction ends, how many bytes, why."""
     def status(self) -> RelayStatus:
         """What was received, as last published; never waits, and makes nobody wait (R29)."""
+    @property
+    def heard_at(self) -> int | None:
+        """When the source was heard last, microseconds since 1970, UTC."""
+    @property
+    def idle_at(self) -> int | None:
+        """When the source said last that it has nothing more, microseconds since 1970, UTC."""
+    def stop_receiving(self) -> None:
+        """Ends a receiver in another thread at the next event or heartbeat; none can begin any more."""
     def hold(self, gtids: GtidSet) -> None:
         """Counts transactions as received that came another way; files begun from now on say so."""
     def append(self, events: bytes, *, checksums: bool = False) -> None:
@@ -481,6 +518,7 @@ class RelayLog:
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
+        stop_view_change: bool = False,
     ) -> LogReader:
         """A reader of its own descriptor, from the oldest file on, that follows what is appended; arguments as of ``LogReader``."""
     def close(self) -> None:
@@ -538,7 +576,8 @@ class TransactionBatch:
 
         Args:
             catalog: The definitions in force; it also keeps what hashing remembers between the batches of a log.
-            scheme: ``fine``, the applier's, ``group``, the server's certifier's, or ``writeset``, its tracker's (R16).
+            scheme: ``fine``, the applier's, ``group``, the server's certifier's, ``writeset``, its tracker's (R16),
+                or ``none``: nothing is hashed.
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         """
 
@@ -750,15 +789,114 @@ def encode_view_change(front: tuple[str, int, int, int, int, int], view_id: str,
 def trace_schema() -> pa.Schema:
     """The schema of the trace."""
 
-def trace_batch(batch: TransactionBatch, write_sets: WriteSets, position: int, *, reads: bool = True) -> pa.RecordBatch:
-    """Transactions and their write sets as rows of the trace.
+def trace_batch(batch: TransactionBatch, write_sets: WriteSets, *, reads: bool = True) -> pa.RecordBatch:
+    """The wanted transactions of a batch and their write sets as rows of the trace.
 
     Args:
         batch: The transactions.
         write_sets: Theirs.
-        position: Position of the first one.
         reads: Whether the scheme knows shared keys; else the column is null.
     """
+
+@final
+class Selection:
+    """Conditions that a transaction must meet, all of them; what is not said is not asked.
+
+    Args:
+        positions: First and last position.
+        committed: Earliest and latest commit time, microseconds since 1970, UTC.
+        kinds: Any of these kinds.
+        gtids: Any of these GTIDs.
+        server_ids: Any of these servers.
+        tables: Tables of which it must change rows.
+    """
+
+    def __new__(
+        cls,
+        *,
+        positions: tuple[int | None, int | None] = ...,
+        committed: tuple[int | None, int | None] = ...,
+        kinds: Sequence[str] | None = None,
+        gtids: Sequence[str] | None = None,
+        server_ids: Sequence[int] | None = None,
+        tables: TableFilter | None = None,
+    ) -> Self: ...
+
+@final
+class LogScan:
+    """What ``scan_log`` found."""
+
+    @property
+    def pieces(self) -> list[tuple[tuple[int, int, bool], int, int, tuple[int, int] | None]]:
+        """Where each piece begins and ends, its transactions, their earliest and latest commit time."""
+    @property
+    def statements(self) -> list[tuple[int, Transaction]]:
+        """Transactions with statements, each with the number of its piece; their rows are left out."""
+    @property
+    def end(self) -> tuple[int, int, bool]:
+        """Behind the last whole transaction: where a later scan goes on."""
+    @property
+    def failure(self) -> Exception | None:
+        """What ended the scan before the file's end."""
+
+def scan_log(
+    path: str, split: int, *, start: tuple[int, int, bool] | None = None, cuts: Sequence[int] = ..., events: bool = False
+) -> LogScan:
+    """Looks through a log once, without its rows and checksums, and cuts it at transaction boundaries.
+
+    Args:
+        path: The file.
+        split: Bytes behind which it is cut.
+        start: Where to begin, as ``LogScan.end`` says it.
+        cuts: Offsets at which it is cut, too, where they are boundaries.
+        events: Understand nothing but where GTID events begin transactions.
+    """
+
+def row_schema(values: Sequence[tuple[str, bool]] | None = None) -> pa.Schema:
+    """The schema of rows; with columns (name, whether it holds bytes) the images are structs of these."""
+
+@final
+class RowDecoder:
+    """Decodes the rows of transactions into Arrow.
+
+    Args:
+        columns: The columns that are wanted, in order.
+        tables: The tables that are wanted.
+        operations: The operations that are wanted: ``insert``, ``update``, ``delete``.
+        values: Columns of one table (name, whether it holds bytes), where images are structs.
+    """
+
+    def __new__(
+        cls,
+        columns: Sequence[str],
+        *,
+        tables: TableFilter | None = None,
+        operations: Sequence[str] | None = None,
+        values: Sequence[tuple[str, bool]] | None = None,
+    ) -> Self: ...
+    def begin(self, batch: TransactionBatch, catalog: Catalog) -> None:
+        """Takes transactions in, under the definitions of this moment."""
+    def next_batch(self) -> pa.RecordBatch | None:
+        """The next rows of these transactions; None behind the last one."""
+
+def event_schema() -> pa.Schema:
+    """The schema of events."""
+
+@final
+class EventReader:
+    """Reads the events of a log, no further than their headers.
+
+    Args:
+        path: The file.
+        piece: Where to begin and to end, as for ``LogReader``.
+        verify_checksums: Compare the checksums of all events.
+    """
+
+    def __new__(
+        cls, path: str, *, piece: tuple[tuple[int, int, bool], int | None] | None = None, verify_checksums: bool = True
+    ) -> Self: ...
+    def next_batch(self, max_events: int = 65536) -> pa.RecordBatch | None:
+        """The next events; None at the end. An error is raised behind the events that stand before it."""
 
 @final
 class ChunkResolver:
@@ -783,6 +921,16 @@ class ChunkResolver:
         Returns:
             First and last position, numbers used up and number of the last barrier; the rows; the report for each part of the keys.
         """
+
+@final
+class CriticalPath:
+    """The longest chain of dependencies among transactions, each of which takes one step."""
+
+    def __new__(cls) -> Self: ...
+    def add(self, transactions: Any) -> None:
+        """Adds a record batch in order, with the columns that ``ChunkResolver`` takes."""
+    def finish(self) -> tuple[int, int, int]:
+        """Transactions, barriers among them, and steps of the longest chain; the next path begins."""
 
 @final
 class KeyResolver:

@@ -16,6 +16,7 @@ use crate::filter::TableFilter;
 use crate::group::Assembler;
 use crate::gtid_event::GtidRange;
 use crate::head::{next_file, previous_gtids};
+use crate::piece::Piece;
 use crate::relay::Follower;
 use crate::stop::{StopPlace, StopPoint};
 use crate::transaction::{Kind, Transaction};
@@ -46,6 +47,7 @@ pub struct LogFile {
 
 enum Input {
     Path(PathBuf),
+    Piece(PathBuf, Piece),
     Memory(Source<'static>),
 }
 
@@ -57,6 +59,8 @@ pub struct LogReader {
     inputs: VecDeque<Input>,
     current: Option<EventReader<'static>>,
     current_file: u32,
+    /// Where the piece that is read ends.
+    current_end: Option<u64>,
     assembler: Assembler,
     options: ReaderOptions,
     /// The file that the last Rotate event of a binlog names.
@@ -82,6 +86,13 @@ impl LogReader {
         Ok(Self::new(named, options))
     }
 
+    /// Opens a piece of a file, as a scan cut it: it begins and ends between transactions.
+    pub fn open_piece(path: &Path, piece: Piece, options: ReaderOptions) -> Result<Self, LogError> {
+        check_start(path)?;
+        let input = Input::Piece(path.to_owned(), piece);
+        Ok(Self::new(std::iter::once((path.display().to_string(), input)), options))
+    }
+
     /// Reads a log from memory or any other source; the names stand in errors.
     pub fn from_sources(sources: Vec<(String, Source<'static>)>, options: ReaderOptions) -> Self {
         Self::new(sources.into_iter().map(|(name, source)| (name, Input::Memory(source))), options)
@@ -95,6 +106,7 @@ impl LogReader {
             inputs,
             current: None,
             current_file: 0,
+            current_end: None,
             assembler: Assembler::new(options.max_transaction_bytes),
             options,
             announced: None,
@@ -237,9 +249,10 @@ impl LogReader {
             }
             let Some(reader) = &mut self.current else { return Ok(None) };
             let name = Arc::clone(reader.name());
-            let event = match reader.next_event() {
+            let at_end = self.current_end.is_some_and(|end| reader.offset() >= end);
+            let event = match (!at_end).then(|| reader.next_event()).transpose() {
                 Err(error) if self.follower.is_some() && error.is_caught_up() => return Ok(None),
-                event => event?,
+                event => event?.flatten(),
             };
             let Some(event) = event else {
                 let relay_log = reader.is_relay_log();
@@ -269,8 +282,13 @@ impl LogReader {
         let name = self.files.get(self.current_file as usize).map(|file| Arc::clone(&file.name)).unwrap_or_default();
         self.check_order(&name)?;
         let verify = self.options.verify_checksums;
+        self.current_end = None;
         self.current = Some(match input {
             Input::Path(path) => EventReader::open(&path, verify)?,
+            Input::Piece(path, piece) => {
+                self.current_end = piece.end;
+                EventReader::open_at(&path, piece.start, verify)?
+            }
             Input::Memory(source) => EventReader::new(name, source, verify)?,
         });
         Ok(true)

@@ -6,6 +6,7 @@ mod certifier;
 mod certifier_batch;
 mod encode;
 mod errors;
+mod events;
 mod explain;
 mod gtid;
 mod hash_columns;
@@ -16,7 +17,10 @@ mod mysql;
 mod postgres;
 mod relay;
 mod resolver;
+mod row_columns;
 mod row_values;
+mod rows;
+mod selection;
 mod table_map;
 mod trace;
 mod transaction;
@@ -36,6 +40,8 @@ mod _native {
     #[pymodule_export]
     use crate::encode::{encode_rows, encode_statement, encode_transaction, encode_view_change};
     #[pymodule_export]
+    use crate::events::{PyEventReader, event_schema};
+    #[pymodule_export]
     use crate::explain::{explain_rows, explain_values};
     #[pymodule_export]
     use crate::gtid::PyGtidSet;
@@ -54,7 +60,11 @@ mod _native {
     #[pymodule_export]
     use crate::relay::{PyRelayLog, PyRelayStatus, relay_event, relay_format};
     #[pymodule_export]
-    use crate::resolver::{PyChunkResolver, PyKeyResolver, chunk_numbers};
+    use crate::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
+    #[pymodule_export]
+    use crate::rows::{PyRowDecoder, row_schema};
+    #[pymodule_export]
+    use crate::selection::{PyLogScan, PySelection, scan_log};
     #[pymodule_export]
     use crate::table_map::{PyColumnInfo, PyTableMap};
     #[pymodule_export]

@@ -1,12 +1,14 @@
 //! Relay logs: the writer, its status, and readers that follow it.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::event::{EventHeader, HEADER_LENGTH};
 use paraply_binlog::relay::{
     Follower, Head, Purger, Received, RelayError, RelayWriter, Shared, WriterOptions, compose_event, mysql_format,
 };
+use paraply_target::mysql::receive::Signals;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -22,12 +24,18 @@ pub struct PyRelayLog {
     shared: Arc<Shared>,
     purger: Purger,
     folder: PathBuf,
+    signals: Arc<Signals>,
 }
 
 impl PyRelayLog {
     /// The writer, for a receiver in another thread.
     pub fn writer(&self) -> Arc<Mutex<RelayWriter>> {
         Arc::clone(&self.writer)
+    }
+
+    /// How a receiver is told to end, and when it heard of its source.
+    pub fn signals(&self) -> Arc<Signals> {
+        Arc::clone(&self.signals)
     }
 
     fn write<T: Send>(
@@ -61,7 +69,7 @@ impl PyRelayLog {
         let options = WriterOptions { stem: name.to_owned(), max_bytes, server_id };
         let writer = py.detach(|| RelayWriter::open(&folder, options)).map_err(|error| relay_error(py, &error))?;
         let (shared, purger) = (Arc::clone(writer.shared()), writer.purger());
-        Ok(Self { writer: Arc::new(Mutex::new(writer)), shared, purger, folder })
+        Ok(Self { writer: Arc::new(Mutex::new(writer)), shared, purger, folder, signals: Arc::default() })
     }
 
     #[getter]
@@ -72,6 +80,23 @@ impl PyRelayLog {
     #[getter]
     fn files(&self) -> Vec<String> {
         self.shared.files().iter().map(|file| file.name.to_string()).collect()
+    }
+
+    /// When the source said last that it has nothing more, microseconds since 1970, UTC.
+    #[getter]
+    fn idle_at(&self) -> Option<i64> {
+        Some(self.signals.idle_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
+    }
+
+    /// When the source was heard last, microseconds since 1970, UTC.
+    #[getter]
+    fn heard_at(&self) -> Option<i64> {
+        Some(self.signals.heard_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
+    }
+
+    /// Ends a receiver in another thread at the next event or heartbeat; none can begin any more.
+    fn stop_receiving(&self) {
+        self.signals.stop.store(true, Ordering::SeqCst);
     }
 
     /// File, end, number of bytes and reason of what was cut when the log was opened.
@@ -124,6 +149,7 @@ impl PyRelayLog {
 
     #[pyo3(signature = (
         *, executed=None, after=None, tables=None, stop_time=None, stop_before=None, stop_after=None,
+        stop_view_change=false,
     ))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn reader(
@@ -135,8 +161,9 @@ impl PyRelayLog {
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
+        stop_view_change: bool,
     ) -> PyResult<PyLogReader> {
-        let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after };
+        let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
         PyLogReader::follow(py, Follower::new(Arc::clone(&self.shared)), &options)
     }
 
