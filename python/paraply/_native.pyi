@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from builtins import bytes as _Bytes  # noqa: N812 - Transaction has a property of that name
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -104,7 +105,7 @@ class Transaction:
     def end_offset(self) -> int: ...
     @property
     def format(self) -> Format: ...
-    def row_events(self) -> bytes:
+    def row_events(self) -> _Bytes:
         """Its table maps and row events, joined, without checksums; for ``encode_transaction``."""
     def write_set(self, catalog: Catalog, *, scheme: str = "fine") -> tuple[list[int], list[int], bool]:
         """Exclusive hashes, shared hashes, whether the transaction is a barrier."""

@@ -47,9 +47,7 @@ def work(group: LiveGroup, sessions: dict[str, int], transactions: int) -> int:
             if session.commit().committed:
                 committed.append(key)
 
-    threads = [
-        threading.Thread(target=body, args=(name, seed)) for name, count in sessions.items() for seed in range(count)
-    ]
+    threads = [threading.Thread(target=body, args=(name, seed)) for name, count in sessions.items() for seed in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -86,9 +84,9 @@ def test_ddl_reaches_all_members_in_the_order_of_transactions(group: LiveGroup) 
     session.insert("shop.tag", id=1, word="new")
     assert session.commit().committed
     group.settle()
+    other = group.session("member3")
+    other.insert("shop.tag", id=2, word="x" * 21)
     with pytest.raises(UsageError, match="the database refuses the row"):
-        other = group.session("member3")
-        other.insert("shop.tag", id=2, word="x" * 21)
         other.commit()
     assert [group.contents(name)["shop.tag"] for name in group.members] == [["(1,new)"]] * 3
     kinds = [transaction.kind for path in group.relay_files("member1") for transaction in open_log(path)]

@@ -77,7 +77,9 @@ def group(
     latency: Annotated[float, typer.Option(min=0, metavar="MS", help="Milliseconds that a message of the group takes.")] = 0.0,
     mode: Annotated[str, typer.Option(help="[bold]multi-primary[/bold] or [bold]single-primary[/bold].")] = "multi-primary",
     workers: Annotated[int, typer.Option(min=1, max=64, help="Workers of each member's applier.")] = 4,
-    consistency: Annotated[str, typer.Option(metavar="LEVEL", help="When appliers commit: any-time, most-of-the-time or eventual.")] = "any-time",
+    consistency: Annotated[
+        str, typer.Option(metavar="LEVEL", help="When appliers commit: any-time, most-of-the-time or eventual.")
+    ] = "any-time",
     seed: Annotated[int, typer.Option(help="Chooses the rows that are written.")] = 1,
     data: Annotated[
         Path | None, typer.Option(file_okay=False, help="Keep databases and logs in this folder; by default they go at the end.")
@@ -86,6 +88,7 @@ def group(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
 ) -> None:
     """Run a group of members under a load, and show conflicts, numbers and whether all members end equal."""
+    from paraply.errors import ApplyFailed, Stopped
     from paraply.group import GroupOptions, LiveGroup
     from paraply.group.load import SCHEMA, Load, LoadOptions
 
@@ -96,11 +99,17 @@ def group(
             load = Load(live, plan)
             load.fill()
             result = measure(live, load, seconds, quiet=as_json)
+        fields.update(result.as_json())
         if not as_json:
             show(result)
-        return (4 if result.stopped else 1 if result.differing else 0), result.as_json()
+        if result.differing:
+            raise ApplyFailed(f"the members differ in {', '.join(result.differing)}")
+        if result.stopped:
+            raise Stopped("the load was stopped on request; all members came to rest and are equal")
+        return 0, fields
 
-    output.run("group", body, as_json=as_json, debug=debug)
+    fields: dict[str, Any] = {}
+    output.run("group", body, as_json=as_json, debug=debug, so_far=lambda: fields)
 
 
 def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Result:
@@ -131,7 +140,7 @@ def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Resu
 
 def show(result: Result) -> None:
     """Prints the result for people."""
-    columns = ("checked", "conflicts", "proposed", "rolled back", "remote applied", "rows validating", "relay log", "parallelism")
+    columns = ("checked", "conflicts", "sent", "refused", "applied", "items", "parallel")
     table = Table("member", "role", *output.columns_of_numbers(*columns), title="The group, member by member")
     for row in result.members:
         found = result.parallelism[row.member_name]
@@ -142,9 +151,8 @@ def show(result: Result) -> None:
             row.count_transactions_local_rollback,
             row.count_transactions_remote_applied,
             row.count_transactions_rows_validating,
-            found.transactions,
         )
-        table.add_row(row.member_name, row.member_role, *(f"{number:,}" for number in numbers), f"{found.average:.1f}")
+        table.add_row(row.member_name, row.member_role.lower(), *(f"{number:,}" for number in numbers), f"{found.average:.1f}")
     output.console.print(table)
     sent = result.committed + result.conflicts
     share = result.conflicts / sent if sent else 0.0
@@ -154,9 +162,7 @@ def show(result: Result) -> None:
         f"{result.conflicts:,} rolled back (conflict), {share:.1%}",
         soft_wrap=True,
     )
-    if result.differing:
-        output.console.print(f"[red]the members differ[/red] in {', '.join(result.differing)}")
-    else:
+    if not result.differing:
         output.console.print("[green]all members are equal[/green]")
 
 

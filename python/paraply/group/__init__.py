@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from paraply.group.flow_control import FlowOptions
 from paraply.group.group import Group
-from paraply.group.live import LiveGroup
 from paraply.group.member import MemberState
 from paraply.group.options import GroupOptions
 from paraply.group.session import Outcome, Session
 from paraply.group.statistics import MemberStats
 
+if TYPE_CHECKING:
+    from paraply.group.live import LiveGroup
+
 __all__ = ["FlowOptions", "Group", "GroupOptions", "LiveGroup", "MemberState", "MemberStats", "Outcome", "Session"]
+
+
+def __getattr__(name: str) -> Any:
+    """Live groups need the extra ``paraply[postgres]``, groups in memory do not."""
+    if name == "LiveGroup":
+        from paraply.group.live import LiveGroup
+
+        return LiveGroup
+    raise AttributeError(f"module {__name__} has no attribute {name}")

@@ -18,7 +18,7 @@ from paraply.group.session import Session
 from paraply.group.statistics import MemberStats, stats_of
 from paraply.group.stream import MessageStream
 
-__all__ = ["BaseGroup", "RUNNING"]
+__all__ = ["RUNNING", "BaseGroup"]
 
 RUNNING = (MemberState.ONLINE, MemberState.RECOVERING)
 """The states in which a member is in the group."""

@@ -17,6 +17,9 @@ __all__ = ["SERVER_VERSION", "Definitions"]
 SERVER_VERSION = (9, 7, 0)
 """Whose DDL the group speaks."""
 
+CHARSETS = (255, 255, 255)
+"""Collations of client, connection and server by number: utf8mb4_0900_ai_ci."""
+
 Key = tuple[Any, ...]
 
 
@@ -42,7 +45,7 @@ class Definitions:
 
     def advance(self, statement: str, database: str) -> None:
         """Takes over what a statement does."""
-        for _change in self._schema.advance(statement, database, {}, mariadb=False, version=SERVER_VERSION):
+        for _change in self._schema.advance(statement, database, {"charset": CHARSETS}, mariadb=False, version=SERVER_VERSION):
             pass
         self._catalog = Catalog()
         self._take(self._schema)

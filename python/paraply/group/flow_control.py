@@ -120,6 +120,4 @@ class FlowControl:
 
     def _writers(self) -> int:
         """Members that sent something in this period."""
-        return sum(
-            message.sent > (self._last[name].sent if name in self._last else 0) for name, message in self._now.items()
-        )
+        return sum(message.sent > (self._last[name].sent if name in self._last else 0) for name, message in self._now.items())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from paraply.applier.consistency import Consistency
 from paraply.errors import MemberUnavailable, UsageError
 from paraply.group.base import RUNNING, BaseGroup
-from paraply.group.log import MemoryLog, TransactionLog
+from paraply.group.log import MemoryLog, ReadableLog
 from paraply.group.member import Disk, Member, MemberState, view_gtid
 from paraply.group.options import GroupOptions
 from paraply.group.pending import Pending
@@ -126,7 +127,7 @@ class Group(BaseGroup):
         applier = SteppedApplier(member, self.options.workers, Consistency(self.options.consistency))
         member.on_local = applier.locals.append
         self.appliers[member.name] = applier
-        phases = [Phase(lambda: self._disks[member.name].relay, after=member.relay_start)]
+        phases = [Phase(lambda: cast("ReadableLog", self._disks[member.name].relay), after=member.relay_start)]
         if joins:
             until = view_gtid(self._certifier, member.me.joined)
             phases.insert(0, Phase(lambda: self._donor_log(member.name), until=until, restamp=True, ended=member.recovered))
@@ -134,6 +135,6 @@ class Group(BaseGroup):
             member.recovered()
         applier.plan(phases)
 
-    def _donor_log(self, name: str) -> TransactionLog | None:
+    def _donor_log(self, name: str) -> ReadableLog | None:
         donor = self._donor(name)
-        return None if donor is None else donor.log
+        return None if donor is None else cast("ReadableLog", donor.log)

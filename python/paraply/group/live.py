@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
@@ -189,9 +190,7 @@ class LiveGroup(BaseGroup):
         store = cast("PgStore", member.store)
         own = Part(lambda executed: cast("FileLog", member.disk.relay).follow(executed))
         parts = [Part(partial(self._follow_donor, member), member.recovered), own] if joins else [own]
-        applier = LiveApplier(
-            member, store, self.options, parts, partial(self._failed, member), partial(self._statement_committed, member)
-        )
+        applier = LiveApplier(member, store, self.options, parts, partial(self._failed, member), partial(self._statement_committed, member))
         member.on_local = partial(self._local_decided, member)
         self._appliers[member.name] = applier
         applier.open(list(self._definitions))
@@ -234,10 +233,8 @@ class LiveGroup(BaseGroup):
         _log.error("member %s failed: %s", member.name, error)
         member.close(error, MemberState.ERROR)
         member.flow.close()
-        try:
+        with suppress(UsageError):  # it is out already
             self.membership.remove(member.name)
-        except UsageError:
-            pass
 
     def _stop(self, name: str, reason: MemberUnavailable, *, abort: bool = False) -> None:
         member = self.members[name]

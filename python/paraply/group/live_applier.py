@@ -151,9 +151,7 @@ class LiveApplier:
 
     def open(self, tables: Sequence[Table]) -> None:
         """Opens the database, and makes the tables that a member begins with."""
-        plan = ApplyPlan(
-            GROUP_CHANNEL, f"group {self._options.name}", self._options.workers, gaps=not self._consistency.keeps_order
-        )
+        plan = ApplyPlan(GROUP_CHANNEL, f"group {self._options.name}", self._options.workers, gaps=not self._consistency.keeps_order)
         self._target.open(plan)
         self._target.create_tables(tables)
         self._store.definitions.adopt(self._target.seed_tables())
@@ -261,9 +259,7 @@ class LiveApplier:
             raise run.order.failure
         return complete and not self._stopping.is_set()
 
-    def _run_threads(
-        self, coordinator: Coordinator, jobs: JobList, workers: Sequence[Worker], keeper: Housekeeper, feed: Feed
-    ) -> bool:
+    def _run_threads(self, coordinator: Coordinator, jobs: JobList, workers: Sequence[Worker], keeper: Housekeeper, feed: Feed) -> bool:
         name = f"paraply-{self._member.name}"
         threads = [
             threading.Thread(target=worker.loop, args=(jobs,), name=f"{name}-{worker.counters.number}", daemon=True) for worker in workers

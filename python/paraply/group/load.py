@@ -156,10 +156,8 @@ class Load:
 
     def _transaction(self, session: Session, rng: random.Random, entry: int, counts: Counts) -> None:
         options = self.options
-        if rng.random() < options.hot_share:
-            account = rng.randrange(options.hot_rows)
-        else:
-            account = rng.randrange(options.hot_rows, options.rows)
+        hot = rng.random() < options.hot_share
+        account = rng.randrange(options.hot_rows) if hot else rng.randrange(options.hot_rows, options.rows)
         row = session.get(ACCOUNT, account)
         amount = rng.randint(1, 100)
         session.update(ACCOUNT, account, balance=(row["balance"] if row is not None else 0) + amount)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from paraply.errors import UsageError
 from paraply.group.messages import LogEntry
 
-__all__ = ["GROUP_CHANNEL", "Logged", "MemoryLog", "TransactionLog", "refuse_flush"]
+__all__ = ["GROUP_CHANNEL", "Logged", "MemoryLog", "ReadableLog", "TransactionLog", "refuse_flush"]
 
 GROUP_CHANNEL = "group_replication_applier"
 """The channel of a member's applier, as MySQL names it."""
@@ -34,15 +34,19 @@ class TransactionLog(Protocol):
     def append(self, entry: LogEntry) -> int:
         """Appends a transaction and gives the new end."""
 
-    def read(self, after: int, most: int = 256) -> list[Logged]:
-        """Transactions behind a position; none at the end."""
-
     @property
     def end(self) -> int:
         """Position behind the last transaction; 0 for an empty log."""
 
     def rotate(self) -> None:
         """Begins a new file."""
+
+
+class ReadableLog(TransactionLog, Protocol):
+    """A log that is read by positions."""
+
+    def read(self, after: int, most: int = 256) -> list[Logged]:
+        """Transactions behind a position; none at the end."""
 
 
 class MemoryLog:

@@ -276,7 +276,13 @@ class Member:
     # Its own transactions.
 
     def propose(
-        self, session: int, snapshot: GtidSet, write_set: tuple[int, ...], changes: tuple[RowChange, ...], token: int, gtid: str | None = None
+        self,
+        session: int,
+        snapshot: GtidSet,
+        write_set: tuple[int, ...],
+        changes: tuple[RowChange, ...],
+        token: int,
+        gtid: str | None = None,
     ) -> Pending:
         """Sends rows to the group.
 
@@ -292,9 +298,7 @@ class Member:
         rows = self.store.encode(self.me.server_id, now, changes)
         pending = self._new_pending(token)
         self._stream.send(
-            TransactionMessage(
-                self.me, pending.number, session, snapshot, write_set, changes, gtid=gtid, rows=rows, committed_at=now
-            )
+            TransactionMessage(self.me, pending.number, session, snapshot, write_set, changes, gtid=gtid, rows=rows, committed_at=now)
         )
         return pending
 
@@ -303,9 +307,7 @@ class Member:
         now = time.time_ns() // 1000
         pending = self._new_pending(token)
         self._stream.send(
-            TransactionMessage(
-                self.me, pending.number, session, snapshot, (), statement=statement, database=database, committed_at=now
-            )
+            TransactionMessage(self.me, pending.number, session, snapshot, (), statement=statement, database=database, committed_at=now)
         )
         return pending
 

@@ -32,7 +32,7 @@ def parallelism_of(numbers: Iterable[tuple[int, int]]) -> Parallelism:
     """The longest chain of ``last_committed`` and ``sequence_number``: a transaction starts when all up to ``last_committed`` are through.
 
     >>> parallelism_of([(1, 2), (1, 3), (2, 4), (1, 5), (1, 6), (6, 7), (1, 8), (1, 9)])
-    Parallelism(transactions=8, steps=2)
+    Parallelism(transactions=8, steps=3)
     >>> parallelism_of([(1, 2), (0, 0), (1, 3)]).steps
     3
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-
 from typing import TYPE_CHECKING
 
 from paraply._native import GtidSet

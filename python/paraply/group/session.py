@@ -51,9 +51,7 @@ class Session:
         may_write: Whether the member takes writes now.
     """
 
-    def __init__(
-        self, member: Member, number: int, commit_local: Callable[[Pending], None] | None, may_write: Callable[[], bool]
-    ) -> None:
+    def __init__(self, member: Member, number: int, commit_local: Callable[[Pending], None] | None, may_write: Callable[[], bool]) -> None:
         self.member = member
         self.number = number
         self._commit_local = commit_local
@@ -143,6 +141,8 @@ class Session:
 
     def send(self) -> Pending | None:
         """Sends the transaction without waiting for the answer; None if it wrote nothing.
+
+        In a live group ``outcome`` must follow: it commits what may commit, and others may wait for that.
 
         Raises:
             WriteConflict: The member itself sees that somebody else was first; the transaction is rolled back.

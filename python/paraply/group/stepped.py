@@ -20,7 +20,7 @@ from paraply.group.store import MemoryStore
 
 if TYPE_CHECKING:
     from paraply._native import Block
-    from paraply.group.log import Logged, TransactionLog
+    from paraply.group.log import Logged, ReadableLog
 
 __all__ = ["Phase", "SteppedApplier"]
 
@@ -40,7 +40,7 @@ class Phase:
         ended: Called at its end.
     """
 
-    log: Callable[[], TransactionLog | None]
+    log: Callable[[], ReadableLog | None]
     after: int = 0
     until: str | None = None
     restamp: bool = False
@@ -112,7 +112,7 @@ class SteppedApplier:
         self._position = 0
         self._restamp = Certifier(first_remote_alone=False)
         self._seen_until = False
-        self._source: TransactionLog | None = None
+        self._source: ReadableLog | None = None
         self.locals: list[Pending] = []
         """Local transactions that may commit."""
         self.committed: list[LogEntry] = []

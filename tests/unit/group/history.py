@@ -152,7 +152,11 @@ class History:
 
     def _report(self) -> None:
         for member in self.group.members.values():
-            if member.state in (MemberState.ONLINE, MemberState.RECOVERING) and member.certification is not None and self.rng.random() < 0.8:
+            if (
+                member.state in (MemberState.ONLINE, MemberState.RECOVERING)
+                and member.certification is not None
+                and self.rng.random() < 0.8
+            ):
                 member.report()
 
     def _statement(self, sql: str) -> None:
