@@ -34,7 +34,7 @@ def test_every_way_replays_a_load(server: BenchServer, load: str):
     (result,) = bench.measure([LOADS[load]])
     assert result.transactions >= LOADS[load].count(80)
     names = [one.name for one in result.replays]
-    assert names[:3] == ["mariadb-binlog | mariadb", *(f"the server's own applier, {n} optimistic threads" for n in (1, 4))]
+    assert names[:2] == ["mariadb-binlog | mariadb", "the server's own applier, 4 optimistic threads"]
     assert all(one.checksums == result.replays[0].checksums and one.checksums for one in result.replays)
     unmerged = next(one for one in result.replays if "preserve" in one.name)
     assert unmerged.commits == result.transactions

@@ -35,15 +35,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The command pair that users have today."""
+    """The command pair that users have today.
 
+    Attributes:
+        name: The pipeline as a user knows it.
+        decode: The command that prints a log as SQL.
+        client: The command that runs it.
+    """
+
+    name: str
     decode: list[str]
     client: list[str]
-
-    @property
-    def name(self) -> str:
-        """The pipeline as a user knows it."""
-        return " | ".join(Path(command[0]).name for command in (self.decode, self.client))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def pipeline_for(server: BenchServer, decode: str | None, client: str | None) ->
     commands = [shlex.split(given) if given else [found(name)] for name, given in zip(names, (decode, client), strict=True)]
     url = server.parsed
     place = [f"--socket={url.socket}"] if url.socket else ["-h", url.host, "-P", str(url.port), "--protocol=TCP"]
-    return Pipeline(commands[0], [*commands[1], f"--user={url.user}", *place, "--binary-mode"])
+    return Pipeline(" | ".join(names), commands[0], [*commands[1], f"--user={url.user}", *place, "--binary-mode"])
 
 
 def measure_all(
