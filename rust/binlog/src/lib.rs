@@ -27,6 +27,7 @@ pub mod reader;
 mod refusal;
 pub mod row_walk;
 pub mod rows;
+pub mod split;
 mod start;
 pub mod stop;
 pub mod table_check;

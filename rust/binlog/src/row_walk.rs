@@ -126,7 +126,7 @@ fn visit_event<'a>(
     Ok(())
 }
 
-fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decoded<&'a [u8]> {
+pub(crate) fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decoded<&'a [u8]> {
     let bytes = transaction.data.get(event.range.clone());
     bytes.ok_or(Malformed { what: "an event outside its transaction's bytes", at: 0 })
 }
