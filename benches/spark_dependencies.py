@@ -1,6 +1,6 @@
 """The certifier's numbers on Spark beside Spark SQL alone and the native certifier in one process, on one generated trace.
 
-python benches/spark_dependencies.py --transactions 1000000 --keys 6 --barriers 0.001
+python benches/spark_dependencies.py --transactions 1000000 2000000 --keys 6 --barriers 0.001
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tests")]
 
+from process_tree import PeakMemory
 from spark.oracles import in_sql
 
 from paraply import Certifier
@@ -29,36 +30,38 @@ FILES = 8
 
 
 def main() -> None:
-    """Generates a trace, computes its numbers in each way, compares the sums and prints the seconds as JSON."""
+    """Generates traces, computes their numbers in each way, compares the sums and prints the seconds as JSON, one line a size."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--transactions", type=int, default=1_000_000)
+    options.add_argument("--transactions", type=int, nargs="+", default=[1_000_000])
     options.add_argument("--keys", type=int, default=6)
     options.add_argument("--barriers", type=float, default=0.001)
-    options.add_argument("--skip-sql", action="store_true")
+    options.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
+    options.add_argument("--memory", default="4g", help="of Spark's driver")
     given = options.parse_args()
-    spark = session("bench", where="local[2]", spark__driver__memory="6g", spark__ui__enabled="false")
-    spark.conf.set("spark.sql.shuffle.partitions", "8")
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), given.transactions, given.keys, given.barriers)
-        trace = spark.read.parquet(folder)
-        trace.limit(10).collect()
-        ways: dict[str, Callable[[], Any]] = {
-            "ours": lambda: sums(dependencies(trace, scheme="group")),
-            "ours, positions mixed": lambda: sums(dependencies(trace.repartition(8), scheme="group")),
-            "native certifier, one process": lambda: native(Path(folder)),
-        }
-        if not given.skip_sql:
-            ways["Spark SQL alone"] = lambda: sums(in_sql(trace))
-        seconds, answers = {}, {}
-        for name, way in ways.items():
-            started = time.monotonic()
-            answers[name] = way()
-            seconds[name] = round(time.monotonic() - started, 2)
-    equal = len(set(answers.values())) == 1
-    print(
-        json.dumps({"transactions": given.transactions, "keys": given.keys, "barriers": given.barriers, "equal": equal, "seconds": seconds})
-    )
-    spark.stop()
+    with PeakMemory() as memory:
+        spark = session("bench", where="local[2]", spark__driver__memory=given.memory, spark__ui__enabled="false")
+        spark.conf.set("spark.sql.shuffle.partitions", "8")
+        for transactions in given.transactions:
+            with tempfile.TemporaryDirectory() as folder:
+                write(Path(folder), transactions, given.keys, given.barriers)
+                measure(spark.read.parquet(folder), Path(folder), given, transactions)
+            print(json.dumps({"peak_megabytes_so_far": round(memory.peak / 1e6)}), flush=True)
+        spark.stop()
+
+
+def measure(trace: Any, folder: Path, given: argparse.Namespace, transactions: int) -> None:
+    """Each way once, after a small job that wakes Spark up."""
+    trace.limit(10).collect()
+    seconds, answers = {}, {}
+    for name in given.ways:
+        started = time.monotonic()
+        answers[name] = WAYS[name](trace, folder)
+        seconds[name] = round(time.monotonic() - started, 2)
+    result: dict[str, Any] = {"transactions": transactions, "keys": given.keys, "barriers": given.barriers}
+    result |= {"equal": len(set(answers.values())) == 1, "seconds": seconds}
+    if "sql" in seconds and "ours" in seconds:
+        result["ours_to_sql"] = round(seconds["sql"] / seconds["ours"], 2)
+    print(json.dumps(result), flush=True)
 
 
 def write(folder: Path, transactions: int, keys: int, barriers: float) -> None:
@@ -102,6 +105,39 @@ def native(folder: Path) -> tuple[int, int]:
         position += answer.num_rows
     return last, sequence
 
+
+def sorted_by_numpy(folder: Path) -> tuple[int, int]:
+    """All touches sorted by key and position, in one process: the touch before each, and the newest of these for each transaction."""
+    tables = [pq.read_table(folder / f"{place}.parquet", columns=["position", "write_set", "barrier"]) for place in range(FILES)]
+    table = pa.concat_tables(tables).combine_chunks()
+    lists = table["write_set"].chunk(0)
+    counts = np.diff(lists.offsets.to_numpy())
+    positions = table["position"].to_numpy()
+    barriers = table["barrier"].to_numpy(zero_copy_only=False)
+    keys, owners = lists.values.to_numpy(), np.repeat(positions, counts)
+    order = np.argsort(keys, kind="stable")
+    keys, owners = keys[order], owners[order]
+    before = np.zeros(len(keys), dtype=np.int64)
+    before[1:] = np.where(keys[1:] == keys[:-1], owners[:-1], 0)
+    own = before == owners  # a key that a transaction names twice: its first touch knows who was before
+    before[own] = 0
+    newest = np.zeros(len(positions) + 1, dtype=np.int64)
+    np.maximum.at(newest, owners, before)
+    floor = np.zeros(len(positions) + 1, dtype=np.int64)
+    floor[1:] = np.maximum.accumulate(np.where(barriers, positions, 0))
+    last = np.where(barriers, positions, np.maximum.reduce([newest[positions] + 1, floor[positions - 1] + 1, np.ones_like(positions)]))
+    sequence = positions + 1
+    last[0] = sequence[0] = 0
+    return int((last * (positions % 1009)).sum()), int((sequence * (positions % 1013)).sum())
+
+
+WAYS: dict[str, Callable[[Any, Path], tuple[int, int]]] = {
+    "ours": lambda trace, _: sums(dependencies(trace, scheme="group")),
+    "ours, positions mixed": lambda trace, _: sums(dependencies(trace.repartition(8), scheme="group")),
+    "native": lambda _, folder: native(folder),
+    "numpy": lambda _, folder: sorted_by_numpy(folder),
+    "sql": lambda trace, _: sums(in_sql(trace)),
+}
 
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from paraply import errors
 from paraply._native import Certified, Certifier, GtidSet, Transaction
 from paraply._version import version
+from paraply.analysis.rows import events, rows
 from paraply.analysis.trace import trace
 from paraply.applier import Applier, ApplyReport, CommitOrder
 from paraply.errors import ParaplyError
@@ -29,11 +30,13 @@ __all__ = [
     "WriteSet",
     "__version__",
     "errors",
+    "events",
     "explain_transaction",
     "explain_write_set",
     "make_target",
     "open_log",
     "open_target",
+    "rows",
     "trace",
     "write_set",
     "write_set_hash",

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.pg_databases import database, embedded
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+__all__ = ["database", "embedded", "spark"]
 
 
 def java_works() -> bool:

@@ -19,6 +19,8 @@ from paraply.source.feed import Feed, FeedLimits
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from paraply._native import Selection
+    from paraply.analysis.parts import Place
     from paraply.schema.model import Table
 
 __all__ = ["SCHEMES", "TraceSource", "trace"]
@@ -71,6 +73,8 @@ class TraceSource:
         batch_transactions: Most transactions of a batch.
         tables: Further definitions that hold at the start.
         position: Transactions before the first one.
+        piece: Where in the only file to begin and to end.
+        selection: Conditions that the transactions must meet; positions count all.
 
     Raises:
         UsageError: The scheme is not known.
@@ -85,6 +89,8 @@ class TraceSource:
         *,
         tables: Sequence[Table] = (),
         position: int = 0,
+        piece: tuple[Place, int | None] | None = None,
+        selection: Selection | None = None,
     ) -> None:
         if scheme not in SCHEMES:
             raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
@@ -92,10 +98,10 @@ class TraceSource:
             raise UsageError(f"a batch of {batch_transactions} transactions: it takes at least one")
         catalog = read_dump(Path(schema)) if schema is not None else SchemaCatalog()
         limits = FeedLimits(batch_transactions=batch_transactions)
-        self._feed = Feed(LogReader(paths), catalog, Catalog(), scheme=scheme, threaded=False, limits=limits)
+        reader = LogReader(paths, piece=piece, position=position, selection=selection)
+        self._feed = Feed(reader, catalog, Catalog(), scheme=scheme, threaded=False, limits=limits)
         self._feed.seed([*catalog, *tables])
         self._with_reads = scheme == "fine"
-        self._position = position
         self.transactions = 0
         """Transactions so far."""
 
@@ -111,6 +117,6 @@ class TraceSource:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for item in self._feed:
-            rows = trace_batch(item.batch, item.write_sets, self._position + self.transactions + 1, reads=self._with_reads)
-            self.transactions += item.transactions
+            rows = trace_batch(item.batch, item.write_sets, reads=self._with_reads)
+            self.transactions += rows.num_rows
             yield rows

@@ -12,9 +12,24 @@ except ModuleNotFoundError as missing:
         raise
     raise ModuleNotFoundError("paraply.spark needs PySpark: pip install 'paraply[spark]'", name="pyspark") from None
 
+from paraply.spark.apply import apply_batch, apply_upto
 from paraply.spark.dependencies import dependencies
 from paraply.spark.failures import unwrap
-from paraply.spark.functions import gtid_subset, gtid_subtract, write_set_hash
+from paraply.spark.functions import gtid_subset, gtid_subtract, write_set_hash, write_set_hash_pandas
 from paraply.spark.setup import register, session
+from paraply.spark.workload import conflicts, parallelism
 
-__all__ = ["dependencies", "gtid_subset", "gtid_subtract", "register", "session", "unwrap", "write_set_hash"]
+__all__ = [
+    "apply_batch",
+    "apply_upto",
+    "conflicts",
+    "dependencies",
+    "gtid_subset",
+    "gtid_subtract",
+    "parallelism",
+    "register",
+    "session",
+    "unwrap",
+    "write_set_hash",
+    "write_set_hash_pandas",
+]

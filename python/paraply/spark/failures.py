@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from paraply import errors
 from paraply.errors import ParaplyError
 
-__all__ = ["TaskFailed", "told", "unwrap"]
+__all__ = ["TaskFailed", "told", "told_at_once", "unwrap"]
 
 MARK = "paraply-error:"
 FIELDS = ("message", "file", "position", "gtid", "table", "key")
@@ -34,6 +34,19 @@ def told(task: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Itera
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Iterator[Item]:
         try:
             yield from task(*args, **kwargs)
+        except ParaplyError as error:
+            raise TaskFailed(error) from error
+
+    return run
+
+
+def told_at_once(function: Callable[Arguments, Item]) -> Callable[Arguments, Item]:
+    """The same for a function that runs in a process of Spark's planner."""
+
+    @functools.wraps(function)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Item:
+        try:
+            return function(*args, **kwargs)
         except ParaplyError as error:
             raise TaskFailed(error) from error
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions
 
 from paraply._native import GtidSet, write_set_hashes
-from paraply.errors import ParaplyError
+from paraply.errors import ParaplyError, UsageError
 from paraply.spark.failures import TaskFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-__all__ = ["gtid_subset", "gtid_subtract", "register_functions", "write_set_hash"]
+__all__ = ["gtid_subset", "gtid_subtract", "register_functions", "write_set_hash", "write_set_hash_pandas"]
 
 
 def write_set_hash(key_name: str, database: str, table: str, *columns: Column | str, collation: str | None = None) -> Column:
@@ -40,6 +40,52 @@ def write_set_hash(key_name: str, database: str, table: str, *columns: Column | 
             raise TaskFailed(error) from error
 
     return over_arrow(hash_rows, "bigint")(*columns)
+
+
+def write_set_hash_pandas(key_name: str, database: str, table: str, *columns: Column | str, collation: str | None = None) -> Column:
+    """``write_set_hash`` as a pandas UDF, for sessions and plans that have no Arrow UDFs.
+
+    pandas has no NULL among integers and no time zone of a column: a key part that is a number with NULLs, or a timestamp, is refused.
+
+    Args:
+        key_name: ``PRIMARY`` or the unique key's name.
+        database: The table's database.
+        table: The table.
+        columns: The key's parts in order: numbers, text, binary, dates, decimals.
+        collation: The collation of the text parts; None hashes their bytes.
+
+    Returns:
+        The column, as ``write_set_hash`` gives it.
+    """
+    import pandas as pd
+
+    def hash_rows(*parts: Any) -> Any:
+        try:
+            return pd.Series(
+                write_set_hashes(key_name, database, table, [exactly(part) for part in parts], collation=collation).to_pandas(
+                    types_mapper={pa.int64(): pd.Int64Dtype()}.get
+                )
+            )
+        except ParaplyError as error:
+            raise TaskFailed(error) from error
+
+    hash_rows.__annotations__ = {"parts": pd.Series, "return": pd.Series}
+    made: Callable[..., Column] = vars(functions)["pandas_udf"](hash_rows, "bigint")  # PySpark's types do not name it
+    return made(*columns)
+
+
+def exactly(part: Any) -> pa.Array:
+    """A part of a key as Arrow.
+
+    Raises:
+        UsageError: pandas has lost what it was.
+    """
+    kind = part.dtype.kind
+    if kind == "M" or (kind == "f" and part.hasnans):
+        what = "a timestamp" if kind == "M" else "a number with NULLs"
+        raise UsageError(f"pandas does not keep exactly what {what} was: use write_set_hash, which takes columns as Arrow")
+    array = pa.Array.from_pandas(part)
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def gtid_subset(subset: Column | str, of: Column | str) -> Column:

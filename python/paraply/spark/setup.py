@@ -53,8 +53,12 @@ def session(app_name: str = "paraply", *, where: str | None = None, **config: st
 
 
 def register(spark: SparkSession) -> None:
-    """Makes the data source ``binlog`` and the functions known to a session, and lets its tasks run this interpreter."""
+    """Makes the data source ``binlog`` and the functions known to a session, and lets its tasks run this interpreter.
+
+    Sets ``spark.sql.python.filterPushdown.enabled``, without which Spark refuses sources that look at filters.
+    """
     use_this_interpreter()
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(BinlogSource)
     register_functions(spark)
 

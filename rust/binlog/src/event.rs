@@ -81,6 +81,55 @@ pub mod types {
     pub const MARIADB_DELETE_ROWS_COMPRESSED: u8 = 171;
 }
 
+/// The name of an event's type as `SHOW BINLOG EVENTS` has it; none for types that no row event stands beside.
+pub fn type_name(type_code: u8) -> Option<&'static str> {
+    Some(match type_code {
+        types::START_V3 => "Start_v3",
+        types::QUERY => "Query",
+        types::STOP => "Stop",
+        types::ROTATE => "Rotate",
+        types::INTVAR => "Intvar",
+        types::RAND => "RAND",
+        types::USER_VAR => "User var",
+        types::FORMAT_DESCRIPTION => "Format_desc",
+        types::XID => "Xid",
+        types::BEGIN_LOAD_QUERY => "Begin_load_query",
+        types::EXECUTE_LOAD_QUERY => "Execute_load_query",
+        types::TABLE_MAP => "Table_map",
+        types::WRITE_ROWS_V1 => "Write_rows_v1",
+        types::UPDATE_ROWS_V1 => "Update_rows_v1",
+        types::DELETE_ROWS_V1 => "Delete_rows_v1",
+        types::INCIDENT => "Incident",
+        types::HEARTBEAT | types::HEARTBEAT_V2 => "Heartbeat",
+        types::IGNORABLE => "Ignorable",
+        types::ROWS_QUERY => "Rows_query",
+        types::WRITE_ROWS => "Write_rows",
+        types::UPDATE_ROWS => "Update_rows",
+        types::DELETE_ROWS => "Delete_rows",
+        types::GTID | types::MARIADB_GTID => "Gtid",
+        types::ANONYMOUS_GTID => "Anonymous_Gtid",
+        types::PREVIOUS_GTIDS => "Previous_gtids",
+        types::TRANSACTION_CONTEXT => "Transaction_context",
+        types::VIEW_CHANGE => "View_change",
+        types::XA_PREPARE => "XA_prepare",
+        types::PARTIAL_UPDATE_ROWS => "Update_rows_partial",
+        types::TRANSACTION_PAYLOAD => "Transaction_payload",
+        types::GTID_TAGGED => "Gtid_tagged",
+        types::MARIADB_ANNOTATE_ROWS => "Annotate_rows",
+        types::MARIADB_BINLOG_CHECKPOINT => "Binlog_checkpoint",
+        types::MARIADB_GTID_LIST => "Gtid_list",
+        types::MARIADB_START_ENCRYPTION => "Start_encryption",
+        types::MARIADB_QUERY_COMPRESSED => "Query_compressed",
+        types::MARIADB_WRITE_ROWS_COMPRESSED_V1 => "Write_rows_compressed_v1",
+        types::MARIADB_UPDATE_ROWS_COMPRESSED_V1 => "Update_rows_compressed_v1",
+        types::MARIADB_DELETE_ROWS_COMPRESSED_V1 => "Delete_rows_compressed_v1",
+        types::MARIADB_WRITE_ROWS_COMPRESSED => "Write_rows_compressed",
+        types::MARIADB_UPDATE_ROWS_COMPRESSED => "Update_rows_compressed",
+        types::MARIADB_DELETE_ROWS_COMPRESSED => "Delete_rows_compressed",
+        _ => return None,
+    })
+}
+
 /// The common header of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventHeader {

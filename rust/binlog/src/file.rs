@@ -1,13 +1,14 @@
 //! A log as a sequence of events: buffered, in bounded memory, sizes and checksums checked.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::checksum;
 use crate::error::{Fault, LogError};
 use crate::event::{Event, EventHeader, HEADER_LENGTH, OwnedEvent, flags, types};
+use crate::piece::Resume;
 use crate::transaction::Format;
 
 /// The first four bytes of every log.
@@ -98,6 +99,8 @@ pub struct EventReader<'s> {
     pending: usize,
     /// The last event was a format description.
     new_format: bool,
+    /// Where the format description that holds begins.
+    format_at: u64,
 }
 
 impl<'s> EventReader<'s> {
@@ -132,7 +135,34 @@ impl<'s> EventReader<'s> {
             nested: false,
             pending: 0,
             new_format: false,
+            format_at: 0,
         })
+    }
+
+    /// Opens a file between two of its events, under the format that holds there.
+    pub fn open_at(path: &Path, place: Resume, verify_checksums: bool) -> Result<Self, LogError> {
+        let mut reader = Self::open(path, verify_checksums)?;
+        reader.relay = place.relay_log;
+        reader.move_to(path, place.format)?;
+        reader.next_event()?;
+        reader.relay = place.relay_log;
+        reader.move_to(path, place.offset)?;
+        Ok(reader)
+    }
+
+    fn move_to(&mut self, path: &Path, offset: u64) -> Result<(), LogError> {
+        let failed = |error| LogError::io(&self.name, offset, error);
+        let mut file = File::open(path).map_err(failed)?;
+        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        self.window = Window::new(Box::new(file), BUFFER_SIZE);
+        self.window.offset = offset;
+        self.pending = 0;
+        Ok(())
+    }
+
+    /// The place behind the last event given out.
+    pub fn place(&self) -> Resume {
+        Resume { offset: self.offset(), format: self.format_at, relay_log: self.relay }
     }
 
     /// The events inside a decompressed payload of about `size` bytes; errors name the file that it stands in.
@@ -147,6 +177,7 @@ impl<'s> EventReader<'s> {
             nested: true,
             pending: 0,
             new_format: false,
+            format_at: 0,
         }
     }
 
@@ -209,6 +240,7 @@ impl<'s> EventReader<'s> {
         if let Some(format) = self.described_format(header)? {
             self.relay |= self.format.is_some() || header.has(flags::RELAY_LOG);
             self.format = Some(Arc::new(format));
+            self.format_at = end_offset - u64::from(header.event_size);
             self.new_format = true;
         } else if std::mem::take(&mut self.new_format) && self.format.as_ref().is_some_and(|format| !format.checksum) {
             checksum::expect_none(self.window.peek(self.pending))?;

@@ -132,7 +132,8 @@ pub(crate) fn next_file(event: &Event<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(name).into_owned())
 }
 
-fn gtid_of(event: &Event<'_>) -> Option<Gtid> {
+/// The GTID that an event gives to its transaction.
+pub fn gtid_of(event: &Event<'_>) -> Option<Gtid> {
     match event.header.type_code {
         types::GTID | types::GTID_TAGGED => GtidEvent::parse(event.header.type_code, event.body()).ok()?.gtid,
         types::MARIADB_GTID if event.format.mariadb => {

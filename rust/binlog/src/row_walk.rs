@@ -22,7 +22,8 @@ pub struct RowsError {
 }
 
 impl RowsError {
-    pub(crate) fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
+    /// An error of one of a transaction's events.
+    pub fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
         Self { file: transaction.file, offset: event.offset, source }
     }
 
@@ -92,6 +93,27 @@ impl RowPlan {
         Ok(())
     }
 
+    /// Row events that the last prepared transaction has.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// A row event of the transaction, in order, and its table.
+    pub fn event<'t, 'k>(
+        &self,
+        index: usize,
+        transaction: &'t Transaction,
+        known: &'k KnownTables,
+    ) -> Option<(&'t RawEvent, usize, &'k KnownTable)> {
+        let step = self.steps.get(index)?;
+        Some((transaction.events.get(step.event)?, step.table, known.get(step.table)?))
+    }
+
     /// Walks the rows, decoding the columns that are hashed; the visitor also gets the table's index.
     pub fn walk<'a>(
         &self,
@@ -126,7 +148,8 @@ fn visit_event<'a>(
     Ok(())
 }
 
-pub(crate) fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decoded<&'a [u8]> {
+/// The bytes of a transaction's event.
+pub fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decoded<&'a [u8]> {
     let bytes = transaction.data.get(event.range.clone());
     bytes.ok_or(Malformed { what: "an event outside its transaction's bytes", at: 0 })
 }

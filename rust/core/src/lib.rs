@@ -2,6 +2,7 @@
 //!
 //! Nothing in this crate reads a file, opens a socket or knows Python.
 
+pub mod calendar;
 pub mod certifier;
 pub mod collation;
 pub mod gtid;

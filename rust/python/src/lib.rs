@@ -4,7 +4,9 @@ mod block;
 mod catalog;
 mod certifier;
 mod certifier_batch;
+mod encode;
 mod errors;
+mod events;
 mod explain;
 mod gtid;
 mod hash_columns;
@@ -13,8 +15,12 @@ mod log;
 mod log_head;
 mod mysql;
 mod postgres;
+mod relay;
 mod resolver;
+mod row_columns;
 mod row_values;
+mod rows;
+mod selection;
 mod table_map;
 mod trace;
 mod transaction;
@@ -32,6 +38,10 @@ mod _native {
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
     #[pymodule_export]
+    use crate::encode::{encode_rows, encode_statement, encode_transaction, encode_view_change};
+    #[pymodule_export]
+    use crate::events::{PyEventReader, event_schema};
+    #[pymodule_export]
     use crate::explain::{explain_rows, explain_values};
     #[pymodule_export]
     use crate::gtid::PyGtidSet;
@@ -48,7 +58,13 @@ mod _native {
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
-    use crate::resolver::{PyChunkResolver, PyKeyResolver, chunk_numbers};
+    use crate::relay::{PyRelayLog, PyRelayStatus, relay_event, relay_format};
+    #[pymodule_export]
+    use crate::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
+    #[pymodule_export]
+    use crate::rows::{PyRowDecoder, row_schema};
+    #[pymodule_export]
+    use crate::selection::{PyLogScan, PySelection, scan_log};
     #[pymodule_export]
     use crate::table_map::{PyColumnInfo, PyTableMap};
     #[pymodule_export]

@@ -1,13 +1,16 @@
 //! Reading logs and hashing what was read.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::filter::TableFilter;
 use paraply_binlog::plan::{Passed, Place};
 use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::relay::{Follower, StopHandle};
 use paraply_binlog::row_walk::count_rows;
+use paraply_binlog::selection::Selection;
 use paraply_binlog::split::split_rows;
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
@@ -24,13 +27,83 @@ use crate::errors::{log_error, usage};
 use crate::gtid::{PyGtidSet, parse_gtid};
 use crate::hashing::hash_options;
 use crate::log_head::PyTableFilter;
+use crate::selection::{Place as Start, PySelection};
 use crate::table_map::{PyTableMap, table_maps};
 use crate::transaction::{PyTransaction, file_name, gtid_text};
 
 #[pyclass(name = "LogReader", module = "paraply._native", frozen)]
 pub struct PyLogReader {
     state: Mutex<State>,
-    files: Arc<Vec<String>>,
+    files: RwLock<Arc<Vec<String>>>,
+    /// Ends a reader that follows a relay log; it may be waiting under the lock of `state`.
+    stop: Option<StopHandle>,
+}
+
+/// How long a reader that follows a relay log sleeps before it looks whether Python wants something.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// What is read of a log, as Python gives it.
+pub struct ReadOptions<'a> {
+    pub executed: Option<&'a PyGtidSet>,
+    pub after: Option<(u32, u64)>,
+    pub tables: Option<&'a PyTableFilter>,
+    pub stop_time: Option<i64>,
+    pub stop_before: Option<&'a str>,
+    pub stop_after: Option<&'a str>,
+    pub stop_view_change: bool,
+}
+
+impl ReadOptions<'_> {
+    fn stop(&self, py: Python<'_>) -> PyResult<StopPoint> {
+        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
+        let (before, after) = (gtid(self.stop_before)?, gtid(self.stop_after)?);
+        Ok(StopPoint { time: self.stop_time, before, after, view_change: self.stop_view_change })
+    }
+
+    fn filter(&self) -> TableFilter {
+        self.tables.map_or_else(TableFilter::default, |tables| tables.0.clone())
+    }
+}
+
+impl PyLogReader {
+    /// Follows a relay log while it is written.
+    pub fn follow(py: Python<'_>, follower: Follower, options: &ReadOptions<'_>) -> PyResult<Self> {
+        let stop = Some(follower.stop_handle());
+        let reader = LogReader::follow(follower, ReaderOptions::default());
+        let reader = reader.filtered(options.filter()).until(options.stop(py)?);
+        let passed = passed(options.executed, options.after);
+        let state = State { reader, damaged: None, passed, position: 0, selection: Selection::default() };
+        Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop })
+    }
+
+    fn file_names(&self) -> Arc<Vec<String>> {
+        Arc::clone(&self.files.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The next batch; an empty one where a relay log has nothing more for the moment.
+    fn read(&self, most: usize, bytes: u64) -> Result<Option<PyTransactionBatch>, Failure> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut selected = state.next_selected(most, bytes)?;
+        if selected.is_none() && !state.reader.is_over() {
+            state.reader.wait(LONGEST_WAIT);
+            selected = state.next_selected(most, bytes)?;
+            if selected.is_none() && !state.reader.is_over() {
+                selected = Some(Selected::default());
+            }
+        }
+        let mut files = self.file_names();
+        if state.reader.files().len() != files.len() {
+            files = Arc::new(state.reader.files().iter().map(|file| file.name.to_string()).collect());
+            *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&files);
+        }
+        Ok(selected.map(|(transactions, positions, wanted)| PyTransactionBatch {
+            passed: transactions.iter().map(|transaction| state.passed.contains(transaction)).collect(),
+            transactions: Arc::new(transactions),
+            positions,
+            wanted,
+            files,
+        }))
+    }
 }
 
 /// The reader, and a row that was found damaged behind transactions that are handed out first (rule R27).
@@ -38,7 +111,13 @@ struct State {
     reader: LogReader,
     damaged: Option<Failure>,
     passed: Passed,
+    /// The position of the last transaction read.
+    position: i64,
+    selection: Selection,
 }
+
+/// Transactions, and of each its position and whether it is wanted.
+type Selected = (Vec<Transaction>, Vec<i64>, Vec<bool>);
 
 /// An error, and the GTID of the transaction that it stands in, where that is known.
 type Failure = (LogError, Option<String>);
@@ -46,7 +125,11 @@ type Failure = (LogError, Option<String>);
 type Stopped = (String, u64, Option<String>, Option<i64>, bool);
 
 impl State {
-    fn next_batch(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
+    fn file_name(&self, file: u32) -> Arc<str> {
+        self.reader.files().get(file as usize).map(|file| Arc::clone(&file.name)).unwrap_or_default()
+    }
+
+    fn next_batch(&mut self, most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
         if let Some(error) = &self.damaged {
             return Err(error.clone());
         }
@@ -60,7 +143,7 @@ impl State {
             match count_rows(&batch[index]) {
                 Ok(rows) => batch[index].rows = rows,
                 Err(error) => {
-                    let error = (error.into_log_error(file_name(files, error.file)), gtid_text(&batch[index]));
+                    let error = (error.into_log_error(&self.file_name(error.file)), gtid_text(&batch[index]));
                     self.damaged = Some(error.clone());
                     batch.truncate(index);
                     return if batch.is_empty() { Err(error) } else { Ok(Some(batch)) };
@@ -68,6 +151,29 @@ impl State {
             }
         }
         Ok(Some(batch))
+    }
+
+    /// The next batch with something in it that is wanted, or a statement, which may change tables.
+    fn next_selected(&mut self, most: usize, bytes: u64) -> Result<Option<Selected>, Failure> {
+        loop {
+            let Some(batch) = self.next_batch(most, bytes)? else { return Ok(None) };
+            let mut kept: Selected = (Vec::with_capacity(batch.len()), Vec::new(), Vec::new());
+            for transaction in batch {
+                self.position += 1;
+                let wanted = self
+                    .selection
+                    .chooses(self.position, &transaction)
+                    .map_err(|error| (error.into_log_error(&self.file_name(error.file)), gtid_text(&transaction)))?;
+                if wanted || !transaction.statements.is_empty() {
+                    kept.0.push(transaction);
+                    kept.1.push(self.position);
+                    kept.2.push(wanted);
+                }
+            }
+            if !kept.0.is_empty() {
+                return Ok(Some(kept));
+            }
+        }
     }
 }
 
@@ -78,7 +184,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None,
+        stop_after=None, stop_view_change=false, piece=None, position=0, selection=None,
     ))]
     fn new(
         py: Python<'_>,
@@ -90,23 +196,38 @@ impl PyLogReader {
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
+        stop_view_change: bool,
+        piece: Option<(Start, Option<u64>)>,
+        position: i64,
+        selection: Option<&PySelection>,
     ) -> PyResult<Self> {
-        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
-        let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
-        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
+        let wanted = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
+        let stop = wanted.stop(py)?;
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
+        let options = ReaderOptions { verify_checksums, ..ReaderOptions::default() };
         let reader = py
-            .detach(|| LogReader::open(&paths, ReaderOptions { verify_checksums, ..ReaderOptions::default() }))
+            .detach(|| match (piece, &paths[..]) {
+                (Some(part), [path]) => LogReader::open_piece(path, crate::selection::piece(part), options),
+                _ => LogReader::open(&paths, options),
+            })
             .map_err(|error| log_error(py, &error, None))?
-            .filtered(filter)
+            .filtered(wanted.filter())
             .until(stop);
-        let state = State { reader, damaged: None, passed: passed(executed, after) };
-        Ok(Self { state: Mutex::new(state), files })
+        let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
+        let state = State { reader, damaged: None, passed: passed(executed, after), position, selection };
+        Ok(Self { state: Mutex::new(state), files: RwLock::new(files), stop: None })
     }
 
     #[getter]
     fn files(&self) -> Vec<String> {
-        self.files.to_vec()
+        self.file_names().to_vec()
+    }
+
+    /// Ends a reader that follows a relay log, from any thread.
+    fn stop(&self) {
+        if let Some(stop) = &self.stop {
+            stop.stop();
+        }
     }
 
     /// File, offset, GTID, commit time, whether it is applied: of the transaction at which the log was left.
@@ -118,7 +239,13 @@ impl PyLogReader {
             Identity::Gtid(gtid) => Some(gtid.to_string()),
             Identity::Anonymous => None,
         };
-        Some((file_name(&self.files, place.file).to_owned(), place.offset, gtid, place.committed_at, place.included))
+        Some((
+            file_name(&self.file_names(), place.file).to_owned(),
+            place.offset,
+            gtid,
+            place.committed_at,
+            place.included,
+        ))
     }
 
     #[pyo3(signature = (max_transactions=1024, max_bytes=16_777_216))]
@@ -128,19 +255,7 @@ impl PyLogReader {
         max_transactions: usize,
         max_bytes: u64,
     ) -> PyResult<Option<PyTransactionBatch>> {
-        let (batch, passed) = py
-            .detach(|| {
-                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                let batch = state.next_batch(&self.files, max_transactions.max(1), max_bytes)?;
-                let passed = batch.iter().flatten().map(|transaction| state.passed.contains(transaction)).collect();
-                Ok((batch, passed))
-            })
-            .map_err(|(error, gtid): Failure| log_error(py, &error, gtid))?;
-        Ok(batch.map(|transactions| PyTransactionBatch {
-            transactions: Arc::new(transactions),
-            passed,
-            files: Arc::clone(&self.files),
-        }))
+        py.detach(|| self.read(max_transactions.max(1), max_bytes)).map_err(|(error, gtid)| log_error(py, &error, gtid))
     }
 }
 
@@ -149,6 +264,10 @@ pub struct PyTransactionBatch {
     pub transactions: Arc<Vec<Transaction>>,
     /// Which of them were applied before: their rows are not looked at.
     passed: Vec<bool>,
+    /// The position of each in the log, from 1.
+    pub positions: Vec<i64>,
+    /// Which of them are wanted; others are here because their statements change tables.
+    pub wanted: Vec<bool>,
     pub files: Arc<Vec<String>>,
 }
 
@@ -184,11 +303,20 @@ impl PyTransactionBatch {
         };
         let mut emptied = transaction.clone();
         emptied.empty_out();
-        Ok(Self { transactions: Arc::new(vec![emptied]), files: Arc::clone(&self.files), passed: self.passed.clone() })
+        Ok(Self {
+            transactions: Arc::new(vec![emptied]),
+            files: Arc::clone(&self.files),
+            passed: self.passed.clone(),
+            positions: self.positions.clone(),
+            wanted: self.wanted.clone(),
+        })
     }
 
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
     fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
+        if scheme == "none" {
+            return Ok(PyWriteSets { sets: Vec::new(), fallbacks: Fallbacks::default() });
+        }
         let options = hash_options(py, scheme, bytewise)?;
         let (sets, fallbacks) = py
             .detach(|| catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
@@ -217,8 +345,9 @@ impl PyTransactionBatch {
 impl PyTransactionBatch {
     fn hash(&self, catalog: &Catalog, scratch: &mut Scratch) -> Result<(Vec<WriteSet>, Fallbacks), Failure> {
         let mut sets = Vec::with_capacity(self.transactions.len());
-        for (transaction, passed) in self.transactions.iter().zip(&self.passed) {
-            let set = if *passed {
+        let unread = self.passed.iter().zip(&self.wanted).map(|(passed, wanted)| *passed || !wanted);
+        for (transaction, unread) in self.transactions.iter().zip(unread) {
+            let set = if unread {
                 WriteSet::default()
             } else {
                 transaction_write_set(transaction, catalog, scratch).map_err(|error| {

@@ -7,7 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use paraply_core::trace::{ChunkHeader, ChunkResolver, KeyAnswer, KeyResolver, Role, Touches, number_rows};
+use paraply_core::trace::{
+    ChunkHeader, ChunkResolver, CriticalPath, KeyAnswer, KeyResolver, Role, Touches, number_rows,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -43,7 +45,9 @@ impl PyChunkResolver {
         py.detach(|| {
             let columns = Columns::read(&batch)?;
             let mut resolver = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            columns.add_to(&mut resolver)
+            columns.each(|position, role, touches| {
+                resolver.add(position, role, touches).map_err(|error| error.to_string())
+            })
         })
         .map_err(|message| usage(py, &message))
     }
@@ -57,6 +61,39 @@ impl PyChunkResolver {
         let ChunkHeader { first, last, numbers, barrier } = report.header;
         let edges = report.edges.iter().map(|edges| PyBytes::new(py, edges)).collect();
         ((first, last, numbers, barrier), PyBytes::new(py, &report.rows), edges)
+    }
+}
+
+#[pyclass(name = "CriticalPath", module = "paraply._native", frozen)]
+#[derive(Default)]
+pub struct PyCriticalPath {
+    state: Mutex<CriticalPath>,
+}
+
+#[pymethods]
+impl PyCriticalPath {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn add(&self, py: Python<'_>, transactions: PyRecordBatch) -> PyResult<()> {
+        let batch = transactions.into_inner();
+        py.detach(|| {
+            let columns = Columns::read(&batch)?;
+            let mut path = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            columns.each(|_, role, touches| {
+                path.add(role, touches);
+                Ok(())
+            })
+        })
+        .map_err(|message| usage(py, &message))
+    }
+
+    /// Transactions, barriers, and steps of the longest chain; the next path begins.
+    fn finish(&self) -> (u64, u64, u32) {
+        let path = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        (path.transactions(), path.barriers(), path.longest())
     }
 }
 
@@ -86,7 +123,8 @@ impl<'a> Columns<'a> {
         })
     }
 
-    fn add_to(&self, resolver: &mut ChunkResolver) -> Result<(), String> {
+    /// Hands on position, role and touches of each transaction.
+    fn each(&self, mut take: impl FnMut(i64, Role, Touches<'_>) -> Result<(), String>) -> Result<(), String> {
         let (mut exclusive, mut shared) = (Vec::new(), Vec::new());
         for row in 0..self.positions.len() {
             let code = self.roles.value(row);
@@ -98,7 +136,7 @@ impl<'a> Columns<'a> {
             }
             let session = self.sessions.filter(|column| column.is_valid(row)).map(|column| column.value(row) as u64);
             let touches = Touches { exclusive: &exclusive, shared: &shared, session };
-            resolver.add(self.positions.value(row), role, touches).map_err(|error| error.to_string())?;
+            take(self.positions.value(row), role, touches)?;
         }
         Ok(())
     }

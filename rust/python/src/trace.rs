@@ -10,17 +10,15 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use paraply_binlog::trace::{is_barrier, origin, tables};
-use paraply_binlog::transaction::{Kind, Transaction};
+use paraply_binlog::transaction::Transaction;
 use paraply_core::write_set::WriteSet;
 use pyo3::prelude::*;
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use crate::errors::{internal, log_error, usage};
 use crate::log::{PyTransactionBatch, PyWriteSets};
+use crate::selection::KINDS;
 use crate::transaction::{file_name, gtid_text, kind_name};
-
-/// Every batch has the same dictionary, so that batches can follow one another in a stream.
-const KINDS: [Kind; 6] = [Kind::Dml, Kind::Ddl, Kind::Empty, Kind::ViewChange, Kind::XaPrepare, Kind::XaEnd];
 
 static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
     let list = |item: DataType| DataType::List(Arc::new(Field::new("item", item, true)));
@@ -54,91 +52,96 @@ pub fn trace_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     PySchema::new(Arc::clone(&SCHEMA)).into_pyarrow(py)
 }
 
-/// A batch of transactions and their write sets as rows of the trace, the first at `position`.
+/// The wanted transactions of a batch and their write sets as rows of the trace.
 #[pyfunction]
-#[pyo3(signature = (batch, write_sets, position, *, reads=true))]
+#[pyo3(signature = (batch, write_sets, *, reads=true))]
 pub fn trace_batch<'py>(
     py: Python<'py>,
     batch: &PyTransactionBatch,
     write_sets: &PyWriteSets,
-    position: i64,
     reads: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if batch.transactions.len() != write_sets.sets.len() {
         return Err(usage(py, "the write sets are not those of this batch"));
     }
+    let rows = Rows {
+        items: (0..batch.transactions.len()).filter(|index| batch.wanted.get(*index) == Some(&true)).collect(),
+        batch,
+        sets: &write_sets.sets,
+    };
     let tables_of = |transaction: &Transaction| tables(transaction).map_err(|error| (error, gtid_text(transaction)));
     let names = py
-        .detach(|| batch.transactions.iter().map(tables_of).collect::<Result<Vec<_>, _>>())
+        .detach(|| rows.transactions().map(tables_of).collect::<Result<Vec<_>, _>>())
         .map_err(|(error, gtid)| log_error(py, &error.into_log_error(file_name(&batch.files, error.file)), gtid))?;
-    let columns = py.detach(|| {
-        let rows = Rows { transactions: &batch.transactions, sets: &write_sets.sets, files: &batch.files };
-        rows.columns(&names, position, reads)
-    });
+    let columns = py.detach(|| rows.columns(&names, reads));
     let rows = RecordBatch::try_new(Arc::clone(&SCHEMA), columns).map_err(|error| internal(&error.to_string()))?;
     PyRecordBatch::new(rows).into_pyarrow(py)
 }
 
 /// What a batch of the trace is made of.
 struct Rows<'a> {
-    transactions: &'a [Transaction],
+    items: Vec<usize>,
+    batch: &'a PyTransactionBatch,
     sets: &'a [WriteSet],
-    files: &'a [String],
 }
 
 impl Rows<'_> {
     /// The columns in the order of the schema.
-    fn columns(&self, tables: &[Vec<String>], position: i64, reads: bool) -> Vec<ArrayRef> {
-        let last = position + self.transactions.len() as i64;
+    fn columns(&self, tables: &[Vec<String>], reads: bool) -> Vec<ArrayRef> {
+        let positions = self.items.iter().map(|item| self.batch.positions[*item]);
         vec![
-            Arc::new(Int64Array::from_iter_values(position..last)),
+            Arc::new(Int64Array::from_iter_values(positions)),
             self.text(|transaction| gtid_text(transaction).unwrap_or_default()),
             self.text(origin),
             self.optional(|transaction| transaction.session.map(i64::from)),
             Arc::new(
-                self.transactions
-                    .iter()
-                    .map(|t| t.committed_at)
-                    .collect::<TimestampMicrosecondArray>()
-                    .with_timezone("UTC"),
+                self.transactions().map(|t| t.committed_at).collect::<TimestampMicrosecondArray>().with_timezone("UTC"),
             ),
             self.kinds(),
             names(tables),
-            hashes(self.sets.iter().map(|set| Some(set.exclusive.as_slice()))),
-            hashes(self.sets.iter().map(|set| reads.then_some(set.shared.as_slice()))),
-            Arc::new(self.transactions.iter().map(snapshot).collect::<StringArray>()),
-            Arc::new(Int32Array::from_iter_values(self.transactions.iter().map(row_count))),
+            hashes(self.sets().map(|set| Some(set.exclusive.as_slice()))),
+            hashes(self.sets().map(|set| reads.then_some(set.shared.as_slice()))),
+            Arc::new(self.transactions().map(snapshot).collect::<StringArray>()),
+            Arc::new(Int32Array::from_iter_values(self.transactions().map(row_count))),
             self.number(|transaction| transaction.bytes as i64),
             self.optional(|transaction| transaction.last_committed),
             self.optional(|transaction| transaction.sequence_number),
             self.number(|transaction| i64::from(transaction.server_id)),
-            Arc::new(StringArray::from_iter_values(self.transactions.iter().map(|t| file_name(self.files, t.file)))),
+            Arc::new(StringArray::from_iter_values(self.transactions().map(|t| file_name(&self.batch.files, t.file)))),
             self.number(|transaction| transaction.offset as i64),
             Arc::new(self.barriers()),
         ]
     }
 
+    fn transactions(&self) -> impl Iterator<Item = &Transaction> {
+        self.items.iter().map(|item| &self.batch.transactions[*item])
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &WriteSet> {
+        self.items.iter().map(|item| &self.sets[*item])
+    }
+
     fn text(&self, value: impl Fn(&Transaction) -> String) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(self.transactions.iter().map(value)))
+        Arc::new(StringArray::from_iter_values(self.transactions().map(value)))
     }
 
     fn number(&self, value: impl Fn(&Transaction) -> i64) -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(self.transactions.iter().map(value)))
+        Arc::new(Int64Array::from_iter_values(self.transactions().map(value)))
     }
 
     fn optional(&self, value: impl Fn(&Transaction) -> Option<i64>) -> ArrayRef {
-        Arc::new(self.transactions.iter().map(value).collect::<Int64Array>())
+        Arc::new(self.transactions().map(value).collect::<Int64Array>())
     }
 
     fn kinds(&self) -> ArrayRef {
         let place = |transaction: &Transaction| KINDS.iter().position(|kind| *kind == transaction.kind);
-        let keys = self.transactions.iter().map(|transaction| place(transaction).map(|index| index as i32));
+        let keys = self.transactions().map(|transaction| place(transaction).map(|index| index as i32));
         let names = StringArray::from_iter_values(KINDS.iter().map(|kind| kind_name(*kind)));
         Arc::new(DictionaryArray::<Int32Type>::new(keys.collect(), Arc::new(names)))
     }
 
     fn barriers(&self) -> BooleanArray {
-        self.transactions.iter().zip(self.sets).map(|(transaction, set)| Some(is_barrier(transaction, set))).collect()
+        self.transactions().zip(self.sets()).map(|(transaction, set)| Some(is_barrier(transaction, set))).collect()
     }
 }
 

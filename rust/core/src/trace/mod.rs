@@ -13,6 +13,7 @@
 mod chunk;
 mod keys;
 mod numbers;
+mod path;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod wire;
 pub use chunk::{ChunkReport, ChunkResolver, OrderError, Touches};
 pub use keys::{KeyAnswer, KeyError, KeyResolver};
 pub use numbers::{Numbered, number_rows};
+pub use path::CriticalPath;
 pub use wire::WireError;
 
 /// R1: the number that everything may depend on at the start.

@@ -10,7 +10,7 @@ use paraply_core::value::Value;
 
 use super::json;
 use super::mapping::{Charset, Kind};
-use super::time::{civil_from_days, days_in_month};
+use paraply_core::calendar::{civil_from_days, days_in_month};
 
 /// Why a value cannot be stored in the target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

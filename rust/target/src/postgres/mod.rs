@@ -10,7 +10,6 @@ pub mod json;
 pub mod literal;
 pub mod mapping;
 pub mod render;
-mod time;
 
 pub use error::RenderError;
 pub use literal::NotStorable;

@@ -1,7 +1,7 @@
-//! The calendar, as far as literals need it.
+//! The calendar, as far as values in text need it.
 
 /// The days of a month in the proleptic Gregorian calendar; none for a month that does not exist.
-pub(super) fn days_in_month(year: u16, month: u8) -> Option<u8> {
+pub fn days_in_month(year: u16, month: u8) -> Option<u8> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => Some(31),
@@ -12,7 +12,7 @@ pub(super) fn days_in_month(year: u16, month: u8) -> Option<u8> {
 }
 
 /// Year, month and day of a number of days since 1970-01-01 (era arithmetic on 400-year cycles beginning in March).
-pub(super) fn civil_from_days(days: i64) -> (i64, u8, u8) {
+pub fn civil_from_days(days: i64) -> (i64, u8, u8) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);

@@ -1,0 +1,167 @@
+"""Logs cut into parts that can be read at the same time: where each begins, and which tables there are then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from paraply._native import scan_log
+from paraply.schema.catalog import SchemaCatalog
+from paraply.source.statement_text import decode_statement
+
+if TYPE_CHECKING:
+    from paraply._native import LogScan
+    from paraply.schema.model import Table
+
+__all__ = ["BEGIN", "LogPart", "Place", "Scanned", "Step", "catalog_behind", "catalog_of", "cut", "scan", "scan_all"]
+
+SCANNERS = 8
+WHOLE = 1 << 62
+
+Place = tuple[int, int, bool]
+"""A place between transactions: its offset, the offset of the format description in force, whether the file is a relay log."""
+
+BEGIN: Place = (4, 4, False)
+Step = Callable[[SchemaCatalog], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """What one task reads.
+
+    Attributes:
+        paths: One log, or several in order where transactions reach over files.
+        position: Transactions before it.
+        tables: The definitions that hold at its start.
+        piece: Where in the only file it begins and ends; None for whole files. The end is None where it is the file's.
+        committed: Earliest and latest commit time, microseconds since 1970; None where that is not known.
+        transactions: How many there are; None where that is not known.
+    """
+
+    paths: list[str]
+    position: int = 0
+    tables: list[Table] = field(default_factory=list)
+    piece: tuple[Place, int | None] | None = None
+    committed: tuple[int, int] | None = None
+    transactions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What looking through a file told.
+
+    Attributes:
+        path: The file.
+        pieces: Where each piece begins and ends, its transactions, their earliest and latest commit time.
+        steps: What statements do to the tables, each with the number of its piece.
+        end: Where a later look goes on.
+        failure: What ended it before the file's end.
+    """
+
+    path: str
+    pieces: list[tuple[Place, int, int, tuple[int, int] | None]]
+    steps: list[tuple[int, Step]]
+    end: Place
+    failure: BaseException | None
+
+
+def scan(path: str, split: int, *, start: Place | None = None, cuts: Sequence[int] = (), events: bool = False) -> Scanned:
+    """Looks through a file without its rows.
+
+    Args:
+        path: The file.
+        split: Bytes behind which it is cut, at the next transaction boundary.
+        start: Where to begin.
+        cuts: Offsets at which it is cut, too.
+        events: Understand nothing but where GTIDs begin transactions.
+
+    Raises:
+        LogError: It cannot be read, or is no log; damage inside stands in ``failure``.
+    """
+    found: LogScan = scan_log(path, split, start=start, cuts=list(cuts), events=events)
+    return Scanned(path, found.pieces, list(steps_of(found)), found.end, found.failure)
+
+
+def steps_of(found: LogScan) -> Iterator[tuple[int, Step]]:
+    """What the statements of a file do to the tables."""
+    for piece, transaction in found.statements:
+        log = transaction.format
+        for statement in transaction.statements:
+            sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+            yield piece, partial(advance, sql, statement.database, statement.context, log.mariadb, log.version)
+
+
+def advance(sql: str, database: str, context: dict[str, Any], mariadb: bool, version: tuple[int, int, int], catalog: SchemaCatalog) -> None:
+    """Lets one statement change the tables."""
+    for _ in catalog.advance(sql, database, context, mariadb=mariadb, version=version):
+        pass
+
+
+def scan_all(paths: Sequence[str], split: int, *, events: bool = False) -> list[Scanned]:
+    """Looks through several files at the same time."""
+    if len(paths) == 1:
+        return [scan(paths[0], split, events=events)]
+    with ThreadPoolExecutor(SCANNERS) as pool:
+        return list(pool.map(lambda path: scan(path, split, events=events), paths))
+
+
+def cut(paths: Sequence[str], tables: Sequence[Table], split: int, *, events: bool = False) -> list[LogPart]:
+    """Cuts logs into parts of about ``split`` bytes, each to be read by itself.
+
+    Where a transaction goes on in the next file, or a file is damaged, there is one part with all of them: its reader then sees what
+    the readers of parts could not.
+
+    Args:
+        paths: The logs, in order.
+        tables: The definitions that hold at their start.
+        split: Bytes.
+        events: For events: no transaction need be understood, and no tables are known.
+
+    Raises:
+        LogError: A file cannot be read, or is no log.
+    """
+    scans = scan_all(paths, split, events=events)
+    if not events and any(found.failure is not None for found in scans):
+        return [LogPart(list(paths), tables=list(tables))]
+    catalog = catalog_of(tables)
+    parts: list[LogPart] = []
+    position = 0
+    for found in scans:
+        whole = not events and len(found.pieces) == 1
+        steps = iter([*found.steps, (len(found.pieces), None)])
+        at, step = next(steps)
+        for number, (start, end, transactions, committed) in enumerate(found.pieces):
+            last = number == len(found.pieces) - 1
+            piece = None if whole else (start, None if last else end)
+            parts.append(LogPart([found.path], position, list(catalog), piece, committed, transactions))
+            position += transactions
+            while at <= number:
+                if step is not None:
+                    step(catalog)
+                at, step = next(steps)
+    return parts
+
+
+def catalog_behind(paths: Sequence[str], tables: Sequence[Table]) -> SchemaCatalog:
+    """The definitions that hold behind logs.
+
+    Args:
+        paths: The logs, in order.
+        tables: The definitions that hold at their start.
+    """
+    catalog = catalog_of(tables)
+    for found in scan_all(paths, WHOLE):
+        for _, step in found.steps:
+            step(catalog)
+    return catalog
+
+
+def catalog_of(tables: Sequence[Table]) -> SchemaCatalog:
+    """Definitions that follow statements."""
+    catalog = SchemaCatalog()
+    for table in tables:
+        catalog.put(table)
+    return catalog

@@ -1,0 +1,97 @@
+"""Applying logs to a database from Spark: a query says how far, an applier does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paraply.applier import Applier
+from paraply.errors import UsageError
+from paraply.spark.failures import unwrap
+from paraply.target import make_target
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from paraply.applier import ApplyReport
+
+__all__ = ["apply_batch", "apply_upto"]
+
+COLUMNS = ("position", "gtid", "file")
+
+
+def apply_batch(
+    url: str | None, *, folder: Path | str | None = None, on_report: Callable[[int, ApplyReport], None] | None = None, **options: Any
+) -> Callable[[DataFrame, int], None]:
+    """What ``foreachBatch`` calls: applies the log up to the last transaction of each batch.
+
+    The batch says how far; applied is the log itself, every transaction in order and exactly once: the progress is kept in the target,
+    in the same transactions as the changes (R25). A batch that Spark runs again, and a query that is started anew, even without its
+    checkpoint, apply nothing twice. The logs must be readable on the driver and have GTIDs.
+
+    Args:
+        url: The target, as for ``paraply apply --to``; None for an embedded PostgreSQL in ``folder``.
+        folder: Where the embedded PostgreSQL keeps its data.
+        on_report: Called with the number of each batch and what was applied.
+        options: Further options of ``Applier``: ``workers``, ``channel``, ``gtid``, ``filters``, ...
+
+    Returns:
+        The function. What goes wrong in it is raised with its own class and ends the query.
+
+    Raises:
+        UsageError: The URL is none.
+
+    >>> callable(apply_batch("postgresql://app@localhost/copy", workers=4))
+    True
+    >>> apply_batch("oracle://localhost")
+    Traceback (most recent call last):
+    ...
+    paraply.errors.UsageError: ...
+    """
+    make_target(url, folder=None if folder is None else Path(folder))
+
+    def apply(batch: DataFrame, number: int) -> None:
+        report = apply_upto(batch, url, folder=folder, **options)
+        if report is not None and on_report is not None:
+            on_report(number, report)
+
+    return apply
+
+
+def apply_upto(batch: DataFrame, url: str | None, *, folder: Path | str | None = None, **options: Any) -> ApplyReport | None:
+    """Applies the logs that a frame of transactions or of row changes is of, up to the last transaction in it.
+
+    Args:
+        batch: Rows with ``position``, ``gtid`` and ``file``.
+        url: The target.
+        folder: Where an embedded PostgreSQL keeps its data.
+        options: Further options of ``Applier``.
+
+    Returns:
+        What was applied; None for no rows.
+
+    Raises:
+        UsageError: A column is missing, or the logs have no GTIDs.
+        ParaplyError: What the applier raises.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    missing = [name for name in COLUMNS if name not in batch.columns]
+    if missing:
+        raise UsageError(f"the batch has no column `{missing[0]}`: it says how far to apply by {', '.join(COLUMNS)}")
+    try:
+        files = batch.groupBy("file").agg(F.max("position").alias("last"), F.max_by("gtid", "position").alias("gtid")).collect()
+    except Exception as error:
+        raise unwrap(error) from None
+    if not files:
+        return None
+    files.sort(key=lambda row: row["last"])
+    last = files[-1]["gtid"]
+    if not last:
+        raise UsageError(
+            f"{files[-1]['file']} has no GTIDs, by which a batch could end: apply it with `paraply apply`", file=files[-1]["file"]
+        )
+    target = make_target(url, folder=None if folder is None else Path(folder))
+    with Applier([row["file"] for row in files], target, stop_at=last, **options) as applier:
+        return applier.run()

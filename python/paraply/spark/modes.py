@@ -1,0 +1,227 @@
+"""What the data source can read of logs: its options, the columns of each mode, and how a part is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import InputPartition
+
+from paraply.analysis.parts import LogPart, cut
+from paraply.analysis.rows import EventSource, RowSource, columns_of, table_filter, values_of
+from paraply.analysis.trace import SCHEMES, TraceSource
+from paraply.errors import UsageError
+from paraply.schema.dump import read_dump
+from paraply.source import log_paths
+from paraply.spark.failures import told
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from paraply.schema.model import Table
+    from paraply.spark.pushdown import Conditions
+
+__all__ = ["MODES", "LogPartition", "Options", "found_logs", "read_part", "schema_text"]
+
+SPLIT = 128 << 20
+IMAGE = "map<string,string>"
+
+TRANSACTIONS = {
+    "position": "bigint", "gtid": "string", "origin": "string", "session": "bigint", "committed_at": "timestamp", "kind": "string",
+    "tables": "array<string>", "write_set": "array<bigint>", "reads": "array<bigint>", "snapshot": "string", "rows": "int",
+    "bytes": "bigint", "last_committed": "bigint", "sequence_number": "bigint", "server_id": "bigint", "file": "string",
+    "offset": "bigint", "barrier": "boolean",
+}  # fmt: skip
+ROWS = {
+    "position": "bigint", "gtid": "string", "committed_at": "timestamp", "server_id": "bigint", "session": "bigint",
+    "database": "string", "table": "string", "operation": "string", "row": "bigint", "key": IMAGE, "before": IMAGE, "after": IMAGE,
+    "file": "string", "offset": "bigint",
+}  # fmt: skip
+EVENTS = {
+    "file": "string", "offset": "bigint", "type": "string", "type_code": "int", "size": "bigint", "server_id": "bigint",
+    "timestamp": "timestamp", "gtid": "string", "end_position": "bigint", "flags": "int",
+}  # fmt: skip
+MODES = {"transactions": TRANSACTIONS, "rows": ROWS, "events": EVENTS}
+KNOWN = ("path", "paths", "mode", "columns", "tables", "scheme", "schema_dump", "values", "split", "max_bytes")
+
+
+@dataclass
+class LogPartition(InputPartition):
+    """What one task reads."""
+
+    part: LogPart
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the source.
+
+    Attributes:
+        path: A log, a folder or a pattern.
+        mode: ``transactions``, ``rows`` or ``events``.
+        columns: The columns that are wanted; none for all.
+        tables: The databases and tables that are wanted; none for all.
+        scheme: Which write sets.
+        schema_dump: A dump with the tables as they were at the start.
+        values: ``text`` or ``typed``.
+        split: Bytes of a part.
+        max_bytes: Most bytes of a batch of a stream; None for all that is there.
+    """
+
+    path: str = ""
+    mode: str = "transactions"
+    columns: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    scheme: str = "fine"
+    schema_dump: str | None = None
+    values: str = "text"
+    split: int = SPLIT
+    max_bytes: int | None = None
+
+    @classmethod
+    def of(cls, options: dict[str, str]) -> Options:
+        """Reads the options.
+
+        Raises:
+            UsageError: One of them is wrong.
+        """
+        given = {name.lower(): value for name, value in options.items()}
+        unknown = [name for name in given if name not in KNOWN]
+        if unknown:
+            raise UsageError(f"unknown option `{unknown[0]}`: the source binlog has {', '.join(KNOWN[2:])}")
+        made = cls(
+            path=given.get("path", ""),
+            mode=given.get("mode", "transactions"),
+            columns=names_of(given.get("columns")),
+            tables=names_of(given.get("tables")),
+            scheme=given.get("scheme", "fine"),
+            schema_dump=given.get("schema_dump"),
+            values=values_of(given.get("values", "text")),
+            split=bytes_of("split", given.get("split")) or SPLIT,
+            max_bytes=bytes_of("max_bytes", given.get("max_bytes")),
+        )
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raises ``UsageError`` where options do not fit together."""
+        if self.mode not in MODES:
+            raise UsageError(f"unknown mode `{self.mode}`: it is {', '.join(MODES)}")
+        if self.scheme not in SCHEMES:
+            raise UsageError(f"unknown scheme `{self.scheme}`: it is {' or '.join(SCHEMES)}")
+        for name in self.columns:
+            if name not in MODES[self.mode]:
+                raise UsageError(f"mode {self.mode} has no column `{name}`; it has {', '.join(MODES[self.mode])}")
+        if self.tables and self.mode == "events":
+            raise UsageError("events are not understood far enough to choose tables; use mode rows")
+        if self.values == "typed" and self.mode != "rows":
+            raise UsageError("typed values are for mode rows")
+        table_filter(self.tables)
+
+    def dumped(self) -> list[Table]:
+        """The tables as they were at the start, as far as a dump says."""
+        return list(read_dump(Path(self.schema_dump))) if self.schema_dump else []
+
+    def cut(self, paths: Sequence[str]) -> list[LogPart]:
+        """The parts of logs."""
+        events = self.mode == "events"
+        if len(paths) == 1 and Path(paths[0]).stat().st_size <= self.split:
+            return [LogPart(list(paths), tables=self.dumped())]
+        return cut(paths, self.dumped(), self.split, events=events)
+
+
+def names_of(option: str | None) -> tuple[str, ...]:
+    """The names in an option, with commas between them."""
+    return tuple(name.strip() for name in (option or "").split(",") if name.strip())
+
+
+def bytes_of(name: str, option: str | None) -> int | None:
+    """A number of bytes, as ``67108864``, ``64m`` or ``1g``.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if option is None:
+        return None
+    text = option.strip().lower().removesuffix("b")
+    unit = {"k": 10, "m": 20, "g": 30}.get(text[-1:], 0)
+    digits = text[:-1] if unit else text
+    if not digits.isdigit() or int(digits) == 0:
+        raise UsageError(f"{name}={option}: write a number of bytes, such as 67108864 or 64m")
+    return int(digits) << unit
+
+
+def schema_text(options: Options) -> str:
+    """The columns of a mode as Spark's DDL."""
+    kinds = dict(MODES[options.mode])
+    if options.values == "typed":
+        typed = columns_of(found_logs(options.path), options.dumped(), options.tables)
+        image = ",".join(f"`{column.name.replace('`', '``')}`:{column.type}" for column in typed)
+        kinds |= {"before": f"struct<{image}>", "after": f"struct<{image}>"}
+    return ", ".join(f"`{name}` {kinds[name]}" for name in options.columns or kinds)
+
+
+@told
+def read_part(part: LogPart, options: Options, schema: pa.Schema, conditions: Conditions) -> Iterator[pa.RecordBatch]:
+    """The rows of a part with the columns that Spark wants, in its types."""
+    wanted = schema.names
+    for batch in source_of(part, options, schema, conditions):
+        if batch.num_rows:
+            yield batch.select(wanted).cast(schema)
+
+
+def source_of(part: LogPart, options: Options, schema: pa.Schema, conditions: Conditions) -> Iterator[pa.RecordBatch]:
+    """The native batches of a part."""
+    if options.mode == "events":
+        for path in part.paths:
+            yield from EventSource(LogPart([path], piece=part.piece))
+        return
+    tables = table_filter(options.tables)
+    selection = conditions.selection(tables)
+    if options.mode == "transactions":
+        yield from TraceSource(
+            part.paths, options.scheme, None, tables=part.tables, position=part.position, piece=part.piece, selection=selection
+        )
+        return
+    yield from RowSource(
+        part,
+        columns=schema.names,
+        tables=tables or conditions.tables(),
+        operations=conditions.texts("operation"),
+        values=values_in(schema) if options.values == "typed" else None,
+        selection=selection,
+    )
+
+
+def values_in(schema: pa.Schema) -> list[tuple[str, bool]]:
+    """The columns of the images that Spark wants, and whether they hold bytes."""
+    import pyarrow as pa
+
+    image = next((schema.field(name).type for name in ("before", "after") if name in schema.names), None)
+    return [] if image is None else [(column.name, pa.types.is_binary(column.type)) for column in image]
+
+
+def found_logs(pattern: str) -> list[str]:
+    """The logs of a path or a pattern, in the order of their names; index files are left out.
+
+    Raises:
+        UsageError: There is none.
+    """
+    paths = [pattern] if Path(pattern).exists() else glob(pattern)  # noqa: PTH207  absolute patterns too
+    if len(paths) == 1 and Path(paths[0]).is_dir():
+        paths = [str(path) for path in Path(paths[0]).iterdir() if path.is_file() and not path.name.startswith(".")]
+    paths.sort(key=in_order)
+    return log_paths([path for path in paths if not path.endswith(".index")] or [pattern])
+
+
+def in_order(path: str) -> tuple[str, int, str]:
+    """Logs of one name follow one another by the numbers that end their names.
+
+    >>> sorted(["b.1000000", "b.999999", "b.index"], key=in_order)
+    ['b.999999', 'b.1000000', 'b.index']
+    """
+    stem, _, number = path.rpartition(".")
+    return (stem, int(number) if number.isdigit() else 1 << 62, path)

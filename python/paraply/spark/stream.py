@@ -1,0 +1,207 @@
+"""The data source ``binlog`` as a stream: a folder of logs that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.sql.datasource import DataSourceStreamReader
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+
+from paraply.analysis.parts import BEGIN, LogPart, Place, Scanned, catalog_of, scan
+from paraply.errors import LogTruncated, UsageError
+from paraply.spark.failures import told_at_once
+from paraply.spark.modes import LogPartition, Options, found_logs, read_part
+from paraply.spark.pushdown import Conditions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.datasource import InputPartition
+    from pyspark.sql.types import StructType
+
+    from paraply.analysis.parts import Step
+
+__all__ = ["BinlogStreamReader", "Followed", "FollowedFile"]
+
+Offsets = dict[str, int]
+
+
+@dataclass
+class FollowedFile:
+    """A file as far as it was looked through.
+
+    Attributes:
+        pieces: Where each piece begins and ends, its transactions, their commit times.
+        steps: What statements do to the tables, each with the number of its piece.
+        end: Behind the last whole transaction.
+        size: Bytes of the file when it was looked at.
+    """
+
+    pieces: list[tuple[Place, int, int, tuple[int, int] | None]] = field(default_factory=list)
+    steps: list[tuple[int, Step]] = field(default_factory=list)
+    end: Place = BEGIN
+    size: int = 0
+
+    def add(self, found: Scanned) -> None:
+        """Takes in what stands behind ``end``."""
+        first = len(self.pieces)
+        self.pieces += [piece for piece in found.pieces if piece[1] > piece[0][0]]
+        last = max(len(self.pieces) - 1, 0)
+        self.steps += [(min(first + number, last), step) for number, step in found.steps]
+        self.end = found.end
+
+
+class Followed:
+    """Logs that grow, each looked through once, in the order of their names.
+
+    Args:
+        options: The options of the source.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._files: dict[str, FollowedFile] = {}
+        self._split = min(options.split, options.max_bytes or options.split)
+
+    def look(self, cuts: dict[str, list[int]] | None = None) -> Offsets:
+        """Looks at what is new.
+
+        Args:
+            cuts: Offsets at which files are cut that were not looked at before.
+
+        Returns:
+            How far each file can be read.
+
+        Raises:
+            LogError: A file is damaged; one that ends inside of a transaction is not: the rest may come.
+        """
+        for path in self._paths():
+            known = self._files.setdefault(path, FollowedFile())
+            size = Path(path).stat().st_size
+            if size < known.size:
+                raise UsageError(f"{path} became smaller while it was followed: a log only grows", file=path)
+            if size == known.size or size < len(b"\xfebin") + 19:
+                continue
+            events = self._options.mode == "events"
+            found = scan(path, self._split, start=known.end if known.pieces else None, cuts=(cuts or {}).get(path, ()), events=events)
+            if found.failure is not None and not isinstance(found.failure, LogTruncated):
+                raise found.failure
+            known.add(found)
+            known.size = size
+        return {path: known.end[0] for path, known in self._files.items()}
+
+    def _paths(self) -> list[str]:
+        try:
+            return found_logs(self._options.path)
+        except UsageError:
+            if self._files or Path(self._options.path).is_dir() or "*" in self._options.path:
+                return list(self._files)  # none yet
+            raise
+
+    def upto(self, start: Offsets, limit: int) -> Offsets:
+        """The offsets behind about ``limit`` bytes from a start, at least one piece."""
+        end, taken = dict(start), 0
+        for path, known in self._files.items():
+            for (begin, *_), stop in ((piece, piece[1]) for piece in known.pieces):
+                if begin[0] < start.get(path, 0):
+                    continue
+                if taken and taken + stop - begin[0] > limit:
+                    return end
+                end[path] = stop
+                taken += stop - begin[0]
+        return end
+
+    def parts(self, start: Offsets, end: Offsets) -> list[LogPart]:
+        """The parts between two offsets.
+
+        Raises:
+            UsageError: The offsets are none of these logs.
+        """
+        if any(path not in self._files for path in end) or not self._bounds(start, end):
+            self._files.clear()  # the query was started anew: its offsets lie where an earlier process had looked
+            self.look({path: [*sorted({start.get(path, 0), offset} - {0})] for path, offset in end.items()})
+        if not self._bounds(start, end):
+            raise UsageError("the stream's checkpoint is not one of these logs: an offset lies between no two transactions")
+        catalog = catalog_of(self._options.dumped())
+        position = 0
+        parts = []
+        for path, known in self._files.items():
+            steps = list(known.steps)
+            for number, (place, stop, transactions, committed) in enumerate(known.pieces):
+                if start.get(path, 0) <= place[0] and stop <= end.get(path, 0):
+                    parts.append(LogPart([path], position, list(catalog), (place, stop), committed, transactions))
+                position += transactions
+                while steps and steps[0][0] <= number:
+                    steps.pop(0)[1](catalog)
+        return parts
+
+    def _bounds(self, start: Offsets, end: Offsets) -> bool:
+        """Whether all offsets are ends of pieces."""
+        for offsets in (start, end):
+            for path, offset in offsets.items():
+                known = self._files.get(path)
+                if known is None or (offset > BEGIN[0] and all(piece[1] != offset for piece in known.pieces)):
+                    return False
+        return True
+
+
+class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Follows logs as they grow; a transaction is given once it is whole.
+
+    Args:
+        options: The options of the source.
+        schema: The columns that are wanted, in order.
+
+    Raises:
+        UsageError: An option is wrong.
+    """
+
+    def __init__(self, options: dict[str, str], schema: StructType) -> None:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        self._options = Options.of(options)
+        self._schema = to_arrow_schema(schema, timezone="UTC")
+        self._followed = Followed(self._options)
+        self._last: Offsets | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's name
+        """Nothing was read."""
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's name
+        """What the option ``max_bytes`` says."""
+        limit = self._options.max_bytes
+        return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
+
+    @told_at_once
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802  Spark's name
+        """How far the files can be read now."""
+        latest = self._last if self._last is not None else self._followed.look(cuts_at(start))
+        if isinstance(limit, ReadMaxBytes):
+            bounded = self._followed.upto(start, limit.max_bytes)
+            return {path: min(offset, latest.get(path, 0)) for path, offset in bounded.items()}
+        return latest or start
+
+    @told_at_once
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's name
+        """What is there now is all that is read."""
+        self._last = self._followed.look()
+
+    @told_at_once
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The parts between two offsets."""
+        return [] if start == end else [LogPartition(part) for part in self._followed.parts(start, end)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one part, as Arrow record batches."""
+        return read_part(cast("LogPartition", partition).part, self._options, self._schema, Conditions())
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing has to be kept."""
+
+
+def cuts_at(offsets: Offsets) -> dict[str, list[int]]:
+    """Offsets by file."""
+    return {path: [offset] for path, offset in offsets.items()}

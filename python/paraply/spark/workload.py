@@ -1,0 +1,159 @@
+"""What a trace tells of its workload: who conflicts with whom, and how much could run at the same time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from paraply._native import CriticalPath
+from paraply.errors import UsageError
+from paraply.spark.dependencies import SCHEMES, Options, prepared
+from paraply.spark.failures import told
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["conflicts", "parallelism"]
+
+WINDOWS = "window bigint, first bigint, last bigint, transactions bigint, barriers bigint, critical_path bigint, parallelism double"
+WINDOW_SCHEMA = pa.schema(
+    [
+        ("window", pa.int64()),
+        ("first", pa.int64()),
+        ("last", pa.int64()),
+        ("transactions", pa.int64()),
+        ("barriers", pa.int64()),
+        ("critical_path", pa.int64()),
+        ("parallelism", pa.float64()),
+    ]
+)
+
+
+def conflicts(trace_df: DataFrame, *, scheme: str = "fine", by_table: bool = False) -> DataFrame:
+    """The pairs of transactions that touch one key next to each other: what makes the later one wait for the earlier.
+
+    A touch of a key is paired with the last exclusive touch before it, and a shared touch with the next exclusive one behind it. All
+    other conflicts follow from these. Barriers have none; they wait for everything.
+
+    Args:
+        trace_df: The trace, as for ``dependencies``; with ``tables`` pairs say theirs.
+        scheme: ``fine``: those that share a key do not conflict (R15); ``group``: they do.
+        by_table: Count by table instead.
+
+    Returns:
+        ``position``, ``earlier`` (its position), ``keys`` (how many keys they meet at) and, where the trace has it, ``tables`` (those
+        that both change). By table: ``table``, ``pairs``, ``transactions`` (how many wait); a pair counts for each table that both change.
+
+    Raises:
+        UsageError: A column is missing or of another type, or the scheme is not known.
+    """
+    if scheme not in SCHEMES:
+        raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
+    if by_table and "tables" not in trace_df.columns:
+        raise UsageError("the trace has no column `tables`, by which conflicts could be counted")
+    pairs = pairs_of(touches_of(trace_df, scheme))
+    if "tables" in trace_df.columns:
+        pairs = with_tables(pairs, trace_df)
+    if not by_table:
+        return pairs
+    table = F.explode("tables").alias("table")
+    counted = pairs.select(table, "position").groupBy("table")
+    return counted.agg(F.count("*").alias("pairs"), F.countDistinct("position").alias("transactions"))
+
+
+def touches_of(trace_df: DataFrame, scheme: str) -> DataFrame:
+    """Each key that a transaction touches once: ``position``, ``key``, ``exclusive``."""
+    rows = prepared(trace_df, Options(scheme)).where("role = 0")
+    touched = rows.select("position", F.explode("write_set").alias("key"), F.lit(True).alias("exclusive"))
+    if "reads" in rows.columns:
+        shared = rows.select("position", F.explode("reads").alias("key"), F.lit(scheme == "group").alias("exclusive"))
+        touched = touched.unionAll(shared)
+    return touched.groupBy("position", "key").agg(F.max("exclusive").alias("exclusive"))
+
+
+def pairs_of(touches: DataFrame) -> DataFrame:
+    """Pairs of positions that meet at keys."""
+    by_key = Window.partitionBy("key").orderBy("position")
+    taken = F.when(F.col("exclusive"), F.col("position"))
+    before = F.last(taken, ignorenulls=True).over(by_key.rowsBetween(Window.unboundedPreceding, -1))
+    behind = F.first(taken, ignorenulls=True).over(by_key.rowsBetween(1, Window.unboundedFollowing))
+    placed = touches.withColumns({"before": before, "behind": F.when(~F.col("exclusive"), behind)})
+    back = placed.where("before is not null").select("position", F.col("before").alias("earlier"))
+    forth = placed.where("behind is not null").select(F.col("behind").alias("position"), F.col("position").alias("earlier"))
+    return back.unionAll(forth).groupBy("position", "earlier").agg(F.count("*").alias("keys"))
+
+
+def with_tables(pairs: DataFrame, trace_df: DataFrame) -> DataFrame:
+    """The tables that both transactions of a pair change."""
+    tables = trace_df.select("position", "tables")
+    later = pairs.join(tables, "position")
+    other = tables.select(F.col("position").alias("earlier"), F.col("tables").alias("others"))
+    common = F.array_intersect("tables", "others").alias("tables")
+    return later.join(other, "earlier").select("position", "earlier", "keys", common)
+
+
+def parallelism(trace_df: DataFrame, *, window: int = 10_000, scheme: str = "fine", sessions: bool = False) -> DataFrame:
+    """How much of a trace could run at the same time, window by window: its transactions over its longest chain of dependencies.
+
+    Every transaction counts as one step. The critical path of a window is what remains however many workers there are; what reaches
+    over windows is left out.
+
+    Args:
+        trace_df: The trace, as for ``dependencies``.
+        window: Positions of a window.
+        scheme: ``fine``: those that share a key do not wait for one another (R15); ``group``: they do.
+        sessions: Keep transactions of one origin and session in order.
+
+    Returns:
+        ``window`` (from 0), ``first`` and ``last`` (positions), ``transactions``, ``barriers``, ``critical_path`` (steps),
+        ``parallelism``. View changes are not counted.
+
+    Raises:
+        UsageError: A column is missing or of another type, or an option is not known.
+    """
+    if scheme not in SCHEMES:
+        raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
+    if window < 1:
+        raise UsageError(f"a window of {window} positions: it takes at least one")
+    rows = prepared(trace_df, Options(scheme, sessions=sessions))
+    if scheme == "group" and "reads" in rows.columns:
+        both = F.array_union("write_set", F.coalesce("reads", F.array().cast("array<bigint>")))
+        rows = rows.withColumn("write_set", both).drop("reads")
+    rows = rows.withColumn("window", F.expr(f"(position - 1) div {window}"))
+    arranged = rows.repartition("window").sortWithinPartitions("window", "position")
+    return arranged.mapInArrow(measure, WINDOWS)
+
+
+@told
+def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The windows of a task, whose rows come in order; a window may reach over batches."""
+    path, current, first, last = CriticalPath(), None, 0, 0
+    for batch in batches:
+        windows = batch.column("window").to_numpy(zero_copy_only=False)
+        positions = batch.column("position")
+        cuts = [0, *(np.flatnonzero(np.diff(windows)) + 1).tolist(), batch.num_rows]
+        for begin, end in itertools.pairwise(cuts):
+            if begin == end:
+                continue
+            if current != int(windows[begin]):
+                if current is not None:
+                    yield measured(path, current, first, last)
+                current, first = int(windows[begin]), positions[begin].as_py()
+            path.add(batch.slice(begin, end - begin))
+            last = positions[end - 1].as_py()
+    if current is not None:
+        yield measured(path, current, first, last)
+
+
+def measured(path: CriticalPath, window: int, first: int, last: int) -> pa.RecordBatch:
+    """One window."""
+    transactions, barriers, steps = path.finish()
+    row = [window, first, last, transactions, barriers, steps, transactions / steps if steps else 0.0]
+    columns = [pa.array([value], field.type) for value, field in zip(row, WINDOW_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=WINDOW_SCHEMA)

@@ -1,0 +1,368 @@
+//! Row changes as Arrow record batches.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::builder::{Int64Builder, StringBuilder, TimestampMicrosecondBuilder};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use paraply_binlog::filter::TableFilter;
+use paraply_binlog::image_cursor::Decoded;
+use paraply_binlog::known_tables::KnownTables;
+use paraply_binlog::row_walk::{RowPlan, RowsError, event_bytes};
+use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader};
+use paraply_binlog::transaction::{RawEvent, RowsKind, Transaction};
+use paraply_binlog::value_text::TableForm;
+use paraply_core::schema::Catalog;
+use paraply_core::value::Value;
+use pyo3::prelude::*;
+use pyo3_arrow::{PyRecordBatch, PySchema};
+
+use crate::catalog::PyCatalog;
+use crate::errors::{internal, log_error, usage};
+use crate::log::PyTransactionBatch;
+use crate::log_head::PyTableFilter;
+use crate::row_columns::{ImageColumn, Wanted};
+use crate::transaction::{file_name, gtid_text};
+
+/// A record batch is full when its images have so many bytes, or it has so many rows.
+const FULL_BYTES: usize = 16 << 20;
+const FULL_ROWS: usize = 65_536;
+/// Where columns stand in the schema.
+const WIDTH: usize = 14;
+const NUMBERS: [usize; 5] = [0, 3, 4, 8, 13];
+const TEXTS: [usize; 5] = [1, 5, 6, 7, 12];
+const COMMITTED_AT: usize = 2;
+const KEY: usize = 9;
+const BEFORE: usize = 10;
+const AFTER: usize = 11;
+
+/// The schema of rows; with columns the images are structs of these.
+fn schema(wanted: Option<&[Wanted]>) -> SchemaRef {
+    let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let image = || ImageColumn::data_type(wanted);
+    Arc::new(Schema::new(vec![
+        Field::new("position", DataType::Int64, false),
+        Field::new("gtid", DataType::Utf8, false),
+        Field::new("committed_at", time, true),
+        Field::new("server_id", DataType::Int64, false),
+        Field::new("session", DataType::Int64, true),
+        Field::new("database", DataType::Utf8, false),
+        Field::new("table", DataType::Utf8, false),
+        Field::new("operation", DataType::Utf8, false),
+        Field::new("row", DataType::Int64, false),
+        Field::new("key", ImageColumn::data_type(None), true),
+        Field::new("before", image(), true),
+        Field::new("after", image(), true),
+        Field::new("file", DataType::Utf8, false),
+        Field::new("offset", DataType::Int64, false),
+    ]))
+}
+
+/// The schema of rows.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // taken over from Python
+#[pyo3(signature = (values=None))]
+pub fn row_schema(py: Python<'_>, values: Option<Vec<Wanted>>) -> PyResult<Bound<'_, PyAny>> {
+    PySchema::new(schema(values.as_deref())).into_pyarrow(py)
+}
+
+#[pyclass(name = "RowDecoder", module = "paraply._native", frozen)]
+pub struct PyRowDecoder {
+    state: Mutex<Decoder>,
+}
+
+#[pymethods]
+impl PyRowDecoder {
+    #[new]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    #[pyo3(signature = (columns, *, tables=None, operations=None, values=None))]
+    fn new(
+        py: Python<'_>,
+        columns: Vec<String>,
+        tables: Option<&PyTableFilter>,
+        operations: Option<Vec<String>>,
+        values: Option<Vec<Wanted>>,
+    ) -> PyResult<Self> {
+        let all = schema(values.as_deref());
+        let places: Result<Vec<usize>, _> = columns.iter().map(|name| all.index_of(name)).collect();
+        let places = places.map_err(|error| usage(py, &error.to_string()))?;
+        let decoder = Decoder {
+            known: KnownTables::default(),
+            plan: RowPlan::default(),
+            forms: HashMap::new(),
+            version: 0,
+            tables: tables.map_or_else(TableFilter::default, |tables| tables.0.clone()),
+            operations,
+            schema: all,
+            places,
+            values,
+            open: None,
+        };
+        Ok(Self { state: Mutex::new(decoder) })
+    }
+
+    /// Takes the next transactions in; their rows are given by `next_batch`.
+    fn begin(&self, batch: &PyTransactionBatch, catalog: &PyCatalog) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let source = Source {
+            transactions: Arc::clone(&batch.transactions),
+            positions: batch.positions.clone(),
+            wanted: batch.wanted.clone(),
+            files: Arc::clone(&batch.files),
+            catalog: catalog.snapshot(),
+        };
+        state.open = Some((source, Progress::default()));
+    }
+
+    /// The next rows of these transactions; none behind the last one.
+    fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let made = py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).next_batch());
+        match made {
+            Ok(None) => Ok(None),
+            Ok(Some(rows)) => PyRecordBatch::new(rows).into_pyarrow(py).map(Some),
+            Err(Failure::Log(error, file, gtid)) => Err(log_error(py, &error.into_log_error(&file), gtid)),
+            Err(Failure::Arrow(message)) => Err(internal(&message)),
+        }
+    }
+}
+
+enum Failure {
+    Log(RowsError, String, Option<String>),
+    Arrow(String),
+}
+
+/// Transactions that are decoded, under the definitions that held before them.
+struct Source {
+    transactions: Arc<Vec<Transaction>>,
+    positions: Vec<i64>,
+    wanted: Vec<bool>,
+    files: Arc<Vec<String>>,
+    catalog: Arc<Catalog>,
+}
+
+/// Where decoding is.
+#[derive(Default)]
+struct Progress {
+    transaction: usize,
+    /// The next row event of the transaction, whose plan is made when this is 0.
+    event: usize,
+    /// Rows of the transaction so far.
+    row: i64,
+}
+
+struct Decoder {
+    known: KnownTables,
+    plan: RowPlan,
+    /// By the index of the known table.
+    forms: HashMap<usize, Arc<TableForm>>,
+    /// The version of the catalog that these are of.
+    version: u64,
+    tables: TableFilter,
+    operations: Option<Vec<String>>,
+    schema: SchemaRef,
+    places: Vec<usize>,
+    values: Option<Vec<Wanted>>,
+    open: Option<(Source, Progress)>,
+}
+
+impl Decoder {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        let Some((source, mut at)) = self.open.take() else { return Ok(None) };
+        let mut columns = Columns::new(&self.places, self.values.as_deref());
+        while let Some(transaction) = source.transactions.get(at.transaction) {
+            if source.wanted.get(at.transaction) == Some(&true) {
+                let added = self.add(transaction, &source, &mut at, &mut columns).map_err(|error| {
+                    Failure::Log(error, file_name(&source.files, error.file).to_owned(), gtid_text(transaction))
+                })?;
+                if !added {
+                    self.open = Some((source, at));
+                    break;
+                }
+            }
+            at = Progress { transaction: at.transaction + 1, ..Progress::default() };
+        }
+        if columns.rows == 0 {
+            return Ok(None);
+        }
+        columns.finish(&self.schema, &self.places).map(Some).map_err(|error| Failure::Arrow(error.to_string()))
+    }
+
+    /// Adds the rows of a transaction; false where the batch was full before its end.
+    fn add(
+        &mut self,
+        transaction: &Transaction,
+        source: &Source,
+        at: &mut Progress,
+        columns: &mut Columns,
+    ) -> Result<bool, RowsError> {
+        if at.event == 0 {
+            if self.version != source.catalog.version() {
+                self.forms.clear();
+                self.version = source.catalog.version();
+            }
+            self.plan.prepare(transaction, &source.catalog, &mut self.known)?;
+        }
+        let head = Head {
+            position: source.positions.get(at.transaction).copied().unwrap_or_default(),
+            gtid: gtid_text(transaction).unwrap_or_default(),
+            file: file_name(&source.files, transaction.file),
+            transaction,
+        };
+        while at.event < self.plan.len() {
+            if columns.is_full() {
+                return Ok(false);
+            }
+            self.add_event(&head, at, columns)?;
+            at.event += 1;
+        }
+        Ok(true)
+    }
+
+    fn add_event(&mut self, head: &Head<'_>, at: &mut Progress, columns: &mut Columns) -> Result<(), RowsError> {
+        let transaction = head.transaction;
+        let Some((event, index, table)) = self.plan.event(at.event, transaction, &self.known) else { return Ok(()) };
+        let place = |malformed| RowsError::new(transaction, event, malformed);
+        let fingerprint = table.map.fingerprint();
+        let form = if let Some(form) = self.forms.get(&index).filter(|form| form.fingerprint == fingerprint) {
+            Arc::clone(form)
+        } else {
+            let form = Arc::new(TableForm::of(table, transaction.format.mariadb));
+            self.forms.insert(index, Arc::clone(&form));
+            form
+        };
+        let bytes = event_bytes(transaction, event).map_err(place)?;
+        let header = RowsHeader::parse(bytes, &transaction.format).map_err(place)?;
+        let operation = operation(header.kind);
+        let rows = RowsEvent::with_header(header, bytes, &table.map).map_err(place)?;
+        let asked = self.operations.as_ref().is_none_or(|asked| asked.iter().any(|name| name == operation));
+        if !asked || !self.tables.chooses(&form.database, &form.table) {
+            at.row += rows.count_rows().map_err(place)? as i64;
+            return Ok(());
+        }
+        let mut buffer = RowBuffer::default();
+        let mut rows = rows.rows(&mut buffer, None);
+        while let Some(row) = rows.next_row() {
+            columns.append(head, event, operation, &form, at.row, row.map_err(place)?).map_err(place)?;
+            at.row += 1;
+        }
+        Ok(())
+    }
+}
+
+/// What all rows of a transaction have in common.
+struct Head<'t> {
+    position: i64,
+    gtid: String,
+    file: &'t str,
+    transaction: &'t Transaction,
+}
+
+fn operation(kind: RowsKind) -> &'static str {
+    match kind {
+        RowsKind::Insert => "insert",
+        RowsKind::Update | RowsKind::PartialUpdate => "update",
+        RowsKind::Delete => "delete",
+    }
+}
+
+/// Columns that grow; those that are not wanted stay empty.
+struct Columns {
+    wanted: Vec<bool>,
+    numbers: [Int64Builder; 5],
+    texts: [StringBuilder; 5],
+    committed_at: TimestampMicrosecondBuilder,
+    images: [ImageColumn; 3],
+    rows: usize,
+}
+
+impl Columns {
+    fn new(places: &[usize], values: Option<&[Wanted]>) -> Self {
+        Self {
+            wanted: (0..WIDTH).map(|place| places.contains(&place)).collect(),
+            numbers: Default::default(),
+            texts: Default::default(),
+            committed_at: TimestampMicrosecondBuilder::new().with_timezone("UTC"),
+            images: [ImageColumn::new(None), ImageColumn::new(values), ImageColumn::new(values)],
+            rows: 0,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows >= FULL_ROWS || self.images.iter().map(ImageColumn::size).sum::<usize>() >= FULL_BYTES
+    }
+
+    fn append(
+        &mut self,
+        head: &Head<'_>,
+        event: &RawEvent,
+        operation: &str,
+        form: &TableForm,
+        number: i64,
+        row: Row<'_, '_>,
+    ) -> Decoded<()> {
+        let transaction = head.transaction;
+        let numbers = [
+            Some(head.position),
+            Some(i64::from(transaction.server_id)),
+            transaction.session.map(i64::from),
+            Some(number),
+            Some(event.offset as i64),
+        ];
+        for ((column, value), place) in self.numbers.iter_mut().zip(numbers).zip(NUMBERS) {
+            if self.wanted[place] {
+                column.append_option(value);
+            }
+        }
+        let texts = [&head.gtid, form.database.as_str(), &form.table, operation, head.file];
+        for ((column, value), place) in self.texts.iter_mut().zip(texts).zip(TEXTS) {
+            if self.wanted[place] {
+                column.append_value(value);
+            }
+        }
+        if self.wanted[COMMITTED_AT] {
+            self.committed_at.append_option(transaction.committed_at);
+        }
+        self.rows += 1;
+        self.append_images(form, row)
+    }
+
+    fn append_images(&mut self, form: &TableForm, row: Row<'_, '_>) -> Decoded<()> {
+        let [key, before, after] = &mut self.images;
+        if self.wanted[KEY] {
+            // The log may leave columns out of either image.
+            let whole = |image: &&[Option<Value<'_>>]| {
+                form.key.iter().all(|column| image.get(*column).is_some_and(Option::is_some))
+            };
+            match row.after.filter(whole).or(row.before.filter(whole)).filter(|_| !form.key.is_empty()) {
+                Some(image) => key.append_some(form, image, None, form.key.iter().copied())?,
+                None => key.append_null(),
+            }
+        }
+        for (column, image, old, place) in [(before, row.before, None, BEFORE), (after, row.after, row.before, AFTER)] {
+            match image.filter(|_| self.wanted[place]) {
+                Some(image) => column.append(form, image, old)?,
+                None if self.wanted[place] => column.append_null(),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, schema: &SchemaRef, places: &[usize]) -> Result<RecordBatch, ArrowError> {
+        let mut made: Vec<Option<ArrayRef>> = vec![None; WIDTH];
+        for (column, place) in self.numbers.iter_mut().zip(NUMBERS) {
+            made[place] = Some(Arc::new(column.finish()));
+        }
+        for (column, place) in self.texts.iter_mut().zip(TEXTS) {
+            made[place] = Some(Arc::new(column.finish()));
+        }
+        made[COMMITTED_AT] = Some(Arc::new(self.committed_at.finish()));
+        for (column, place) in self.images.iter_mut().zip([KEY, BEFORE, AFTER]) {
+            made[place] = Some(column.finish()?);
+        }
+        let columns: Vec<ArrayRef> = places.iter().filter_map(|place| made[*place].clone()).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        RecordBatch::try_new_with_options(Arc::new(schema.project(places)?), columns, &options)
+    }
+}
