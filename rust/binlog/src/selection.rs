@@ -39,8 +39,8 @@ impl Selection {
         }
         for event in transaction.events.iter().filter(|event| event.type_code == TABLE_MAP) {
             let bytes = transaction.data.get(event.range.clone()).unwrap_or_default();
-            let chosen: Decoded<bool> = name_of(bytes, &transaction.format)
-                .map(|(_, name)| self.tables.chooses(&name.database, &name.table));
+            let chosen: Decoded<bool> =
+                name_of(bytes, &transaction.format).map(|(_, name)| self.tables.chooses(&name.database, &name.table));
             if chosen.map_err(|malformed| RowsError::new(transaction, event, malformed))? {
                 return Ok(true);
             }

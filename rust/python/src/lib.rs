@@ -36,6 +36,8 @@ mod _native {
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
     #[pymodule_export]
+    use crate::events::{PyEventReader, event_schema};
+    #[pymodule_export]
     use crate::explain::{explain_rows, explain_values};
     #[pymodule_export]
     use crate::gtid::PyGtidSet;
@@ -53,8 +55,6 @@ mod _native {
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
     use crate::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
-    #[pymodule_export]
-    use crate::events::{PyEventReader, event_schema};
     #[pymodule_export]
     use crate::rows::{PyRowDecoder, row_schema};
     #[pymodule_export]

@@ -42,6 +42,7 @@ struct State {
     /// The position of the last transaction read.
     position: i64,
     selection: Selection,
+    counts_rows: bool,
 }
 
 /// Transactions, and of each its position and whether it is wanted.
@@ -61,7 +62,7 @@ impl State {
         let batch = batch.map_err(|error| (error, self.reader.open_gtid().map(ToString::to_string)))?;
         let Some(mut batch) = batch else { return Ok(None) };
         for index in 0..batch.len() {
-            if self.passed.contains(&batch[index]) {
+            if !self.counts_rows || self.passed.contains(&batch[index]) {
                 continue;
             }
             match count_rows(&batch[index]) {
@@ -84,9 +85,10 @@ impl State {
             let mut kept: Selected = (Vec::with_capacity(batch.len()), Vec::new(), Vec::new());
             for transaction in batch {
                 self.position += 1;
-                let wanted = self.selection.chooses(self.position, &transaction).map_err(|error| {
-                    (error.into_log_error(file_name(files, error.file)), gtid_text(&transaction))
-                })?;
+                let wanted = self
+                    .selection
+                    .chooses(self.position, &transaction)
+                    .map_err(|error| (error.into_log_error(file_name(files, error.file)), gtid_text(&transaction)))?;
                 if wanted || !transaction.statements.is_empty() {
                     kept.0.push(transaction);
                     kept.1.push(self.position);
@@ -107,7 +109,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None, piece=None, position=0, selection=None,
+        stop_after=None, piece=None, position=0, selection=None, count_rows=true,
     ))]
     fn new(
         py: Python<'_>,
@@ -122,6 +124,7 @@ impl PyLogReader {
         piece: Option<(Start, Option<u64>)>,
         position: i64,
         selection: Option<&PySelection>,
+        count_rows: bool,
     ) -> PyResult<Self> {
         let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
         let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
@@ -137,7 +140,8 @@ impl PyLogReader {
             .filtered(filter)
             .until(stop);
         let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
-        let state = State { reader, damaged: None, passed: passed(executed, after), position, selection };
+        let passed = passed(executed, after);
+        let state = State { reader, damaged: None, passed, position, selection, counts_rows: count_rows };
         Ok(Self { state: Mutex::new(state), files })
     }
 

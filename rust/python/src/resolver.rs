@@ -7,7 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use paraply_core::trace::{ChunkHeader, ChunkResolver, CriticalPath, KeyAnswer, KeyResolver, Role, Touches, number_rows};
+use paraply_core::trace::{
+    ChunkHeader, ChunkResolver, CriticalPath, KeyAnswer, KeyResolver, Role, Touches, number_rows,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;

@@ -95,10 +95,7 @@ impl Rows<'_> {
             self.text(origin),
             self.optional(|transaction| transaction.session.map(i64::from)),
             Arc::new(
-                self.transactions()
-                    .map(|t| t.committed_at)
-                    .collect::<TimestampMicrosecondArray>()
-                    .with_timezone("UTC"),
+                self.transactions().map(|t| t.committed_at).collect::<TimestampMicrosecondArray>().with_timezone("UTC"),
             ),
             self.kinds(),
             names(tables),
