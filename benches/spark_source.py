@@ -66,16 +66,17 @@ def read(log: Path, mode: str, cores: int, split: str) -> tuple[float, int]:
 
 
 def beside_the_peer(log: Path) -> None:
-    """Row changes of one log, by paraply in one process and by python-mysql-replication."""
-    started = time.monotonic()
+    """Row changes of one log, by paraply in one process and by python-mysql-replication; both use one core, so its seconds are compared."""
+    started = time.process_time()
     rows = sum(batch.num_rows for batch in paraply.rows(log))
-    ours = time.monotonic() - started
+    ours = time.process_time() - started
     from peer_rows import count_rows
 
-    started = time.monotonic()
+    started = time.process_time()
     others = count_rows(log)
-    theirs = time.monotonic() - started
-    print(json.dumps({"rows": rows, "peer_rows": others, "seconds": [round(ours, 3), round(theirs, 2)], "ratio": round(theirs / ours, 1)}))
+    theirs = time.process_time() - started
+    result = {"rows": rows, "peer_rows": others, "processor_seconds": [round(ours, 3), round(theirs, 2)], "ratio": round(theirs / ours, 1)}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

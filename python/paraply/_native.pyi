@@ -421,6 +421,7 @@ class LogReader:
             is None where it is the file's.
         position: Transactions before the first one.
         selection: What is wanted; beside that only transactions with statements are given.
+        count_rows: Count the rows of each transaction, and find damaged ones before they are handed out; else ``rows`` is 0.
     """
     def __new__(
         cls,
@@ -437,6 +438,7 @@ class LogReader:
         piece: tuple[tuple[int, int, bool], int | None] | None = None,
         position: int = 0,
         selection: Selection | None = None,
+        count_rows: bool = True,
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...

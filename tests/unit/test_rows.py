@@ -196,3 +196,17 @@ def test_a_reader_counts_positions_from_where_it_begins(demo_log: Path) -> None:
     batch = reader.next_batch(5)
     assert batch is not None
     assert len(batch) <= 5
+
+
+@pytest.mark.parametrize("events", [False, True])
+def test_a_log_is_cut_again_where_it_ended_when_it_was_shorter(demo_log: Path, tmp_path: Path, events: bool) -> None:
+    content = demo_log.read_bytes()
+    shorter = tmp_path / "shorter"
+    ends = []
+    for length in [200, 300, 500, 1000, *range(7_001, 400_000, 30_011)]:
+        shorter.write_bytes(content[:length])
+        ends.append(scan_log(str(shorter), 1 << 40, events=events).end[0])
+    shorter.write_bytes(content)
+    pieces = scan_log(str(shorter), 1 << 40, cuts=ends, events=events).pieces
+    assert {end for end in ends if end > 4} <= {end for _, end, _, _ in pieces}
+    assert [start[0] for start, *_ in pieces[1:]] == [end for _, end, _, _ in pieces[:-1]]

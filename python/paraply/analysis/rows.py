@@ -128,7 +128,7 @@ class RowSource:
     ) -> None:
         names = column_names(columns, row_schema())
         self._decoder = RowDecoder(names, tables=tables, operations=operations, values=values)
-        reader = LogReader(part.paths, piece=part.piece, position=part.position, selection=selection)
+        reader = LogReader(part.paths, piece=part.piece, position=part.position, selection=selection, count_rows=False)
         limits = FeedLimits(batch_transactions=4096)
         self._feed = Feed(reader, SchemaCatalog(), Catalog(), scheme="none", threaded=False, limits=limits, on_hashed=self._begin)
         self._feed.seed(part.tables)

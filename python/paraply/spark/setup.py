@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
@@ -15,9 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "session"]
 
+LOGGING = Path(__file__).with_name("log4j2.properties")
+
 
 def session(app_name: str = "paraply", *, where: str | None = None, **config: str) -> SparkSession:
     """A Spark session whose tasks run this interpreter, with the data source and the functions of paraply.
+
+    It prints errors only, and not those that are raised here, too.
 
     Args:
         app_name: Its name in Spark's pages.
@@ -41,6 +46,9 @@ def session(app_name: str = "paraply", *, where: str | None = None, **config: st
         builder = builder.master(where)
         if where.startswith("local"):
             builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if "spark__driver__extraJavaOptions" not in config:
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
     builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
     for name, value in config.items():
         builder = builder.config(name.replace("__", "."), value)

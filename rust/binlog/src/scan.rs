@@ -63,7 +63,7 @@ pub fn scan_transactions(path: &Path, from: Resume, split: Split<'_>) -> Result<
                 match assembler.accept(&event, &name, 0) {
                     Ok(Some(transaction)) => scanner.take(transaction),
                     Ok(None) if assembler.is_open() || leads => {}
-                    Ok(None) => scanner.end = scanner.reader.place(),
+                    Ok(None) => scanner.go_on(scanner.reader.place()),
                     Err(error) => return Ok(scanner.finish(Some(error))),
                 }
             }
@@ -86,18 +86,19 @@ pub fn scan_events(path: &Path, from: Resume, split: Split<'_>) -> Result<Scan, 
         let before = scanner.reader.place();
         match scanner.reader.next_event() {
             Ok(Some(event)) => {
-                if begins_transaction(&event) {
-                    scanner.end = before;
+                let begins = begins_transaction(&event);
+                scanner.go_on(before);
+                if begins {
                     scanner.cut();
                     scanner.open_piece().transactions += 1;
                 }
             }
             Ok(None) => {
-                scanner.end = scanner.reader.place();
+                scanner.go_on(scanner.reader.place());
                 return Ok(scanner.finish(None));
             }
             Err(error) => {
-                scanner.end = before;
+                scanner.go_on(before);
                 return Ok(scanner.finish(Some(error)));
             }
         }
@@ -156,6 +157,14 @@ impl<'c> Scanner<'c> {
             self.statements.push((self.pieces.len() - 1, transaction));
         }
         self.end = self.reader.place();
+    }
+
+    /// Moves on to a later place outside of any transaction.
+    fn go_on(&mut self, place: Resume) {
+        if self.split.at.contains(&self.end.offset) {
+            self.cut();
+        }
+        self.end = place;
     }
 
     /// Ends the piece behind the last whole transaction, if it is large enough.

@@ -148,13 +148,7 @@ pub fn write_value(form: &Form, value: &Value<'_>, before: Option<&Value<'_>>, o
             let (bytes, padding) = form.bytes(value).unwrap_or_default();
             hexadecimal(bytes, padding, out);
         }
-        (Form::Enum(labels), Value::Enum(index)) => match index.checked_sub(1) {
-            Some(place) => match labels.get(place as usize) {
-                Some(label) => out.extend_from_slice(label.as_bytes()),
-                None => print(out, format_args!("{index}")),
-            },
-            None => {}
-        },
+        (Form::Enum(labels), Value::Enum(index)) => label(labels, index, out),
         (Form::Set(labels), Value::Set(bits)) => set(labels, bits, out),
         (_, Value::JsonDiff(differences)) => {
             let Some(Value::Json(document)) = before else { return Ok(false) };
@@ -165,6 +159,15 @@ pub fn write_value(form: &Form, value: &Value<'_>, before: Option<&Value<'_>>, o
         (_, plain) => write_plain(&plain, out),
     }
     Ok(true)
+}
+
+/// The label of an index from 1; the error value 0 is empty, and an index without a label is told as a number.
+fn label(labels: &[String], index: u32, out: &mut Vec<u8>) {
+    let Some(place) = index.checked_sub(1) else { return };
+    match labels.get(place as usize) {
+        Some(label) => out.extend_from_slice(label.as_bytes()),
+        None => print(out, format_args!("{index}")),
+    }
 }
 
 fn set(labels: &[String], bits: u64, out: &mut Vec<u8>) {

@@ -72,7 +72,8 @@ impl PyLogReader {
         let reader = LogReader::follow(follower, ReaderOptions::default());
         let reader = reader.filtered(options.filter()).until(options.stop(py)?);
         let passed = passed(options.executed, options.after);
-        let state = State { reader, damaged: None, passed, position: 0, selection: Selection::default() };
+        let state =
+            State { reader, damaged: None, passed, position: 0, selection: Selection::default(), counts_rows: true };
         Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop })
     }
 
@@ -114,6 +115,7 @@ struct State {
     /// The position of the last transaction read.
     position: i64,
     selection: Selection,
+    counts_rows: bool,
 }
 
 /// Transactions, and of each its position and whether it is wanted.
@@ -137,7 +139,7 @@ impl State {
         let batch = batch.map_err(|error| (error, self.reader.open_gtid().map(ToString::to_string)))?;
         let Some(mut batch) = batch else { return Ok(None) };
         for index in 0..batch.len() {
-            if self.passed.contains(&batch[index]) {
+            if !self.counts_rows || self.passed.contains(&batch[index]) {
                 continue;
             }
             match count_rows(&batch[index]) {
@@ -184,7 +186,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None, stop_view_change=false, piece=None, position=0, selection=None,
+        stop_after=None, stop_view_change=false, piece=None, position=0, selection=None, count_rows=true,
     ))]
     fn new(
         py: Python<'_>,
@@ -200,6 +202,7 @@ impl PyLogReader {
         piece: Option<(Start, Option<u64>)>,
         position: i64,
         selection: Option<&PySelection>,
+        count_rows: bool,
     ) -> PyResult<Self> {
         let wanted = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
         let stop = wanted.stop(py)?;
@@ -214,7 +217,8 @@ impl PyLogReader {
             .filtered(wanted.filter())
             .until(stop);
         let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
-        let state = State { reader, damaged: None, passed: passed(executed, after), position, selection };
+        let passed = passed(executed, after);
+        let state = State { reader, damaged: None, passed, position, selection, counts_rows: count_rows };
         Ok(Self { state: Mutex::new(state), files: RwLock::new(files), stop: None })
     }
 
