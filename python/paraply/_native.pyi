@@ -353,9 +353,7 @@ class MySqlConnection:
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
         """
-    def receive(
-        self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4
-    ) -> None:
+    def receive(self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4) -> None:
         """Registers as a replica and receives into a relay log, until ``relay.stop_receiving``; the connection then is of no other use.
 
         Args:
