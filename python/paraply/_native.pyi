@@ -285,8 +285,17 @@ def equality_hashes(collation: str, values: Any, mariadb: bool | None = None) ->
         UsageError: There is no such collation, or the values are not bytes.
     """
 
-def binlog_statements(block: Block, max_bytes: int | None = None) -> list[bytes]:
-    """``BINLOG '...'`` statements with the block's row events: as few as ``max_bytes`` allows, each with every table's map once."""
+def binlog_statements(block: Block, max_bytes: int | None = None) -> BinlogStatements:
+    """``BINLOG '...'`` statements with the block's row events, each with every table's map once, each made when it is asked for.
+
+    Args:
+        block: The block.
+        max_bytes: What the server takes; a statement of a megabyte is not made longer than it has to be.
+
+    Raises:
+        ApplyFailed: One row is longer than the server takes. Raised, like the next one, when its statement is asked for.
+        LogDamaged: A row event is damaged.
+    """
 
 def explain_values(
     catalog: Catalog,
@@ -374,6 +383,13 @@ class MySqlConnection:
     def overdue(self) -> float:
         """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
     def close(self) -> None: ...
+
+@final
+class BinlogStatements:
+    """What ``binlog_statements`` gives."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
 
 @final
 class Catalog:
@@ -577,6 +593,16 @@ class TransactionBatch:
             scheme: ``fine``, the applier's, ``group``, the server's certifier's, ``writeset``, its tracker's (R16),
                 or ``none``: nothing is hashed.
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
+        """
+    def split_rows(self, index: int, catalog: Catalog, most: int) -> list[Block]:
+        """The parts of one transaction that may be applied apart from each other (R21a), at most so many; none if it stays whole.
+
+        Row events stay together if they have a hash in common which one of them takes exclusively, and all of them do if something
+        of what they touch is not known (R13).
+
+        Raises:
+            IndexError: The batch has no such transaction.
+            LogDamaged: A row event is damaged.
         """
 
 @final

@@ -65,7 +65,8 @@ def look_at(block: Block) -> None:
     for table_map in block.table_maps():
         block.changes(table_map.database, table_map.table, range(len(table_map.columns)), 100)
     if block.has_rows:
-        binlog_statements(block, 1 << 24)
+        for _ in binlog_statements(block, 1 << 24):
+            pass
 
 
 def keyed(table_map: TableMap) -> Table:

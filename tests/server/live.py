@@ -179,7 +179,9 @@ def replicating(source: str, target: str, folder: Path, *options: str) -> Iterat
             replica.process.communicate()
 
 
-def is_equal_under_load(source: str, target: str, folder: Path, disturb: list[Callable[[Replica], None]], seconds: float, every: float) -> int:
+def is_equal_under_load(
+    source: str, target: str, folder: Path, disturb: list[Callable[[Replica], None]], seconds: float, every: float
+) -> int:
     """Runs a load for some seconds, disturbs in turn, and compares the tables at the end; gives how many transactions there were.
 
     Args:

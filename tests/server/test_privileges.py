@@ -51,6 +51,14 @@ def poor(server: Server) -> Iterator[str]:
     server.sql("DROP USER poor@'%'")
 
 
+def new_grants(error: ParaplyError, told: list[str]) -> list[str]:
+    """The grants that a message gives, none of which an earlier one gave."""
+    grants: list[str] = GRANT.findall(error.message)
+    assert grants, error.message
+    assert not set(grants) & set(told), "the same twice"
+    return grants
+
+
 @pytest.mark.parametrize("gtid", ["record", pytest.param("preserve", marks=pytest.mark.slow), "none"])
 def test_the_grants_of_the_messages_lead_to_a_run(server: Server, log: Path, poor: str, gtid: str) -> None:
     if gtid == "record":  # it must see whether there are replicas
@@ -61,9 +69,7 @@ def test_the_grants_of_the_messages_lead_to_a_run(server: Server, log: Path, poo
         error = attempt(log, poor, gtid)
         if error is None:
             break
-        grants = GRANT.findall(error.message)
-        assert grants, error.message
-        assert not set(grants) & set(told), "the same twice"
+        grants = new_grants(error, told)
         told += grants
         if isinstance(error, UsageError):
             assert before_the_start
@@ -135,9 +141,7 @@ def test_on_postgresql_the_grants_of_the_messages_lead_to_a_run(database: Databa
         error = attempt_rows(url)
         if error is None:
             break
-        grants = GRANT.findall(error.message)
-        assert grants, error.message
-        assert not set(grants) & set(told), "the same twice"
+        grants = new_grants(error, told)
         told += grants
         database.sql("; ".join(grants))
     assert error is None

@@ -130,7 +130,9 @@ def test_a_mysql_source_by_file_and_position(mysql_source: Server, postgres_plac
 
 @pytest.mark.mariadb
 @pytest.mark.postgres
-def test_until_a_gtid_and_until_a_time_end_with_exit_code_0(maria_source: MariaDbServer, postgres_place: PostgresPlace, folder: Path) -> None:
+def test_until_a_gtid_and_until_a_time_end_with_exit_code_0(
+    maria_source: MariaDbServer, postgres_place: PostgresPlace, folder: Path
+) -> None:
     with maria_source.connect() as connection, connection.cursor() as cursor:
         cursor.execute("CREATE DATABASE shop")
         cursor.execute("CREATE TABLE shop.t (id INT PRIMARY KEY)")

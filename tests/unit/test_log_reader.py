@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from paraply._native import Catalog, GtidSet, LogReader, Transaction
+from paraply.bench.kernels import read_all
 from paraply.errors import LogDamaged, LogTruncated
 
 LOG = Path(__file__).parents[2] / "rust" / "binlog" / "tests" / "data" / "mysql-9.7.000001"
@@ -63,3 +64,19 @@ def test_r25_rows_of_what_was_applied_before_are_not_looked_at(demo_log: Path) -
                 assert (transaction.rows, sets.items(index)) == (expected.rows, expected.write_set(Catalog()))
             seen += 1
     assert seen == len(whole)
+
+
+def test_r21a_the_parts_of_a_transaction_hold_its_rows_once(demo_log: Path) -> None:
+    split = 0
+    for batch, catalog in zip(*read_all(demo_log), strict=True):
+        for index, transaction in enumerate(batch):
+            parts = batch.split_rows(index, catalog, 3) if transaction.kind == "dml" else []
+            if parts:
+                split += 1
+                assert 2 <= len(parts) <= 3
+                assert sum(part.rows for part in parts) == transaction.rows
+                assert {part.first_gtid for part in parts} == {transaction.gtid}
+                assert {(part.file, part.offset) for part in parts} == {(transaction.file, transaction.offset)}
+        with pytest.raises(IndexError):
+            batch.split_rows(len(batch), catalog, 3)
+    assert split > 10

@@ -128,8 +128,10 @@ class OwnApplier:
         if self.server.mariadb:
             threads = workers if workers > 1 else 0
             self._run(f"SET GLOBAL slave_parallel_threads={threads}, GLOBAL slave_parallel_mode='optimistic'")
+            # Without a name that ends in a number the parallel threads of 10.11 read through a null pointer (compare_log_name).
             self._run(
-                f"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USE_GTID=no, RELAY_LOG_FILE='{first}', RELAY_LOG_POS=4"
+                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USE_GTID=no, MASTER_LOG_FILE='binlog.000001',"
+                f" MASTER_LOG_POS=4, RELAY_LOG_FILE='{first}', RELAY_LOG_POS=4"
             )
             return
         self._run(f"SET GLOBAL replica_parallel_workers={workers}, GLOBAL replica_preserve_commit_order=ON")

@@ -5,33 +5,75 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from paraply.bench.made_load import found
 from paraply.bench.own_applier import OwnApplier
 from paraply.bench.server import BenchServer
-from paraply.errors import ApplyFailed, UsageError
+from paraply.bench.sync_counts import SyncCounts, sync_counts
+from paraply.errors import ApplyFailed
 
-__all__ = ["Measurement", "Pipeline", "measure_all", "pipeline_for"]
+__all__ = [
+    "Measurement",
+    "Pipeline",
+    "Replayed",
+    "Way",
+    "measure_all",
+    "measure_ways",
+    "pipeline_for",
+    "replay_by_client",
+    "replay_by_paraply",
+    "replay_by_server",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The command pair that users have today."""
+    """The command pair that users have today.
 
+    Attributes:
+        name: The pipeline as a user knows it.
+        decode: The command that prints a log as SQL.
+        client: The command that runs it.
+    """
+
+    name: str
     decode: list[str]
     client: list[str]
 
-    @property
-    def name(self) -> str:
-        """The pipeline as a user knows it."""
-        return " | ".join(Path(command[0]).name for command in (self.decode, self.client))
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What one replay says of itself.
+
+    Attributes:
+        seconds: Whole-process time, from the start of the command to its end; for the server's own applier from its start to its idling.
+        transactions: Transactions of the log; 0 if it does not tell.
+        commits: Of how many commits; 0 if it does not tell.
+    """
+
+    seconds: float
+    transactions: int = 0
+    commits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to replay a log.
+
+    Attributes:
+        name: What replays.
+        replay: Does it, on an empty server.
+    """
+
+    name: str
+    replay: Callable[[], Replayed]
 
 
 @dataclass(slots=True)
@@ -40,14 +82,18 @@ class Measurement:
 
     Attributes:
         name: What replayed.
-        seconds: Whole-process time, from the start of the command to its end; for the server's own applier from its start to its idling.
+        seconds: As in ``Replayed``.
         transactions: Transactions of the log.
+        commits: Commits that they became; 0 where that is not told.
+        syncs: What the server counted meanwhile.
         checksums: Of all tables afterwards.
     """
 
     name: str
     seconds: float
     transactions: int
+    commits: int
+    syncs: SyncCounts
     checksums: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -57,7 +103,8 @@ class Measurement:
 
     def as_json(self, slowest: float) -> dict[str, object]:
         """For the results file."""
-        return asdict(self) | {"per_second": round(self.rate), "ratio": round(slowest / self.seconds, 2)}
+        figures = {"per_second": round(self.rate), "ratio": round(slowest / self.seconds, 2)}
+        return asdict(self) | figures | {"syncs": self.syncs.as_json(max(1, self.transactions))}
 
 
 def pipeline_for(server: BenchServer, decode: str | None, client: str | None) -> Pipeline:
@@ -70,15 +117,7 @@ def pipeline_for(server: BenchServer, decode: str | None, client: str | None) ->
     commands = [shlex.split(given) if given else [found(name)] for name, given in zip(names, (decode, client), strict=True)]
     url = server.parsed
     place = [f"--socket={url.socket}"] if url.socket else ["-h", url.host, "-P", str(url.port), "--protocol=TCP"]
-    return Pipeline(commands[0], [*commands[1], f"--user={url.user}", *place, "--binary-mode"])
-
-
-def found(name: str) -> str:
-    """The path of a command."""
-    path = shutil.which(name)
-    if path is None:
-        raise UsageError(f"{name} is not installed; give the command with --decode and --client, or leave the peer out with --no-peer")
-    return path
+    return Pipeline(" | ".join(names), commands[0], [*commands[1], f"--user={url.user}", *place, "--binary-mode"])
 
 
 def measure_all(
@@ -96,37 +135,56 @@ def measure_all(
     Raises:
         ApplyFailed: A replay failed, or its tables are not the first one's.
     """
-    ways: list[tuple[str, Callable[[], tuple[float, int]]]] = []
+    ways: list[Way] = []
     if pipeline is not None:
-        ways.append((pipeline.name, partial(replay_by_client, pipeline, server, logs)))
+        ways.append(Way(pipeline.name, partial(replay_by_client, pipeline, server, logs)))
     if own is not None:
-        ways += [(own.name(count), partial(replay_by_server, own, logs, count)) for count in sorted({1, max(workers, default=1)})]
+        ways += [Way(own.name(count), partial(replay_by_server, own, logs, count)) for count in sorted({1, max(workers, default=1)})]
     for count in workers:
         for merge in merges if count else ("off",):
-            ways.append((f"paraply, {count} workers, merge {merge}", partial(replay_by_paraply, server, logs, count, merge)))
-    first: dict[str, int] | None = None
-    transactions = 0
-    for name, replay in ways:
+            options = ("--workers", str(count), "--merge", merge)
+            ways.append(Way(f"paraply, {count} workers, merge {merge}", partial(replay_by_paraply, server, logs, *options)))
+    yield from measure_ways(server, ways, databases)
+
+
+def measure_ways(
+    server: BenchServer, ways: Sequence[Way], databases: Sequence[str], expected: Mapping[str, int] | None = None
+) -> Iterator[Measurement]:
+    """Replays in every way, each on an emptied server.
+
+    Args:
+        server: Where.
+        ways: How, in this order.
+        databases: What a replay makes.
+        expected: ``CHECKSUM TABLE`` of the source's tables; without it those of the first replay.
+
+    Raises:
+        ApplyFailed: A replay failed, or left other tables.
+    """
+    transactions, first = 0, "the first replay" if expected is None else "the source"
+    for way in ways:
         server.empty(databases)
-        seconds, applied = replay()
-        transactions = applied or transactions
-        measurement = Measurement(name, seconds, transactions, server.checksums())
-        first = first if first is not None else measurement.checksums
-        if measurement.checksums != first:
-            raise ApplyFailed(f"{name} left other tables than the first replay")
+        before = sync_counts(server)
+        done = way.replay()
+        syncs = sync_counts(server).since(before)
+        transactions = done.transactions or transactions
+        measurement = Measurement(way.name, done.seconds, transactions, done.commits, syncs, server.checksums())
+        expected = expected if expected is not None else measurement.checksums
+        if measurement.checksums != expected:
+            raise ApplyFailed(f"{way.name} left other tables than {first}")
         yield measurement
     server.empty(databases)
 
 
-def replay_by_server(own: OwnApplier, logs: Sequence[Path], workers: int) -> tuple[float, int]:
+def replay_by_server(own: OwnApplier, logs: Sequence[Path], workers: int) -> Replayed:
     """The server's own applier; copying the log to it does not count."""
     with own.ready(logs, workers):
         started = time.monotonic()
         own.replay()
-        return time.monotonic() - started, 0
+        return Replayed(time.monotonic() - started)
 
 
-def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Path]) -> tuple[float, int]:
+def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Path]) -> Replayed:
     """``mysqlbinlog | mysql``, or MariaDB's."""
     started = time.monotonic()
     environment = os.environ | ({"MYSQL_PWD": server.parsed.password} if server.parsed.password else {})
@@ -135,16 +193,15 @@ def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Pat
             done = subprocess.run(pipeline.client, stdin=decode.stdout, capture_output=True, env=environment, check=False)
         if done.returncode != 0:
             raise ApplyFailed(f"the client pipeline failed: {done.stderr.decode(errors='replace').strip().splitlines()[-1:]}")
-    return time.monotonic() - started, 0
+    return Replayed(time.monotonic() - started)
 
 
-def replay_by_paraply(server: BenchServer, logs: Sequence[Path], workers: int, merge: str) -> tuple[float, int]:
+def replay_by_paraply(server: BenchServer, logs: Sequence[Path], *options: str) -> Replayed:
     """``paraply apply`` as a process of its own."""
     started = time.monotonic()
-    options = ["--to", server.url, "--workers", str(workers), "--merge", merge, "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "paraply", "apply", *map(str, logs), *options], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "paraply", "apply", *map(str, logs), "--to", server.url, *options, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ApplyFailed(f"paraply apply ended with {done.returncode}: {done.stderr.strip()}")
-    return time.monotonic() - started, int(json.loads(done.stdout)["transactions"])
+    report = json.loads(done.stdout)
+    return Replayed(time.monotonic() - started, int(report["transactions"]), int(report["commits"]))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,7 +14,7 @@ from urllib.parse import urlsplit
 
 from paraply._native import MySqlConnection
 from paraply.bench.delay import delayed
-from paraply.bench.peers import found
+from paraply.bench.made_load import fetch_log, last_log
 from paraply.bench.server import BenchServer, connect
 from paraply.errors import ApplyFailed
 
@@ -112,26 +110,9 @@ def make_log(server: BenchServer, transactions: int, folder: Path, decode: str |
     finally:
         for session in sessions:
             session.close()
-    name = _binary_logs(server)[-1]
+    name = last_log(server)
     server.query("FLUSH BINARY LOGS")
-    return _fetch(server, name, folder, decode)
-
-
-def _binary_logs(server: BenchServer) -> list[str]:
-    rows = server.query("SHOW BINARY LOGS")
-    return [row[0].decode() if isinstance(row[0], bytes) else str(row[0]) for row in rows]
-
-
-def _fetch(server: BenchServer, name: str, folder: Path, decode: str | None) -> Path:
-    command = shlex.split(decode) if decode else [found("mariadb-binlog" if server.mariadb else "mysqlbinlog")]
-    url = server.parsed
-    place = ["--host", url.host, "--port", str(url.port), "--user", url.user, "--protocol=TCP"]
-    arguments = [*command, "--read-from-remote-server", "--raw", *place, f"--result-file={folder}/", name]
-    environment = os.environ | ({"MYSQL_PWD": url.password} if url.password else {})
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode != 0:
-        raise ApplyFailed(f"the log of the load could not be read from the server: {done.stderr.strip()[-300:]}")
-    return folder / name
+    return fetch_log(server, name, folder, decode)
 
 
 def round_trip(server: BenchServer, port: int) -> float:

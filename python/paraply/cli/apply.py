@@ -15,6 +15,7 @@ from rich.markup import escape
 from paraply.applier.policy import CONSISTENCIES, POLICIES
 from paraply.cli import output
 from paraply.cli.dry_run import dry_run_json, show_dry_run, show_plan
+from paraply.cli.options import DefaultsFile, TargetUrl
 from paraply.cli.progress import apply_line
 from paraply.errors import UsageError
 
@@ -45,13 +46,8 @@ NOTHING_DONE: Mapping[str, Any] = {"transactions": 0, "commits": 0, "skipped": 0
 
 def apply(
     log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order.")],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data."),
-    ] = None,
-    defaults_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URL lacks. Default: ~/.my.cnf.")
-    ] = None,
+    to: TargetUrl = None,
+    defaults_file: DefaultsFile = None,
     workers: Annotated[
         int | None,
         typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from paraply.cli import output
+from paraply.cli.bench_loads import LoadOptions, load_results
 from paraply.cli.demo import demo_log
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ EXAMPLES = """
   paraply bench binlog.000007
 
   paraply bench binlog.000007 --to mysql://root@127.0.0.1:3306 --reset -o results.json
+
+  paraply bench --loads all --to mysql://root@127.0.0.1:3306 --reset --data /var/lib/mysql --chart loads.svg
 
   paraply bench --scale
 
@@ -46,7 +49,9 @@ def bench(
     reset: Annotated[
         bool, typer.Option("--reset", help="Allow to empty that server's binary logs and GTID state between the runs.")
     ] = False,
-    workers: Annotated[str, typer.Option(metavar="N,N,...", help="Worker counts to measure.")] = "0,1,2,4,8",
+    workers: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="Worker counts to measure; 0,1,2,4,8, and with --loads 1,8.", show_default=False)
+    ] = None,
     merge: Annotated[str, typer.Option(metavar="off,auto", help="Merge settings to measure.")] = "off,auto",
     peer: Annotated[bool, typer.Option("--peer/--no-peer", help="Measure the server's own client pipeline too.")] = True,
     decode: Annotated[
@@ -57,7 +62,25 @@ def bench(
         bool, typer.Option("--scale", help="Measure how an apply scales with its workers: no conflicts, the target some way off.")
     ] = False,
     delay: Annotated[float, typer.Option(metavar="MS", min=0.0, help="With --scale: how far off, in milliseconds.")] = 1.0,
-    transactions: Annotated[int, typer.Option(metavar="N", min=1, help="With --scale: transactions of the load.")] = 6000,
+    loads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Make these loads on the server and measure them: oltp, hot-rows, inserts, large, foreign-keys; or all.",
+        ),
+    ] = None,
+    transactions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Transactions of a load; 25,000 with --loads, 6,000 with --scale. Large ones are fewer.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="With --loads: of what the sessions draw.")] = 1,
+    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="With --loads: measure each way so often and take the median.")] = 1,
+    chart: Annotated[Path | None, typer.Option(metavar="FILE", help="With --loads: write a plot as SVG to this file.")] = None,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -78,12 +101,15 @@ def bench(
     def body() -> tuple[int, Mapping[str, Any]]:
         fields: dict[str, Any] = {}
         if scale:
-            fields |= scale_results(ScaleOptions(to, reset, delay, transactions, decode), as_json)
-        if kernels or not (log or scale):
+            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 6000, decode), as_json)
+        if loads is not None:
+            count, most = transactions or 25_000, numbers(workers or "1,8")
+            fields |= load_results(LoadOptions(loads, to, reset, most, count, seed, rounds, peer, decode, client, data, chart), as_json)
+        if kernels or not (log or scale or loads is not None):
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
             fields["texts"] = [result.as_json() for result in text_results(as_json)]
         if log:
-            options = ReplayOptions(to, reset, numbers(workers), merge.split(","), peer, decode, client, data)
+            options = ReplayOptions(to, reset, numbers(workers or "0,1,2,4,8"), merge.split(","), peer, decode, client, data)
             fields |= replay_results(log, options, as_json)
         if results is not None:
             results.parent.mkdir(parents=True, exist_ok=True)

@@ -12,15 +12,15 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import psycopg
 import typer
-from psycopg import sql
 from rich.table import Table
 
 from paraply.cli import output
 from paraply.cli.progress import progress_line
 
 if TYPE_CHECKING:
+    import psycopg
+
     from paraply.applier import ApplyReport
     from paraply.target.embedded import EmbeddedPostgres
 
@@ -132,6 +132,9 @@ def apply_once(server: EmbeddedPostgres, log: Path, run: Run, *, quiet: bool) ->
 
 def fresh_database(admin: str, name: str) -> None:
     """Makes an empty database, in place of an older one of that name."""
+    import psycopg  # here, because every command imports this module, and few need ten megabytes more
+    from psycopg import sql
+
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -139,6 +142,8 @@ def fresh_database(admin: str, name: str) -> None:
 
 def differing_tables(left: str, right: str) -> list[str]:
     """Tables whose rows are not the same in two databases; progress does not count."""
+    import psycopg
+
     with psycopg.connect(left) as one, psycopg.connect(right) as other:
         names = sorted(set(table_names(one)) | set(table_names(other)))
         present = set(table_names(one)) & set(table_names(other))
@@ -157,6 +162,8 @@ def table_names(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
 
 def rows(connection: psycopg.Connection[Any], schema: str, table: str) -> list[str]:
     """Every row of a table as text, in the order of that text."""
+    from psycopg import sql
+
     query = sql.SQL('SELECT t::text FROM {} t ORDER BY t::text COLLATE "C"').format(sql.Identifier(schema, table))
     return [text for (text,) in connection.execute(query).fetchall()]
 

@@ -30,7 +30,7 @@ EXAMPLES = """
 
   paraply replicate --from mariadb://repl@db1.example.org --to postgresql://app@localhost/copy --relay-log /var/lib/paraply/relay
 
-  paraply replicate --from mysql://repl@db1.example.org --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000 --until 2026-03-01T14:07:00Z
+  paraply replicate --from mysql://repl@db1.example.org --until 2026-03-01T14:07:00Z
 
 Passwords need not stand in the URLs: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
 Ctrl-C stops at a transaction boundary; the same command goes on from there.
@@ -49,7 +49,7 @@ def replicate(
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URLs lack. Default: ~/.my.cnf.")
     ] = None,
     relay_log: Annotated[
-        Path, typer.Option("--relay-log", metavar="DIR", file_okay=False, help="Where the relay log is kept; to be kept for the next start.")
+        Path, typer.Option("--relay-log", metavar="DIR", file_okay=False, help="Where the relay log is; keep it for the next start.")
     ] = Path("paraply-relay"),
     relay_log_size: Annotated[
         int, typer.Option(metavar="BYTES", min=4096, help="A file of the relay log is followed by the next one when it is so large.")
@@ -65,7 +65,7 @@ def replicate(
         str | None, typer.Option(metavar="FILE:POSITION", help="Begin here in the source's log, and go by positions in place of GTIDs.")
     ] = None,
     server_id: Annotated[
-        int | None, typer.Option(min=1, max=4294967295, help="Under which the source knows this replica. Default: by the relay log's folder.")
+        int | None, typer.Option(min=1, max=4294967295, help="The source knows this replica by it. Default: by the relay log's folder.")
     ] = None,
     workers: Annotated[
         int | None,

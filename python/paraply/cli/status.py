@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from paraply.cli import output
+from paraply.cli.options import DefaultsFile, TargetUrl
 from paraply.cli.progress import time_left
 from paraply.errors import UsageError
 
@@ -33,13 +33,8 @@ _LONGEST = 300
 
 
 def status(
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: the embedded PostgreSQL in ./paraply-data."),
-    ] = None,
-    defaults_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URL lacks. Default: ~/.my.cnf.")
-    ] = None,
+    to: TargetUrl = None,
+    defaults_file: DefaultsFile = None,
     channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this channel.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
@@ -135,7 +130,7 @@ def _live(run: Mapping[str, Any]) -> list[str]:
     received = _received(run["receiver"], counters) if run.get("receiver") else []
     share = f", {100 * counters['bytes_done'] / counters['bytes_total']:.0f} % of the logs" if counters["bytes_total"] else ""
     left = f", {time_left(counters['seconds_left'])}" if counters["seconds_left"] is not None else ""
-    lag = f", lag {counters['lag']:,.0f} s" if counters["lag"] is not None else ""
+    lag = f", lag {counters['lag']:,.0f} s" if counters["lag"] is not None and not received else ""
     blockers = counters["foreign_blockers"]
     return [
         *received,

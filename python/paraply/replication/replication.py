@@ -17,7 +17,7 @@ from paraply.applier import Applier
 from paraply.applier.fingerprint import plan_fingerprint
 from paraply.applier.housekeeping import stopped_error
 from paraply.applier.preparation import check_channel, parse_gtids
-from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, UsageError
+from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.replication.receiver import Receiver
 from paraply.replication.source import Source, look
 from paraply.target.base import ApplyPlan
@@ -101,6 +101,7 @@ class Replication:
         self._relay: RelayLog | None = None
         self._source: Source | None = None
         self._held = GtidSet()
+        self._time_over = False
         self._stops = 0
         self._wake = threading.Event()
         self.report: ApplyReport | None = None
@@ -198,6 +199,10 @@ class Replication:
                 with self._make_target() as target:
                     self._apply(relay, target)
                 break
+            except StopNotReached:
+                if receiver.failure is not None:
+                    raise receiver.failure from None
+                raise
             except ConnectionFailed as error:
                 if self._stops or not self._used():
                     raise
@@ -208,7 +213,8 @@ class Replication:
             wait = min(_LONGEST_WAIT, wait * 2)
         if self._stops:
             raise stopped_error()
-        if receiver.failure is not None:
+        arrived = self._time_over or (self.report is not None and self.report.stop is not None)
+        if receiver.failure is not None and not arrived:
             raise receiver.failure
 
     def _apply(self, relay: RelayLog, target: Target) -> None:
@@ -300,6 +306,7 @@ class Replication:
         until = self._options.until
         while not self._wake.wait(_LOOK_SECONDS):
             if until is not None and until.time is not None and (relay.idle_at or 0) > until.time + _GRACE:
+                self._time_over = True
                 relay.close()
                 return
             if time.monotonic() >= next_purge:

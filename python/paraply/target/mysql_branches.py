@@ -16,7 +16,7 @@ from paraply import _native
 from paraply.errors import AlreadyRunning, ParaplyError, ServerError, TemporaryFailure, UsageError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
 from paraply.target.mysql_sql import Connection, query_all, rows_of, text_literal, to_int, to_text
-from paraply.target.two_phase import Branch, branch_prefix
+from paraply.target.two_phase import Branch, branch_prefix, wait_for_branches
 
 if TYPE_CHECKING:
     from paraply._native import Block
@@ -103,12 +103,7 @@ class BranchStore:
             if self._unguarded(connection) and not self._prepared_soon(connection):
                 connection.query(f"DELETE FROM paraply.split WHERE channel={self._name} AND slot>=0")
                 return len(ended)
-            if time.monotonic() > deadline:
-                raise AlreadyRunning(
-                    f"a part of a transaction of an earlier apply of channel {self._channel} is still under way on the target;"
-                    " wait for it, or end its connection with KILL, and start again"
-                )
-            time.sleep(0.1)
+            wait_for_branches(deadline, self._channel, "its connection with KILL")
 
     def _prepared_soon(self, connection: Connection) -> list[Branch]:
         """MariaDB gives shared locks back when a branch is prepared, which is a moment before it can be found."""

@@ -14,7 +14,7 @@ from paraply.target.mysql_sql import query_all, rows_of, to_text
 from paraply.target.mysql_statement import StatementRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from paraply._native import Block
     from paraply.target.mysql import MySqlTarget
@@ -209,24 +209,26 @@ class MySqlSession:
         self._open = block
         target.note_session(block, self._connection.connection_id)
         written = writer.statements(self._connection, block) if writer is not None and rows else []
-        statements = _native.binlog_statements(source, target.max_packet) if rows and writer is None else []
-        results = query_all(self._connection, self._first_text(head, statements))
+        own = rows and writer is None
+        statements: Iterator[bytes] = _native.binlog_statements(source, target.max_packet) if own else iter(())
+        first = next(statements, None)
+        along = first is not None and self._goes_along(head, first)
+        results = query_all(self._connection, [*head, first] if along and first is not None else [*head])
         target.store.checked(results, target.epoch, self._connection, at=len(before) + 1)
+        if first is not None and not along:
+            self._connection.query(first)
         for statement in statements:
             self._connection.query(statement)
         if writer is not None:
             writer.run(self._connection, written)
 
-    def _first_text(self, head: list[str], statements: list[bytes]) -> list[str | bytes]:
-        """The statements of the first round trip; on MySQL it takes rows along, where one packet holds them.
+    def _goes_along(self, head: list[str], first: bytes) -> bool:
+        """Whether the first rows go with the statements before them, in one round trip: on MySQL, where one packet holds them.
 
         The epoch is compared before the commit, so rows of a session that was fenced off never become visible. Only one BINLOG
         goes along, at the end: MySQL announces no results behind it, and MariaDB loses rows of those that stand with others.
         """
-        if self._target.server.mariadb or not statements:
-            return [*head]
-        size = sum(map(len, head)) + len(statements[0])
-        return [*head] if size > self._target.max_packet - _HEADROOM else [*head, statements.pop(0)]
+        return not self._target.server.mariadb and sum(map(len, head)) + len(first) <= self._target.max_packet - _HEADROOM
 
     def _explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         if block is None:

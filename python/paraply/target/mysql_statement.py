@@ -147,7 +147,7 @@ class StatementRunner:
 
     def _row_statements(self, block: Block) -> list[bytes]:
         """The rows of CREATE TABLE ... SELECT."""
-        return _native.binlog_statements(block, self._target.max_packet) if block.has_rows else []
+        return list(_native.binlog_statements(block, self._target.max_packet)) if block.has_rows else []
 
     def _prepare(self, block: Block, statement: Statement) -> bytes:
         """Sets the statement's variables and default database, and gives its text."""

@@ -12,12 +12,12 @@ import contextlib
 import time
 from typing import Any
 
-from paraply.errors import AlreadyRunning, TemporaryFailure, UsageError
+from paraply.errors import TemporaryFailure, UsageError
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_errors import failure
 from paraply.target.pg_progress import Channel, advisory_key
 from paraply.target.pg_types import quote_literal
-from paraply.target.two_phase import Branch, branch_prefix
+from paraply.target.two_phase import Branch, branch_prefix, wait_for_branches
 
 __all__ = ["PgBranches", "check_two_phase"]
 
@@ -111,12 +111,7 @@ class PgBranches:
             if _value(connection, f"SELECT pg_try_advisory_xact_lock({self._key})") == b"t":
                 connection.run([f"DELETE FROM paraply.split WHERE channel = {name}".encode()])
                 return len(ended)
-            if time.monotonic() > deadline:
-                raise AlreadyRunning(
-                    f"a part of a transaction of an earlier apply of channel {self._channel.name} is still under way on the target;"
-                    " wait for it, or end its session with pg_terminate_backend, and start again"
-                )
-            time.sleep(0.1)
+            wait_for_branches(deadline, self._channel.name, "its session with pg_terminate_backend")
 
     def finish(self, connection: PgConnection, branch: Branch, backend: int, *, commit: bool) -> None:
         """Ends a branch whose connection broke, once its server process has ended."""

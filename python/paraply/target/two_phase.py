@@ -9,17 +9,20 @@ committed. A run that finds branches of an earlier one therefore knows what to d
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from paraply.errors import AlreadyRunning
 from paraply.target.base import Session, Target
 
 if TYPE_CHECKING:
     from paraply._native import Block
 
-__all__ = ["Branch", "BranchSession", "BranchTarget", "branch_prefix"]
+__all__ = ["Branch", "BranchSession", "BranchTarget", "branch_prefix", "wait_for_branches"]
 
 _PREFIX = "paraply"
+_PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,30 @@ class BranchSession(Session, Protocol):
         """
 
 
+def wait_for_branches(deadline: float, channel: str, how: str) -> None:
+    """Waits a moment for a branch of an earlier run that is still under way.
+
+    Args:
+        deadline: On the monotonic clock.
+        channel: Whose branch it is.
+        how: How its connection can be ended, for the message.
+
+    Raises:
+        AlreadyRunning: The time is over.
+    """
+    if time.monotonic() > deadline:
+        raise AlreadyRunning(
+            f"a part of a transaction of an earlier apply of channel {channel} is still under way on the target; wait for it, or end {how},"
+            " and start again"
+        )
+    time.sleep(_PAUSE_SECONDS)
+
+
 class BranchTarget(Target, Protocol):
     """A target whose sessions are ``BranchSession``; opened with ``ApplyPlan.two_phase``."""
+
+    def session(self) -> BranchSession:
+        """Opens a session that can apply parts."""
 
     def new_split(self) -> str:
         """A name for a transaction's branches, never used before on this channel."""

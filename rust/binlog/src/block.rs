@@ -51,6 +51,11 @@ impl Block {
         }
     }
 
+    /// A block of one part of a transaction, which is not committed by itself and records nothing.
+    pub(crate) fn of_part(part: Transaction, keyed: bool) -> Self {
+        Self { keyed, members: vec![0], ..Self::new(0, Arc::new(vec![part])) }
+    }
+
     pub(crate) fn push(&mut self, index: usize) {
         self.members.push(index as u32);
     }

@@ -33,6 +33,7 @@ pub mod row_walk;
 pub mod rows;
 pub mod scan;
 pub mod selection;
+pub mod split;
 mod start;
 pub mod stop;
 pub mod table_check;

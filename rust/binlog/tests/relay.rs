@@ -257,6 +257,17 @@ fn the_place_in_the_source_s_log_is_found_again() {
 }
 
 #[test]
+fn r29_what_came_another_way_shows_at_once_and_stands_in_the_next_file() {
+    let folder = Folder::new();
+    let mut writer = folder.open(LARGE);
+    writer.hold(&"aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:1-7".parse().unwrap());
+    assert_eq!(writer.shared().received().gtids.count(), 7, "the source is asked for the rest");
+    append(&mut writer, &source(8, 2));
+    drop(writer);
+    assert_eq!(folder.open(LARGE).received().gtids.count(), 9);
+}
+
+#[test]
 fn damaged_events_are_refused_and_leave_the_log_as_it_was() {
     let folder = Folder::new();
     let mut writer = folder.open(LARGE);

@@ -57,6 +57,15 @@ fn r25_a_stop_is_before_or_behind_its_transaction() {
 }
 
 #[test]
+fn r30_a_view_change_is_still_applied_and_nothing_behind_it() {
+    const VIEW_CHANGE: u8 = 37;
+    let log = Log::new(true).transaction(1).gtid(2).query("BEGIN").event(VIEW_CHANGE, 0, &[0; 52]).query("COMMIT");
+    let stop = || StopPoint { view_change: true, ..StopPoint::default() };
+    assert_eq!(until(&log.clone().transaction(3), stop()), (2, Some(true)));
+    assert_eq!(until(&Log::new(true).transaction(1), stop()), (1, None));
+}
+
+#[test]
 fn r27_nothing_behind_a_stop_is_read() {
     let mut log = Log::new(true).transaction(1).transaction(2);
     log.bytes.truncate(log.bytes.len() - 3);

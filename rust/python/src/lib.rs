@@ -54,7 +54,7 @@ mod _native {
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]
-    use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
+    use crate::mysql::{PyBinlogStatements, PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use paraply_target::mysql::binlog_statement::{self, Limits};
+use paraply_target::mysql::binlog_statement::{self, Limits, Place};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
 use paraply_target::mysql::receive::{Begin, ReceiveError, receive};
 use pyo3::prelude::*;
@@ -176,23 +176,41 @@ fn cell<'py>(py: Python<'py>, value: &Cell) -> Bound<'py, PyAny> {
     }
 }
 
-/// `BINLOG` statements with the block's row events.
+/// `BINLOG` statements with the block's row events, made one after the other.
 #[pyfunction]
 #[pyo3(signature = (block, max_bytes=None))]
-pub fn binlog_statements<'py>(
-    py: Python<'py>,
-    block: &PyBlock,
-    max_bytes: Option<usize>,
-) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+pub fn binlog_statements(block: &Bound<'_, PyBlock>, max_bytes: Option<usize>) -> PyBinlogStatements {
     let bytes = max_bytes.unwrap_or(Limits::default().bytes);
-    let limits = Limits { bytes, keyed: block.block.keyed };
-    let statements =
-        py.detach(|| binlog_statement::binlog_statements(block.block.transactions(), limits)).map_err(|error| {
+    let limits = Limits { bytes, keyed: block.get().block.keyed };
+    PyBinlogStatements { block: block.clone().unbind(), limits, place: Mutex::default() }
+}
+
+#[pyclass(name = "BinlogStatements", module = "paraply._native", frozen)]
+pub struct PyBinlogStatements {
+    block: Py<PyBlock>,
+    limits: Limits,
+    place: Mutex<Place>,
+}
+
+#[pymethods]
+impl PyBinlogStatements {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let block = self.block.get();
+        let next = py.detach(|| {
+            let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+            binlog_statement::next_statement(block.block.transactions(), self.limits, &mut place)
+        });
+        let statement = next.map_err(|error| {
             let too_large = matches!(error, binlog_statement::Error::TooLarge { .. });
             let class = if too_large { "ApplyFailed" } else { "LogDamaged" };
             raise(py, class, &error.to_string(), &block.place())
         })?;
-    Ok(statements.iter().map(|statement| PyBytes::new(py, statement)).collect())
+        Ok(statement.map(|statement| PyBytes::new(py, &statement)))
+    }
 }
 
 /// `BINLOG` with the block's format description event.

@@ -26,7 +26,6 @@ from paraply.applier.policy import (
     make_policy,
 )
 from paraply.applier.retry import RetryPolicy, StormGuard
-from paraply.applier.split.parts import components, spread
 from paraply.applier.timestamps import check_timestamp_column
 from paraply.errors import UsageError
 
@@ -246,14 +245,6 @@ class TestPolicies:
             check_timestamp_column("unordered", None)
         with pytest.raises(UsageError, match="keeps the source's order"):
             check_timestamp_column("dependency", "changed_at")
-
-    def test_r21a_rows_that_share_a_key_stay_together(self):
-        """A key that several only refer to does not join them; one that somebody changes joins all of them."""
-        assert components([([1, 2], [], False), ([3], [], False), ([2], [], False)]) == [[0, 2], [1]]
-        assert components([([1], [9], False), ([2], [9], False)]) == [[0], [1]]
-        assert components([([1], [9], False), ([9], [], False), ([2], [9], False), ([4], [], False)]) == [[0, 1, 2], [3]]
-        assert components([([1], [], False), ([2], [], True)]) == [[0, 1]]
-        assert sorted(map(sorted, spread([[0], [1], [2], [3]], [4, 3, 2, 1], 2))) == [[0, 3], [1, 2]]
 
 
 class TestCombinations:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from paraply._native import Block
 
-__all__ = ["NOTHING", "Needs", "Policy", "runs_statement"]
+__all__ = ["NOTHING", "LastBarrier", "Needs", "Policy", "runs_statement"]
 
 
 class Needs(NamedTuple):
@@ -24,6 +24,26 @@ class Needs(NamedTuple):
 
 NOTHING = Needs()
 """The block may start at once."""
+
+
+class LastBarrier:
+    """Blocks that start at once, but for barriers, which wait for everything older and which everything younger waits for."""
+
+    def __init__(self) -> None:
+        self._block = 0
+
+    def needs(self, block: Block, committed: int, *, barrier: bool) -> Needs:
+        """What the next block needs.
+
+        Args:
+            block: The block.
+            committed: The low-water mark now.
+            barrier: Whether it is one.
+        """
+        if barrier:
+            self._block = block.id
+            return Needs(block.id - 1)
+        return Needs(self._block) if self._block > committed else NOTHING
 
 
 class Policy(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.applier.policy.base import NOTHING, Needs, runs_statement
+from paraply.applier.policy.base import LastBarrier, Needs, runs_statement
 
 if TYPE_CHECKING:
     from paraply._native import Block
@@ -27,11 +27,8 @@ class OptimisticPolicy:
     splits = False
 
     def __init__(self) -> None:
-        self._barrier = 0
+        self._barrier = LastBarrier()
 
     def needs(self, block: Block, committed: int) -> Needs:
         """Nothing but the last barrier."""
-        if block.depends_on_all or runs_statement(block):
-            self._barrier = block.id
-            return Needs(block.id - 1)
-        return Needs(self._barrier) if self._barrier > committed else NOTHING
+        return self._barrier.needs(block, committed, barrier=block.depends_on_all or runs_statement(block))

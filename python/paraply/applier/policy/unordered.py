@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.applier.policy.base import NOTHING, Needs, runs_statement
+from paraply.applier.policy.base import LastBarrier, Needs, runs_statement
 
 if TYPE_CHECKING:
     from paraply._native import Block
@@ -25,11 +25,8 @@ class UnorderedPolicy:
     splits = False
 
     def __init__(self) -> None:
-        self._barrier = 0
+        self._barrier = LastBarrier()
 
     def needs(self, block: Block, committed: int) -> Needs:
         """Nothing but the last statement."""
-        if runs_statement(block):
-            self._barrier = block.id
-            return Needs(block.id - 1)
-        return Needs(self._barrier) if self._barrier > committed else NOTHING
+        return self._barrier.needs(block, committed, barrier=runs_statement(block))

@@ -63,7 +63,7 @@ class SplitCrew:
         """Starts to apply and prepare parts; gives the name that their branches share."""
         split = self._target.new_split()
         for number, part in enumerate(parts, start=1):
-            member = self._idle.pop() if self._idle else _Member(self._open())
+            member = self._idle.pop() if self._idle else _Member(self._target.session())
             member.branch = Branch(split, number)
             self._busy.append(member)
             self._work.append(self._pool.submit(member.session.prepare, part, member.branch))
@@ -151,10 +151,6 @@ class SplitCrew:
         self._idle.clear()
         self._busy.clear()
 
-    def _open(self) -> BranchSession:
-        session: BranchSession = self._target.session()  # type: ignore[assignment]  # what a BranchTarget gives
-        return session
-
     def _end(self, member: _Member, *, commit: bool) -> None:
         branch = member.branch
         if branch is None:
@@ -164,7 +160,7 @@ class SplitCrew:
         except ConnectionFailed:
             self._quietly(member.session.close)
             self._target.end_branch(branch, member.session.connection_id, commit=commit)
-            member.session = self._open()
+            member.session = self._target.session()
         member.branch = None
 
     def _let_go(self) -> None:

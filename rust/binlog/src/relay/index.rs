@@ -57,10 +57,10 @@ impl Index {
     /// Names another file set, on disk before this returns.
     pub(crate) fn replace(&mut self, numbers: Vec<u64>) -> Result<(), RelayError> {
         let (path, temporary) = (self.path(), self.folder.join(format!("{}.index_new", self.stem)));
-        let text: String = numbers.iter().map(|number| format!("./{}\n", self.file_name(*number))).collect();
+        let lines: Vec<String> = numbers.iter().map(|number| format!("./{}\n", self.file_name(*number))).collect();
         let write = || {
             let mut file = File::create(&temporary)?;
-            file.write_all(text.as_bytes())?;
+            file.write_all(lines.concat().as_bytes())?;
             file.sync_all()?;
             fs::rename(&temporary, &path)?;
             File::open(&self.folder)?.sync_all()

@@ -128,6 +128,11 @@ impl Shared {
         self.closed.load(Ordering::SeqCst)
     }
 
+    /// Publishes a view alone: nothing was appended.
+    pub fn show(&self, received: Received) {
+        self.received.store(Arc::new(received));
+    }
+
     /// Publishes an end, and the view that goes with it.
     pub fn publish(&self, file: &LiveFile, end: u64, received: Received) {
         self.received.store(Arc::new(received));

@@ -129,6 +129,7 @@ impl RelayWriter {
     /// Counts transactions as received that the applier holds from elsewhere; the next file says so.
     pub fn hold(&mut self, gtids: &GtidSet) {
         self.tracker.received.gtids.extend(gtids);
+        self.shared.show(self.tracker.received.clone());
     }
 
     /// Appends one event of the source's stream, with the checksum that it came with or without one.
@@ -351,7 +352,8 @@ impl RelayWriter {
         self.publish()
     }
 
-    /// What a file begins with: the source's format, the place in the source's log, and what was received before.
+    /// What a file begins with: the format of its own events, the place in the source's log, the source's format (without which
+    /// `mysqlbinlog` takes no rows), and what was received before.
     fn file_head(&self, format: &Format) -> Vec<u8> {
         let checksums = format.knows_checksums();
         let received = &self.tracker.received;
@@ -363,6 +365,7 @@ impl RelayWriter {
             let event = Head { flags: flags::ARTIFICIAL, offset: None, ..own(types::ROTATE, format.server_id, 0) };
             compose::event(&mut head, event, &place, checksums);
         }
+        head.extend_from_slice(&compose::format_description(format, head.len() as u64, false));
         let (type_code, body) = compose::previous_gtids(&received.gtids, format.mariadb);
         let event = own(type_code, self.options.server_id, head.len() as u64);
         compose::event(&mut head, event, &body, checksums);

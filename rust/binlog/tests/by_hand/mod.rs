@@ -135,15 +135,20 @@ impl Log {
 
     /// A table map of a table in database `d` with one integer.
     pub fn table_map(self, id: u8, table: u8) -> Self {
-        let map = [id, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, table, 0, 1, 3, 0, 0, 0];
+        let map = [id, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, table, 0, 1, 3, 0, 0];
         self.event(TABLE_MAP, 0, &map)
     }
 
     /// An insert of one row; the flags are all that the event has.
     pub fn insert(self, id: u8, flags: u16) -> Self {
+        self.insert_of(id, flags, 9)
+    }
+
+    /// An insert of one row with this value.
+    pub fn insert_of(self, id: u8, flags: u16, value: u8) -> Self {
         let mut rows = vec![id, 0, 0, 0, 0, 0];
         rows.extend(flags.to_le_bytes());
-        rows.extend([2, 0, 1, 0xff, 0, 9, 0, 0, 0]);
+        rows.extend([2, 0, 1, 0xff, 0, value, 0, 0, 0]);
         self.event(WRITE_ROWS, 0, &rows)
     }
 

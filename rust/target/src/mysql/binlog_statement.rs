@@ -82,7 +82,7 @@ pub fn format_statement(format: &Format) -> Vec<u8> {
     statement(&format.event)
 }
 
-/// The statements with the row events of some transactions, in order.
+/// All statements with the row events of some transactions, in order.
 ///
 /// # Errors
 ///
@@ -91,24 +91,67 @@ pub fn binlog_statements<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
     limits: Limits,
 ) -> Result<Vec<Vec<u8>>, Error> {
+    let transactions: Vec<_> = transactions.into_iter().collect();
+    let mut place = Place::default();
+    let mut statements = Vec::new();
+    while let Some(statement) = next_statement(transactions.iter().copied(), limits, &mut place)? {
+        statements.push(statement);
+    }
+    Ok(statements)
+}
+
+/// How far the row events of some transactions have become statements.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    transaction: usize,
+    event: usize,
+    /// The table maps that hold there, as places in the transaction's events.
+    maps: Vec<usize>,
+    /// Rows of the source's statement came before, and its end did not.
+    open: bool,
+}
+
+/// The next statement with row events of some transactions, so that never more than one has to be in memory; none at their end.
+///
+/// # Errors
+///
+/// As [`binlog_statements`].
+pub fn next_statement<'a>(
+    transactions: impl IntoIterator<Item = &'a Transaction>,
+    limits: Limits,
+    place: &mut Place,
+) -> Result<Option<Vec<u8>>, Error> {
     let mut fuse = Fuse::new(limits);
-    for transaction in transactions {
-        let mut ended = true;
-        for event in &transaction.events {
+    for transaction in transactions.into_iter().skip(place.transaction) {
+        for map in place.maps.iter().filter_map(|&index| transaction.events.get(index)) {
+            fuse.table_map(&RowEvent::read(transaction, map)?);
+        }
+        while let Some(event) = transaction.events.get(place.event) {
             let event = RowEvent::read(transaction, event)?;
             if event.table_map {
                 fuse.table_map(&event);
+                place.maps.push(place.event);
             } else {
                 fuse.rows(&event)?;
-                ended = event.ends_statement;
+                if let Some(full) = fuse.closed() {
+                    return Ok(Some(full)); // the event at hand begins the next one
+                }
+                place.open = !event.ends_statement;
             }
             if event.ends_statement {
                 fuse.forget_table_maps();
+                place.maps.clear();
+            }
+            place.event += 1;
+            if fuse.is_long() {
+                return Ok(fuse.finish());
             }
         }
-        if !ended {
+        if place.open {
             return Err(Error::Unfinished { offset: transaction.offset });
         }
+        fuse.forget_table_maps();
+        *place = Place { transaction: place.transaction + 1, ..Place::default() };
     }
     Ok(fuse.finish())
 }

@@ -9,6 +9,8 @@ const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
 const NO_TABLE_SHORT: &[u8] = &[0xff, 0xff, 0xff, 0];
 /// A row event does not grow beyond this by others that join it.
 const MOST_JOINED: usize = 1 << 20;
+/// Raw bytes from which a statement is long enough: longer ones only take memory on both sides.
+const LONG: usize = 1 << 20;
 /// Where an event's size stands in its header.
 const SIZE_AT: usize = 9;
 
@@ -29,7 +31,7 @@ struct RowsInMaking {
     rows_at: usize,
 }
 
-/// Collects table maps and row events, and closes a statement when it is full.
+/// Collects table maps and row events of one statement, and closes it when it is full.
 ///
 /// Sources number tables as they like, and several sources may stand in one relay log, so tables get numbers of their own.
 pub(super) struct Fuse<'a> {
@@ -45,7 +47,7 @@ pub(super) struct Fuse<'a> {
     rows: Vec<RowsInMaking>,
     row_bytes: usize,
     flags: [u8; 2],
-    statements: Vec<Vec<u8>>,
+    closed: Option<Vec<u8>>,
 }
 
 impl<'a> Fuse<'a> {
@@ -63,7 +65,7 @@ impl<'a> Fuse<'a> {
             rows: Vec::new(),
             row_bytes: 0,
             flags: [0; 2],
-            statements: Vec::new(),
+            closed: None,
         }
     }
 
@@ -159,16 +161,26 @@ impl<'a> Fuse<'a> {
             rows.bytes[SIZE_AT..SIZE_AT + 4].copy_from_slice(&size.to_le_bytes());
             events.extend_from_slice(&rows.bytes);
         }
-        self.statements.push(statement(&events));
+        self.closed = Some(statement(&events));
         for table in &mut self.tables {
             table.number = None;
         }
         (self.numbers, self.row_bytes) = (0, 0);
     }
 
-    pub(super) fn finish(mut self) -> Vec<Vec<u8>> {
+    /// The statement that was closed because an event did not fit it.
+    pub(super) fn closed(&mut self) -> Option<Vec<u8>> {
+        self.closed.take()
+    }
+
+    /// Whether the statement that is being made is long enough.
+    pub(super) fn is_long(&self) -> bool {
+        self.maps.len() + self.row_bytes >= LONG
+    }
+
+    pub(super) fn finish(mut self) -> Option<Vec<u8>> {
         self.close();
-        self.statements
+        self.closed
     }
 }
 

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use paraply_binlog::transaction::{Format, Identity, Kind, RawEvent, Transaction};
 
-use super::{Error, HEADER, Limits, binlog_statements, format_statement};
+use super::{Error, HEADER, Limits, Place, binlog_statements, format_statement, next_statement};
 
 const ROWS: u8 = 30;
 const MAP: u8 = 19;
@@ -200,4 +200,36 @@ fn r27_broken_events_are_errors() {
     let mut outside = small(1);
     outside.events[1].range = 5..100_000;
     assert!(matches!(binlog_statements([&outside], Limits::default()), Err(Error::Malformed { .. })));
+}
+
+#[test]
+fn one_statement_at_a_time_and_none_much_longer_than_it_has_to_be() {
+    let large = |mark: u8, end: u8| (ROWS, rows(77, end, &vec![mark; 1 << 20]));
+    let events: Vec<_> =
+        [(MAP, map(77, 5))].into_iter().chain((1..=7).map(|mark| large(mark, u8::from(mark == 7)))).collect();
+    let transactions = [transaction(&events), small(3)];
+    let limits = Limits { bytes: 64 << 20, keyed: true };
+    let mut place = Place::default();
+    let mut one_by_one = Vec::new();
+    while let Some(statement) = next_statement(&transactions, limits, &mut place).unwrap() {
+        assert!(statement.len() < 2 << 20);
+        one_by_one.push(statement);
+    }
+    assert_eq!(one_by_one.len(), 8);
+    assert_eq!(one_by_one, binlog_statements(&transactions, limits).unwrap());
+    assert!(next_statement(&transactions, limits, &mut place).unwrap().is_none(), "at the end there is nothing more");
+    for statement in &one_by_one {
+        assert_eq!(decode(statement)[HEADER + 8..HEADER + 10], [5, 5], "each begins with the table's map");
+    }
+}
+
+#[test]
+fn a_transaction_without_its_end_is_found_behind_its_first_statements() {
+    let large = (ROWS, rows(77, 0, &vec![1; 4 << 20]));
+    let transactions = [transaction(&[(MAP, map(77, 5)), large.clone(), large])];
+    let mut place = Place::default();
+    let limits = Limits { bytes: 64 << 20, keyed: false };
+    assert!(next_statement(&transactions, limits, &mut place).unwrap().is_some());
+    assert!(next_statement(&transactions, limits, &mut place).unwrap().is_some());
+    assert!(matches!(next_statement(&transactions, limits, &mut place), Err(Error::Unfinished { .. })));
 }

@@ -1,0 +1,130 @@
+"""The five loads, each replayed by the server's own client pipeline, by its own applier and by ours, in one run."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from paraply.bench.loads import DATABASE, Load
+from paraply.bench.made_load import SESSIONS, MadeLoad, make_load
+from paraply.bench.own_applier import OwnApplier
+from paraply.bench.peers import Measurement, Pipeline, Way, measure_ways, replay_by_client, replay_by_paraply, replay_by_server
+from paraply.bench.server import BenchServer
+from paraply.errors import ApplyFailed
+
+__all__ = ["LoadBench", "LoadResult"]
+
+_LEVELS = ("any-time", "most-of-the-time", "eventual")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """All replays of one load.
+
+    Attributes:
+        load: Its name.
+        title: As tables call it.
+        transactions: Transactions of its log.
+        log_bytes: Size of its log.
+        replays: One for each way: of several rounds the one in the middle.
+    """
+
+    load: str
+    title: str
+    transactions: int
+    log_bytes: int
+    replays: list[Measurement]
+
+    def as_json(self) -> dict[str, object]:
+        """For the results file."""
+        slowest = self.replays[0].seconds
+        head: dict[str, object] = {"load": self.load, "title": self.title, "transactions": self.transactions, "log_bytes": self.log_bytes}
+        return head | {"sessions": SESSIONS, "replays": [one.as_json(slowest) for one in self.replays]}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBench:
+    """What is measured.
+
+    Attributes:
+        server: Where the logs are made, and where they are replayed.
+        pipeline: The client pipeline; None leaves it out.
+        own: The server's own applier; None leaves it out.
+        workers: Numbers of workers of the merged replays; the others take the largest, one at level ``eventual`` also twice as many.
+        transactions: Of a load with a share of 1.
+        seed: Of what the sessions draw.
+        rounds: How often each way is measured, but for the client pipeline.
+        decode: The command that reads binary logs from the server, if it is not on PATH.
+        tell: Called with a load's title and each replay's measurement, as soon as it is known.
+    """
+
+    server: BenchServer
+    pipeline: Pipeline | None
+    own: OwnApplier | None
+    workers: Sequence[int]
+    transactions: int
+    seed: int
+    rounds: int = 1
+    decode: str | None = None
+    tell: Callable[[str, Measurement], None] | None = None
+
+    def measure(self, loads: Sequence[Load]) -> Iterator[LoadResult]:
+        """Makes each load's log and replays it in every way.
+
+        Raises:
+            ApplyFailed: A load could not be made, a replay failed, or its tables are not the source's.
+        """
+        for load in loads:
+            with tempfile.TemporaryDirectory(prefix="paraply-load-") as folder:
+                self.server.empty([DATABASE])
+                try:
+                    count = load.count(self.transactions)
+                    made = make_load(self.server, load, transactions=count, seed=self.seed, folder=Path(folder), decode=self.decode)
+                    yield self._replayed(load, made)
+                finally:
+                    self.server.empty([DATABASE])
+
+    def _replayed(self, load: Load, made: MadeLoad) -> LoadResult:
+        peers, ours = self._ways(made.log)
+        found: dict[str, list[Measurement]] = {}
+        for turn in range(self.rounds):
+            ways = [*peers[0 if turn == 0 or self.pipeline is None else 1 :], *ours]
+            for one in measure_ways(self.server, ways, [DATABASE], made.checksums):
+                found.setdefault(one.name, []).append(one)
+                if self.tell is not None:
+                    self.tell(load.title, one)
+        transactions = max(one.transactions for several in found.values() for one in several)
+        if not transactions:
+            raise ApplyFailed(f"the log of the load {load.name} has no transactions")
+        replays = [_middle(several) for several in found.values()]
+        for one in replays:
+            one.transactions = transactions
+        return LoadResult(load.name, load.title, transactions, made.log.stat().st_size, replays)
+
+    def _ways(self, log: Path) -> tuple[list[Way], list[Way]]:
+        """The peers' and ours."""
+        peers = [] if self.pipeline is None else [Way(self.pipeline.name, partial(replay_by_client, self.pipeline, self.server, [log]))]
+        most = max(self.workers)
+        if self.own is not None:
+            peers.append(Way(self.own.name(most), partial(replay_by_server, self.own, [log], most)))
+        ours = [self._ours(log, "record", count, "auto") for count in self.workers]
+        ours += [self._ours(log, "record", most, "off"), self._ours(log, "preserve", most, "off")]
+        # Only where the replay is logged its commits form groups; with gaps a MariaDB keeps no GTIDs.
+        logged, levels = ("none", _LEVELS) if self.server.mariadb else ("preserve", _LEVELS[1:])
+        ours += [self._ours(log, logged, most, "off", level) for level in levels]
+        return peers, [*ours, self._ours(log, logged, 2 * most, "off", _LEVELS[-1])]
+
+    def _ours(self, log: Path, gtid: str, workers: int, merge: str, level: str = "any-time") -> Way:
+        name = f"paraply, {gtid}, {workers} workers, merge {merge}" + (f", {level}" if level != "any-time" else "")
+        options = ("--gtid", gtid, "--workers", str(workers), "--merge", merge, "--consistency", level)
+        return Way(name, partial(replay_by_paraply, self.server, [log], *options))
+
+
+def _middle(several: list[Measurement]) -> Measurement:
+    """The measurement with the median of the seconds."""
+    wanted = median(one.seconds for one in several)
+    return min(several, key=lambda one: abs(one.seconds - wanted))

@@ -1,0 +1,163 @@
+"""Making a load's log: eight sessions on the server itself, and a copy of what it logged."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shlex
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from paraply._native import MySqlConnection
+from paraply.bench.loads import DATABASE, Load
+from paraply.bench.server import BenchServer, connect, text
+from paraply.errors import ApplyFailed, ServerError, UsageError
+
+__all__ = ["SESSIONS", "MadeLoad", "fetch_log", "found", "last_log", "make_load"]
+
+SESSIONS = 8
+_LOG_SERVER = 1
+"""Whose transactions they seem to be on MariaDB; its own applier passes over those of its own number."""
+_DUPLICATE_KEY = 1062
+_TEMPORARY = {1205, 1213}
+_TRIES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class MadeLoad:
+    """A load's log, and what its source looked like at its end.
+
+    Attributes:
+        log: The copy of the log.
+        checksums: ``CHECKSUM TABLE`` of all tables on the source.
+    """
+
+    log: Path
+    checksums: dict[str, int]
+
+
+def make_load(server: BenchServer, load: Load, *, transactions: int, seed: int, folder: Path, decode: str | None = None) -> MadeLoad:
+    """Runs a load on an empty server.
+
+    Args:
+        server: Where; its settings are those that the log is made under.
+        load: What.
+        transactions: How many the sessions commit in all, besides those that fill the tables.
+        seed: Of what the sessions draw.
+        folder: Where the copy of the log goes.
+        decode: The command that reads binary logs from a server, if it is not on PATH.
+
+    Raises:
+        ApplyFailed: A session failed, or the log could not be copied.
+    """
+    server.query("FLUSH BINARY LOGS")
+    name = last_log(server)
+    _fill(server, load)
+    _run_sessions(server, load, transactions, seed)
+    server.query("FLUSH BINARY LOGS")
+    return MadeLoad(fetch_log(server, name, folder, decode), server.checksums())
+
+
+def last_log(server: BenchServer) -> str:
+    """The name of the binary log that is written to."""
+    return text(server.query("SHOW BINARY LOGS")[-1][0])
+
+
+def fetch_log(server: BenchServer, name: str, folder: Path, decode: str | None) -> Path:
+    """Copies a binary log: out of the data folder where that is known, else over a connection.
+
+    Raises:
+        ApplyFailed: That failed.
+    """
+    if server.data is not None and (server.data / name).exists():
+        return Path(shutil.copyfile(server.data / name, folder / name))
+    command = shlex.split(decode) if decode else [found("mariadb-binlog" if server.mariadb else "mysqlbinlog")]
+    url = server.parsed
+    place = ["--host", url.host, "--port", str(url.port), "--user", url.user, "--protocol=TCP"]
+    arguments = [*command, "--read-from-remote-server", "--raw", *place, f"--result-file={folder}/", name]
+    environment = os.environ | ({"MYSQL_PWD": url.password} if url.password else {})
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        raise ApplyFailed(f"the log of the load could not be read from the server: {done.stderr.strip()[-300:]}")
+    return folder / name
+
+
+def found(name: str) -> str:
+    """The path of a command.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    path = shutil.which(name)
+    if path is None:
+        raise UsageError(f"{name} is not installed; give the command with --decode and --client, or leave the peer out with --no-peer")
+    return path
+
+
+def _session(server: BenchServer) -> MySqlConnection:
+    connection = connect(server.parsed)
+    connection.query("SET NAMES utf8mb4; SET SESSION innodb_lock_wait_timeout=5")
+    if server.mariadb:
+        connection.query(f"SET SESSION server_id={_LOG_SERVER}")
+    return connection
+
+
+def _fill(server: BenchServer, load: Load) -> None:
+    collation = "utf8mb4_unicode_520_ci" if server.mariadb else "utf8mb4_0900_ai_ci"
+    connection = _session(server)
+    try:
+        connection.query(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4; USE {DATABASE}")
+        for statement in (*load.schema.replace("{collation}", collation).split(";"), *load.fill()):
+            connection.query(statement)
+    finally:
+        connection.close()
+
+
+def _run_sessions(server: BenchServer, load: Load, transactions: int, seed: int) -> None:
+    """All sessions at once; the first one's failure is raised when all have ended."""
+    failures: list[Exception] = []
+    ticks = itertools.count()
+
+    def work(number: int) -> None:
+        try:
+            connection = _session(server)
+            try:
+                connection.query(f"USE {DATABASE}")
+                drawn = load.session(number, seed)
+                while next(ticks) < transactions and not failures:
+                    _commit_one(connection, drawn)
+            finally:
+                connection.close()
+        except Exception as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, SESSIONS + 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise ApplyFailed(f"the load {load.name} could not be made: {failures[0]}") from failures[0]
+
+
+def _commit_one(connection: MySqlConnection, drawn: Iterator[list[str]]) -> None:
+    """Commits one transaction; one that changes nothing is no transaction, and a duplicate key makes it another one."""
+    statements = next(drawn)
+    for _ in range(_TRIES):
+        try:
+            results = connection.query("; ".join(["BEGIN", *statements]))
+            connection.query("COMMIT")
+            if any(affected for _, _, affected in results):
+                return
+            statements = next(drawn)
+        except ServerError as error:
+            connection.query("ROLLBACK")
+            if error.code == _DUPLICATE_KEY:
+                statements = next(drawn)
+            elif error.code not in _TEMPORARY:
+                raise
+    raise ApplyFailed("a session of the load does not get on")

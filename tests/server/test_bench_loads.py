@@ -1,0 +1,52 @@
+"""The bench of loads on a real MariaDB: logs are made, replayed by all peers, and compared with the source's tables."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from servers import MariaDbServer
+
+from paraply.bench.load_bench import LoadBench
+from paraply.bench.loads import DATABASE, LOADS
+from paraply.bench.made_load import make_load
+from paraply.bench.own_applier import OwnApplier
+from paraply.bench.peers import Way, measure_ways, pipeline_for, replay_by_paraply
+from paraply.bench.server import BenchServer, bench_server
+from paraply.errors import ApplyFailed
+
+pytestmark = pytest.mark.mariadb
+
+
+@pytest.fixture(scope="module")
+def server():
+    if not MariaDbServer.available():
+        pytest.skip("needs MariaDB's server: apt-get install mariadb-server")
+    with bench_server(None, reset=True) as started:
+        yield started
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("load", LOADS)
+def test_every_way_replays_a_load(server: BenchServer, load: str):
+    own = OwnApplier(server, server.data) if server.data else None
+    bench = LoadBench(server, pipeline_for(server, None, None), own, [1, 4], transactions=80, seed=5)
+    (result,) = bench.measure([LOADS[load]])
+    assert result.transactions >= LOADS[load].count(80)
+    names = [one.name for one in result.replays]
+    assert names[:2] == ["mariadb-binlog | mariadb", "the server's own applier, 4 optimistic threads"]
+    assert all(one.checksums == result.replays[0].checksums and one.checksums for one in result.replays)
+    unmerged = next(one for one in result.replays if "preserve" in one.name)
+    assert unmerged.commits == result.transactions
+    assert unmerged.syncs.binlog >= LOADS[load].count(80)
+    assert server.user_databases() == []
+
+
+def test_other_tables_than_the_source_are_found(server: BenchServer, tmp_path):
+    server.empty([DATABASE])
+    made = make_load(server, LOADS["hot-rows"], transactions=10, seed=1, folder=tmp_path)
+    wrong = made.checksums | {f"{DATABASE}.item": 1}
+    ways = [Way("ours", partial(replay_by_paraply, server, [made.log], "--workers", "0"))]
+    with pytest.raises(ApplyFailed, match="ours left other tables than the source"):
+        list(measure_ways(server, ways, [DATABASE], wrong))
+    server.empty([DATABASE])

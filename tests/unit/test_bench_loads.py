@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from paraply.bench.chart import bars
+from paraply.bench.loads import LOADS, load_names
+from paraply.bench.sync_counts import SyncCounts
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_session_draws_the_same_again_and_another_one_does_not(name):
+    first, again, other = (list(itertools.islice(LOADS[name].session(number, seed), 50)) for number, seed in ((3, 7), (3, 7), (4, 7)))
+    assert first == again
+    assert first != other
+    assert all(statements for statements in first)
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_sessions_never_give_one_number_twice(name):
+    new = [
+        statement.split("VALUES (", 1)[1].split(",")[0]
+        for number in (1, 2)
+        for statements in itertools.islice(LOADS[name].session(number, 1), 200)
+        for statement in statements
+        if statement.startswith(
+            ("INSERT INTO orders", "INSERT INTO movement", "INSERT INTO event", "INSERT INTO reading", "INSERT INTO task")
+        )
+    ]
+    assert len(new) > 20
+    assert len(set(new)) == len(new)
+
+
+def test_hot_rows_are_hot():
+    items = [statements[0].rsplit("=", 1)[1] for statements in itertools.islice(LOADS["hot-rows"].session(1, 1), 1000)]
+    assert sum(item in {"0", "1", "2", "3"} for item in items) > 850
+
+
+def test_a_load_that_there_is_not_is_said():
+    with pytest.raises(ValueError, match="no load olpt: take some of oltp, hot-rows"):
+        load_names("olpt,large")
+    with pytest.raises(ValueError, match="no load named"):
+        load_names(" , ")
+
+
+def test_groups_are_told_only_of_what_was_logged():
+    assert SyncCounts(500, 250).as_json(1000)["group"] == 4.0
+    assert SyncCounts(500, 7).as_json(1000)["group"] == 0.0
+
+
+def test_the_plot_has_a_bar_for_each_replay_to_scale():
+    replays = [{"name": "a & b | c", "per_second": 50}, {"name": "paraply, 8 workers", "per_second": 200}]
+    plot = ET.fromstring(bars("MySQL <9>", [{"title": "large", "transactions": 1000, "replays": replays}]))
+    widths = [float(bar.get("width", "")) for bar in plot.iter("{http://www.w3.org/2000/svg}rect")]
+    assert widths == [100.0, 400.0]
+    assert "a & b | c" in [text.text for text in plot.iter("{http://www.w3.org/2000/svg}text")]
