@@ -140,8 +140,10 @@ def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Resu
 
 def show(result: Result) -> None:
     """Prints the result for people."""
-    columns = ("checked", "conflicts", "sent", "refused", "applied", "items", "parallel")
-    table = Table("member", "role", *output.columns_of_numbers(*columns), title="The group, member by member")
+    columns = ("checked", "conflicts", "sent", "refused", "applied", "parallel")
+    single = any(row.member_role == "SECONDARY" for row in result.members)
+    title = "The group, member by member" + (" (* the primary)" if single else "")
+    table = Table("member", *output.columns_of_numbers(*columns), title=title)
     for row in result.members:
         found = result.parallelism[row.member_name]
         numbers = (
@@ -150,9 +152,9 @@ def show(result: Result) -> None:
             row.count_transactions_local_proposed,
             row.count_transactions_local_rollback,
             row.count_transactions_remote_applied,
-            row.count_transactions_rows_validating,
         )
-        table.add_row(row.member_name, row.member_role.lower(), *(f"{number:,}" for number in numbers), f"{found.average:.1f}")
+        name = row.member_name + (" *" if single and row.member_role == "PRIMARY" else "")
+        table.add_row(name, *(f"{number:,}" for number in numbers), f"{found.average:.1f}")
     output.console.print(table)
     sent = result.committed + result.conflicts
     share = result.conflicts / sent if sent else 0.0

@@ -152,7 +152,9 @@ pub(super) fn table_map(table: &Table, kinds: &[Kind], id: u64) -> Result<Vec<u8
     lenenc(&mut out, kinds.len() as u64);
     out.extend(kinds.iter().map(|kind| kind.code()));
     let mut metadata = Vec::new();
-    kinds.iter().for_each(|kind| kind.metadata(&mut metadata));
+    for kind in kinds {
+        kind.metadata(&mut metadata);
+    }
     lenenc(&mut out, metadata.len() as u64);
     out.extend(metadata);
     out.extend(low_bits(table.columns.iter().map(|column| column.nullable)));

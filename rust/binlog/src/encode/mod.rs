@@ -134,8 +134,9 @@ pub fn rows_of(transaction: &Transaction) -> Vec<u8> {
         let Some(bytes) = transaction.data.get(event.range.clone()) else { continue };
         let start = joined.len();
         joined.extend_from_slice(bytes);
-        if let Some(size) = joined.get_mut(start + 9..start + 13) {
-            size.copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        if let Some(place) = joined.get_mut(start + 9..start + 17) {
+            // Its size without a checksum, and no position.
+            place.copy_from_slice(&(bytes.len() as u64).to_le_bytes());
         }
     }
     joined
