@@ -9,6 +9,7 @@ import itertools
 import random
 import sys
 import unicodedata
+import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -152,16 +153,23 @@ def multi_byte_texts(character_set: str) -> list[bytes]:
 
 def is_letter(character: bytes, character_set: str) -> bool:
     """Whether it has two cases, or is one in some hundred others."""
-    text = character.decode(MULTI_BYTE[character_set], "ignore")
-    return text.swapcase() != text or hash(character) % 200 == 0
+    text = decoded(character, character_set)
+    return text.swapcase() != text or zlib.crc32(character) % 200 == 0
 
 
 def other_case(character: bytes, character_set: str, rng: random.Random) -> bytes:
     """Sometimes the same letter in the other case, if the set has it."""
     if rng.random() < 0.4:
         return character
-    codec = MULTI_BYTE[character_set]
-    return character.decode(codec, "ignore").swapcase().encode(codec, "ignore") or character
+    return decoded(character, character_set).swapcase().encode(MULTI_BYTE[character_set], "ignore") or character
+
+
+def decoded(character: bytes, character_set: str) -> str:
+    """A character of a multi-byte set; empty where nothing is assigned to it: of such, only a part might be decoded."""
+    try:
+        return character.decode(MULTI_BYTE[character_set])
+    except UnicodeDecodeError:
+        return ""
 
 
 def byte_texts(character_set: str) -> list[bytes]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self, final
 
 import pyarrow as pa
@@ -102,6 +104,8 @@ class Transaction:
     def end_offset(self) -> int: ...
     @property
     def format(self) -> Format: ...
+    def row_events(self) -> bytes:
+        """Its table maps and row events, joined, without checksums; for ``encode_transaction``."""
     def write_set(self, catalog: Catalog, *, scheme: str = "fine") -> tuple[list[int], list[int], bool]:
         """Exclusive hashes, shared hashes, whether the transaction is a barrier."""
 
@@ -337,6 +341,7 @@ class MySqlConnection:
         socket: str | None = None,
         tls: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
+        read_timeout: float | None = None,
     ) -> Self: ...
     @property
     def connection_id(self) -> int: ...
@@ -346,6 +351,25 @@ class MySqlConnection:
         """Runs one or several statements; for each: column names, rows (None, int, float, bytes), affected rows.
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
+        """
+    def receive(
+        self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4
+    ) -> None:
+        """Registers as a replica and receives into a relay log, until ``relay.stop_receiving``; the connection then is of no other use.
+
+        Args:
+            relay: Where what comes is appended; every whole transaction is published at once.
+            server_id: Under which the source knows this replica.
+            behind: MySQL: everything that is not in this set. None: from a file and position, or (MariaDB, with
+                ``slave_connect_state`` set) with an empty name.
+            file: The source's file.
+            position: The offset of an event in it.
+
+        Raises:
+            ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
+            ServerError: The source refuses.
+            LogDamaged: What came contradicts itself.
+            RelayLogError: The relay log cannot be written.
         """
     @property
     def overdue(self) -> float:
@@ -377,6 +401,7 @@ class LogReader:
         stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
         stop_before: End before this GTID.
         stop_after: End behind this GTID.
+        stop_view_change: End behind a view change of a group.
         piece: Where in the only file to begin (offset, offset of the format description, whether it is a relay log) and to end; the end
             is None where it is the file's.
         position: Transactions before the first one.
@@ -394,6 +419,7 @@ class LogReader:
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
+        stop_view_change: bool = False,
         piece: tuple[tuple[int, int, bool], int | None] | None = None,
         position: int = 0,
         selection: Selection | None = None,
@@ -404,8 +430,12 @@ class LogReader:
     @property
     def stopped(self) -> tuple[str, int, str | None, int | None, bool] | None:
         """The transaction at which the log was left: file, offset, GTID, commit time, and whether it is still applied."""
+    def stop(self) -> None:
+        """Ends a reader that follows a relay log, from any thread; nothing to do for one of files."""
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16777216) -> TransactionBatch | None:
         """The next transactions; a batch ends after a transaction with a statement, so that the schema can be advanced.
+
+        A reader that follows a relay log waits up to a tenth of a second for more, and then gives an empty batch.
 
         An error of the log is raised only after the transactions before it were handed out.
         """
@@ -417,6 +447,117 @@ def first_xa_transaction(
 
     Gives file, offset, GTID and XID. A damaged place ends the scan without an error: the reader tells it.
     """
+
+@final
+class RelayLog:
+    """A relay log: one writer, any number of readers, and no lock between them (R28).
+
+    The format is MySQL's binlog. Readers see whole transactions only, as soon as they are published. Opening a log cuts what a
+    crash left of a transaction. The received set and the source's position stand in the log itself.
+
+    Args:
+        folder: Where the files are; made if it is not there.
+        name: What the files' names begin with.
+        max_bytes: A file is followed by the next one behind the transaction that makes it so large.
+        server_id: Stands in the events that the receiver writes itself.
+
+    Raises:
+        RelayLogError: The folder cannot be written, or does not hold what its index says.
+        LogError: A file cannot be read.
+    """
+
+    def __new__(cls, folder: str | PathLike[str], *, name: str = "relay-bin", max_bytes: int = 268435456, server_id: int = 0) -> Self: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def files(self) -> list[str]:
+        """The files, oldest first. There is none before the first format description came."""
+    @property
+    def cut(self) -> tuple[str, int, int, str] | None:
+        """What was cut when the log was opened: the file, where its last whole transaction ends, how many bytes, why."""
+    def status(self) -> RelayStatus:
+        """What was received, as last published; never waits, and makes nobody wait (R29)."""
+    @property
+    def heard_at(self) -> int | None:
+        """When the source was heard last, microseconds since 1970, UTC."""
+    @property
+    def idle_at(self) -> int | None:
+        """When the source said last that it has nothing more, microseconds since 1970, UTC."""
+    def stop_receiving(self) -> None:
+        """Ends a receiver in another thread at the next event or heartbeat; none can begin any more."""
+    def hold(self, gtids: GtidSet) -> None:
+        """Counts transactions as received that came another way; files begun from now on say so."""
+    def append(self, events: bytes, *, checksums: bool = False) -> None:
+        """Appends whole events and publishes the whole transactions among them.
+
+        Args:
+            events: One or several events as a source sends them; the first one of a new log is a format description.
+            checksums: Whether they end with a checksum, which is then verified.
+
+        Raises:
+            LogDamaged: An event contradicts itself.
+            RelayLogError: The disk is full, or the log is closed.
+        """
+    def sync(self) -> None:
+        """Publishes, and brings everything to the disk."""
+    def interrupted(self) -> None:
+        """Takes back what came of an unfinished transaction: it will come again from its beginning."""
+    def flush(self) -> None:
+        """Ends the current file and begins the next one.
+
+        Raises:
+            UsageError: A transaction is being received.
+        """
+    def purge(self, before: str | PathLike[str]) -> list[Path]:
+        """Removes the files before this one, and gives their paths; nothing if the file is not part of the log."""
+    def reader(
+        self,
+        *,
+        executed: GtidSet | None = None,
+        after: tuple[int, int] | None = None,
+        tables: TableFilter | None = None,
+        stop_time: int | None = None,
+        stop_before: str | None = None,
+        stop_after: str | None = None,
+        stop_view_change: bool = False,
+    ) -> LogReader:
+        """A reader of its own descriptor, from the oldest file on, that follows what is appended; arguments as of ``LogReader``."""
+    def close(self) -> None:
+        """Publishes, syncs and ends the log: readers end behind what is there."""
+
+@final
+class RelayStatus:
+    """What a relay log has received: one moment's view, from a transaction boundary."""
+
+    @property
+    def received(self) -> GtidSet:
+        """Everything received, and what was held before."""
+    @property
+    def source_file(self) -> str:
+        """The source's file; empty where the source did not name one."""
+    @property
+    def source_position(self) -> int: ...
+    @property
+    def relay_file(self) -> str: ...
+    @property
+    def relay_position(self) -> int: ...
+    @property
+    def transactions(self) -> int:
+        """Transactions since the log was opened."""
+    @property
+    def bytes(self) -> int:
+        """Bytes since the log was opened."""
+    @property
+    def last_gtid(self) -> str | None: ...
+    @property
+    def committed_at(self) -> int | None:
+        """When the last transaction was committed on its original source, microseconds since 1970, UTC."""
+
+def relay_event(type_code: int, body: bytes, *, server_id: int = 1, timestamp: int = 0, flags: int = 0) -> bytes:
+    """One event without a checksum, as a source would send it."""
+
+def relay_format(server_version: str = "9.7.0", *, server_id: int = 1, created: int = 0) -> bytes:
+    """A format description event of MySQL 8.0 or later."""
 
 @final
 class TransactionBatch:
@@ -543,15 +684,25 @@ class Certifier:
     Args:
         collection_burns_number: A collection uses up one number, as in MySQL 5.7.
         first_remote_alone: The first remote transaction is stamped (0, 0), as by a member that has just started.
+        group: The group's name, a UUID: transactions that name their member get GTIDs from its blocks (R10).
+        block_size: GTIDs of a block.
     """
 
-    def __new__(cls, *, collection_burns_number: bool = False, first_remote_alone: bool = True) -> Self: ...
+    def __new__(
+        cls,
+        *,
+        collection_burns_number: bool = False,
+        first_remote_alone: bool = True,
+        group: str | None = None,
+        block_size: int = 1_000_000,
+    ) -> Self: ...
     def certify(
         self,
         write_set: Sequence[int],
         *,
         snapshot: GtidSet | None = None,
         gtid: str | None = None,
+        member: int | None = None,
         local: bool = False,
         barrier: bool = False,
     ) -> Certified:
@@ -561,6 +712,7 @@ class Certifier:
             write_set: Its hashes; none makes it a barrier.
             snapshot: What its member had executed before it; None: conflicts are not looked for.
             gtid: A GTID that it brings.
+            member: Else whose block gives it one, if the certifier knows the group's name.
             local: Whether it began on this member.
             barrier: A barrier whatever its write set.
         """
@@ -576,14 +728,22 @@ class Certifier:
         """
     def collect_garbage(self, stable: GtidSet) -> bool:
         """Removes what every member has executed (R7, R8); False if the stable set has not grown."""
-    def view_change(self) -> tuple[int, int]: ...
+    def view_change(self) -> tuple[int, int]:
+        """The numbers of a view change; what is left of the members' blocks of GTIDs is taken back."""
     def commit(self, gtids: GtidSet) -> None:
         """These GTIDs are committed (R10)."""
     def export(self) -> pa.RecordBatch:
         """The certification info for a joining member (R9)."""
     @staticmethod
-    def joined(exported: Any, *, collection_burns_number: bool = False) -> Certifier:
-        """The certifier of a member that joins (R9)."""
+    def joined(
+        exported: Any,
+        *,
+        collection_burns_number: bool = False,
+        first_remote_alone: bool = True,
+        group: str | None = None,
+        block_size: int = 1_000_000,
+    ) -> Certifier:
+        """The certifier of a member that joins (R9); arguments as for a new one."""
     @property
     def last_committed_global(self) -> int: ...
     @property
@@ -592,6 +752,40 @@ class Certifier:
     def memory(self) -> int:
         """Bytes that the certification info takes."""
     def __len__(self) -> int: ...
+
+def encode_rows(
+    catalog: Catalog,
+    collations: Mapping[str, int],
+    server_id: int,
+    committed_at: int,
+    changes: Sequence[tuple[str, str, Mapping[str, Any] | None, Mapping[str, Any] | None]],
+) -> bytes:
+    """Table maps and row events: the inner part of a transaction, which is the same in every log.
+
+    Args:
+        catalog: The tables.
+        collations: The numbers of the collations of their text columns.
+        server_id: Where the transaction began.
+        committed_at: When it was committed there, microseconds since 1970, UTC.
+        changes: Database, table, row before and row after; all columns must be there.
+
+    Raises:
+        UsageError: A table is not known, a type cannot be written, or a value does not fit.
+    """
+
+def encode_transaction(front: tuple[str, int, int, int, int, int], rows: bytes) -> bytes:
+    """The events of a transaction of rows, joined, without checksums and positions.
+
+    Args:
+        front: GTID, last_committed, sequence_number, server id, session, commit time in microseconds since 1970, UTC.
+        rows: From ``encode_rows`` or ``Transaction.row_events``.
+    """
+
+def encode_statement(front: tuple[str, int, int, int, int, int], database: str, sql: str) -> bytes:
+    """The events of a DDL statement."""
+
+def encode_view_change(front: tuple[str, int, int, int, int, int], view_id: str, number: int) -> bytes:
+    """The events of a view change."""
 
 def trace_schema() -> pa.Schema:
     """The schema of the trace."""

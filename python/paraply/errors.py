@@ -16,19 +16,25 @@ __all__ = [
     "LogNotUnderstood",
     "LogTruncated",
     "LogUnreadable",
+    "MemberUnavailable",
     "NotALog",
     "NumbersDiffer",
     "ParaplyError",
     "PrecedingFailed",
+    "ReadOnlyMember",
+    "ReceiveFailed",
+    "RelayLogError",
     "RowNotFound",
     "SchemaMismatch",
     "ServerError",
     "StopNotReached",
     "Stopped",
     "TemporaryFailure",
+    "TransferDamaged",
     "TypeNotMapped",
     "UsageError",
     "ValueNotStorable",
+    "WriteConflict",
 ]
 
 
@@ -147,6 +153,14 @@ class StopNotReached(ApplyFailed):
     """The logs ended before the GTID of ``--stop-at`` or ``--stop-before``: everything in them is applied."""
 
 
+class RelayLogError(ParaplyError):
+    """The relay log cannot be written, or its folder does not hold what its index says (R28)."""
+
+
+class ReceiveFailed(ParaplyError):
+    """The source does not send its log: purged transactions, missing rights, or a log that cannot be replicated from."""
+
+
 class TemporaryFailure(ParaplyError):
     """A deadlock or a lock-wait timeout: the transaction may be tried again (R24)."""
 
@@ -181,3 +195,19 @@ class Stopped(ParaplyError):
     """Stopped on request, at a transaction boundary; the same command resumes."""
 
     exit_code = 4
+
+
+class MemberUnavailable(ParaplyError):
+    """The group member is not online, or went away before it said whether a transaction is committed."""
+
+
+class ReadOnlyMember(UsageError):
+    """A group in single-primary mode takes writes at its primary only."""
+
+
+class TransferDamaged(ParaplyError):
+    """The certification info that a joining group member received is not what was sent (R9)."""
+
+
+class WriteConflict(TemporaryFailure):
+    """Another transaction of the group changed the same row first: roll back, read again, try again (R2)."""

@@ -7,7 +7,7 @@ import os
 import threading
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from paraply.applier.consistency import Consistency
 from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
@@ -37,12 +37,13 @@ from paraply.source.feed import Feed, FeedLimits
 from paraply.source.file_order import check_order, read_heads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
-    from paraply._native import LogReader, Transaction
+    from paraply._native import GtidSet, LogReader, RelayLog, Transaction
     from paraply.applier.outline import Outline
+    from paraply.applier.stop_point import StopPoint
     from paraply.monitor.status_object import RunIdentity
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
@@ -94,6 +95,9 @@ class Applier:
         timestamp_column: For policy ``unordered``: the column that says when a row was last written; the last writer wins.
         on_plan: Called with the plan before the first write.
         trace: A file for the timeline of the run, which Perfetto opens.
+        relay: The relay log whose files ``paths`` are: the run follows it, and ends when it is closed or the stop is met.
+        stop: The stop, in place of ``stop_at`` and ``stop_before``.
+        receiver: Says for the status what was received, and how much of it a set of GTIDs leaves.
         patience: When the oldest transaction's blockers are asked for.
         limits: How far the reader runs ahead.
 
@@ -125,6 +129,9 @@ class Applier:
         timestamp_column: str | None = None,
         on_plan: Callable[[Outline], None] | None = None,
         trace: str | Path | None = None,
+        relay: RelayLog | None = None,
+        stop: StopPoint | None = None,
+        receiver: Callable[[GtidSet], Mapping[str, Any]] | None = None,
         patience: Patience | None = None,
         limits: FeedLimits | None = None,
     ) -> None:
@@ -149,10 +156,13 @@ class Applier:
             allow_nontransactional=allow_nontransactional,
             ddl_decision=ddl_decision,
             filters=filters or Filters(),
-            stop=parse_stop(stop_at, stop_before),
+            stop=stop or parse_stop(stop_at, stop_before),
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
+            live=relay is not None,
         )
+        self._relay = relay
+        self._receiver = receiver
         self._on_plan = on_plan
         self._trace = trace
         self._target = target
@@ -201,6 +211,11 @@ class Applier:
         monitor = self._monitor
         return None if monitor is None else monitor.identity
 
+    def executed(self) -> GtidSet | None:
+        """What is committed without a gap now; None before the run has begun. From any thread, at any time."""
+        run = self._run
+        return None if run is None or run.order.ahead else run.executed
+
     def stop(self) -> None:
         """Ends the run at a transaction boundary; ``run`` then raises Stopped.
 
@@ -208,6 +223,8 @@ class Applier:
         signal handler.
         """
         self._stops += 1
+        if self._relay is not None and self._reader is not None:
+            self._reader.stop()
         inline = self._inline
         if inline is not None:
             inline.stopped = True
@@ -240,7 +257,7 @@ class Applier:
             start = start_run(self._options, self._target, look)
             run, feed = self._prepare(start)
             run.notes.extend(look.outline.notes)
-            monitor = self._monitor = RunMonitor(self._options, self._files, look, self._on_progress, timeline)
+            monitor = self._monitor = RunMonitor(self._options, self._files, look, self._on_progress, timeline, self._receiver)
             return self._apply(start, run, feed, monitor)
 
     def dry_run(self) -> DryRun | None:
@@ -259,7 +276,8 @@ class Applier:
     def _look(self) -> Look | None:
         """Everything that can be found out before the first write; None for logs without a transaction."""
         files = self._files = read_heads(self._options.paths)
-        check_order(files)
+        if self._relay is None:
+            check_order(files)
         first = self._first_transaction()
         if first is None:
             parse_gtids(self._options.start_after)
@@ -269,7 +287,8 @@ class Applier:
     def _first_transaction(self) -> Transaction | None:
         from paraply._native import LogReader
 
-        batch = LogReader(self._options.paths).next_batch(1)
+        reader = LogReader(self._options.paths) if self._relay is None else self._relay.reader()
+        batch = reader.next_batch(1)
         return batch[0] if batch is not None and len(batch) else None
 
     def _prepare(self, start: Start) -> tuple[RunState, Feed]:
@@ -282,7 +301,8 @@ class Applier:
         seeds_from_target = self._schema is None and same_family
         schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
         filters = options.filters
-        self._reader = LogReader(options.paths, executed=start.skip, after=start.place, **options.reader_options())
+        place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
+        self._reader = LogReader(options.paths, **place) if self._relay is None else self._relay.reader(**place)
         policy = make_policy(options.policy)
         parts = PartMaker(options.workers) if policy.splits and options.workers > 1 else None
         feed = Feed(
@@ -348,7 +368,7 @@ class Applier:
             jobs = run.jobs
             complete = self._run_inline(coordinator) if jobs is None else self._run_threads(coordinator, run, jobs, feed, monitor)
             self._raise_failure(run)
-            if not complete:
+            if not complete or (self._relay is not None and self._stops):
                 raise stopped_error()
             check_result(self._options, start, run, self._reader)
             with run.target.exclusive() as target:

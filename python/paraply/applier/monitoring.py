@@ -14,8 +14,9 @@ from paraply.monitor.publisher import Publisher
 from paraply.monitor.status_object import RunIdentity, status_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from paraply._native import GtidSet
     from paraply.applier.merge import MergeSize
     from paraply.applier.preparation import Look, Options
     from paraply.applier.run_state import RunState
@@ -39,6 +40,7 @@ class RunMonitor:
         look: What was found before the first write.
         on_progress: Called with the counters at every tick; not any more once it has failed.
         timeline: Where the run is drawn, if anywhere.
+        receiver: Says what was received, where a relay log is followed, and how much of it these GTIDs leave.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class RunMonitor:
         look: Look,
         on_progress: Callable[[Counters], None] | None,
         timeline: Timeline | None,
+        receiver: Callable[[GtidSet], Mapping[str, Any]] | None = None,
     ) -> None:
         self.identity = RunIdentity(
             channel=options.channel,
@@ -58,8 +61,9 @@ class RunMonitor:
             gtid_mode=look.outline.gtid_mode,
             stop=options.stop.text if options.stop is not None else "",
         )
-        self._journey = Journey(options.paths)
-        self._finder = StopFinder(self._journey, options.stop, files) if options.stop is not None else None
+        self._receiver = receiver
+        self._journey = Journey(options.paths) if not options.live else None
+        self._finder = StopFinder(self._journey, options.stop, files) if self._journey is not None and options.stop is not None else None
         self._on_progress = on_progress
         self._timeline = timeline
         self._meter = RateMeter()
@@ -89,7 +93,12 @@ class RunMonitor:
 
     def status(self) -> dict[str, Any]:
         """The run as a JSON object."""
-        return status_object(self.identity, self.counters())
+        return status_object(self.identity, self.counters()) | self._received()
+
+    def _received(self) -> dict[str, Any]:
+        if self._receiver is None or self._parts is None:
+            return {}
+        return {"receiver": dict(self._receiver(self._parts[0].executed))}
 
     def tick(self) -> None:
         """Samples the rates and reports progress; called about four times a second by one thread."""
@@ -97,7 +106,8 @@ class RunMonitor:
             return
         run, feed, *_ = self._parts
         self._meter.add(time.perf_counter(), run.transactions)
-        self._journey.sample(run, feed)
+        if self._journey is not None:
+            self._journey.sample(run, feed)
         if self._timeline is None and self._on_progress is None:
             return
         counters = self.counters()
@@ -120,4 +130,4 @@ class RunMonitor:
             self._parts[0].note(f"the timeline is not complete: {timeline.problem}")
         if self._publisher is not None:
             outcome = "done" if error is None else "stopped" if isinstance(error, Stopped) else "failed"
-            self._publisher.end(status_object(self.identity, self.counters(), outcome=outcome, error=error))
+            self._publisher.end(status_object(self.identity, self.counters(), outcome=outcome, error=error) | self._received())

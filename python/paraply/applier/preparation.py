@@ -59,6 +59,8 @@ class Options:
     stop: StopPoint | None = None
     allow_gap: bool = False
     timestamp_column: str | None = None
+    live: bool = False
+    """Whether the logs are a relay log's files, which are still written."""
 
     def reader_options(self) -> dict[str, Any]:
         """What the native reader is told of the stop and the filters."""
@@ -164,11 +166,13 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         raise UsageError("the target commits each transaction under its own GTID in this mode and cannot merge; use --merge off or auto")
     held = peek.progress.executed | start_after
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
-    check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
+    if not options.live:
+        check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
     if peek.own:
         refuse_own_log(options.paths, peek.own)
     place = None if has_gtids else start_place(options.paths, peek.progress)
-    refuse_xa(options, held, place)
+    if not options.live:
+        refuse_xa(options, held, place)
     merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
     start = Start(peek.progress, held, place, mariadb)
     if options.timestamp_column is not None:

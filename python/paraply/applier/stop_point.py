@@ -31,12 +31,14 @@ class StopPoint:
             later), else in whole seconds.
         after: The GTID of the last transaction that is applied.
         before: The GTID of the first transaction that is not.
+        view_change: Whether the stop is behind the next view change of a group (R30).
         text: As the user gave it, for messages.
     """
 
     time: int | None = None
     after: str | None = None
     before: str | None = None
+    view_change: bool = False
     text: str = field(default="", compare=False)
 
     @property
@@ -47,7 +49,8 @@ class StopPoint:
 
     def reader_options(self) -> dict[str, Any]:
         """The stop as the native reader takes it."""
-        return {"stop_time": self.time, "stop_before": self.before, "stop_after": self.after}
+        options: dict[str, Any] = {"stop_time": self.time, "stop_before": self.before, "stop_after": self.after}
+        return options | ({"stop_view_change": True} if self.view_change else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ def parse_stop(stop_at: str | None = None, stop_before: str | None = None) -> St
     if stop_before is not None:
         words.append(f"--stop-before {stop_before}")
         before = _parse_gtid("--stop-before", stop_before.strip(), "one GTID; a time goes to --stop-at, which stops before it")
-    return StopPoint(time, after, before, " ".join(words))
+    return StopPoint(time, after, before, text=" ".join(words))
 
 
 def _parse_time(text: str) -> int:

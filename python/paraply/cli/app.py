@@ -12,7 +12,9 @@ from paraply._version import version
 from paraply.cli.apply import apply
 from paraply.cli.bench import bench
 from paraply.cli.demo import demo
+from paraply.cli.group import group
 from paraply.cli.output import one_line, print_json, stderr
+from paraply.cli.replicate import replicate
 from paraply.cli.status import status
 from paraply.cli.trace import trace
 from paraply.cli.verify import verify
@@ -28,7 +30,7 @@ app = typer.Typer(
     help="Replays replicated MySQL and MariaDB transactions in parallel, in the source's order.",
     epilog="Exit codes: 0 done, 1 the apply failed, 2 usage, 3 the log is damaged or not understood, 4 stopped and resumable.",
 )
-for command in (apply, status, verify, trace, demo, bench):
+for command in (apply, replicate, status, verify, trace, group, demo, bench):
     app.command()(command)
 
 

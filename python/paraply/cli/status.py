@@ -132,11 +132,13 @@ def _progress(channel: ChannelStatus) -> list[str]:
 
 def _live(run: Mapping[str, Any]) -> list[str]:
     counters = run["counters"]
+    received = _received(run["receiver"], counters) if run.get("receiver") else []
     share = f", {100 * counters['bytes_done'] / counters['bytes_total']:.0f} % of the logs" if counters["bytes_total"] else ""
     left = f", {time_left(counters['seconds_left'])}" if counters["seconds_left"] is not None else ""
     lag = f", lag {counters['lag']:,.0f} s" if counters["lag"] is not None else ""
     blockers = counters["foreign_blockers"]
     return [
+        *received,
         f"rate       {counters['rate']:,.0f} transactions/s{share}{left}{lag}",
         (
             f"done       {counters['transactions']:,} transactions ({counters['merged']:,} merged) in {counters['commits']:,} commits,"
@@ -153,6 +155,23 @@ def _live(run: Mapping[str, Any]) -> list[str]:
         f"retries    {counters['retries']:,}, younger rolled back {counters['rollbacks']:,}, reconnects {counters['reconnects']:,}"
         + ("; one block at a time after a storm of retries" if counters["serial"] else "")
         + (f"; blocked by connections {', '.join(map(str, blockers))}" if blockers else ""),
+    ]
+
+
+def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[str]:
+    """Of a replication: what has come, and what of it is not applied yet."""
+    state = "connected" if receiver["connected"] else f"not connected ({receiver['last_error'] or 'not yet'})"
+    heard = f", heard {receiver['heard_seconds_ago']:,.1f} s ago" if receiver["heard_seconds_ago"] is not None else ""
+    pending = receiver["lag_transactions"]
+    seconds = 0.0 if pending == 0 else counters["lag"] or 0.0
+    behind = f"{pending:,} transactions, {seconds:,.0f} s" if pending is not None else f"{seconds:,.0f} s"
+    return [
+        f"source     {receiver['source']}: {state}{heard}",
+        (
+            f"received   {receiver['received_transactions']:,} transactions up to {receiver['last_received'] or 'none'}"
+            f" ({receiver['source_file']}:{receiver['source_position']})"
+        ),
+        f"lag        {behind}",
     ]
 
 

@@ -167,6 +167,7 @@ class Feed:
     def stop(self) -> None:
         """Reads no further; the iterator ends. May be called from any thread."""
         self._stopped = True
+        self._reader.stop()
         if self._queue is not None:
             self._resumed.set()
             self._queue.close()
@@ -197,6 +198,8 @@ class Feed:
             batch = self._reader.next_batch(limits.batch_transactions, limits.batch_bytes)
             if batch is None:
                 return
+            if not len(batch):  # a relay log that is still written has nothing more for the moment
+                continue
             if self._wants is not None and len(batch) == 1 and batch[0].statements and not self._wants(batch[0]):
                 batch = batch.emptied()
             item = self._prepare(batch)

@@ -70,6 +70,11 @@ impl LogError {
         Self::Io { file: file.to_owned(), position, source: Arc::new(source) }
     }
 
+    /// Whether a log that is still written was read to its present end: nothing is wrong, more may come.
+    pub(crate) fn is_caught_up(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// The file as it was named.
     pub fn file(&self) -> &str {
         match self {

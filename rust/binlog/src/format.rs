@@ -56,6 +56,11 @@ impl Format {
         })
     }
 
+    /// Whether the server that wrote it can write checksums, and so ends this event with an algorithm and one.
+    pub fn knows_checksums(&self) -> bool {
+        ends_with_algorithm(self.version, self.mariadb)
+    }
+
     /// Length of the part of fixed size behind the common header, for an event type; none where the log does not say.
     pub fn post_header_length(&self, type_code: u8) -> Option<usize> {
         let index = usize::from(type_code).checked_sub(1)?;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use paraply_core::gtid::Gtid;
 
@@ -16,6 +17,7 @@ use crate::group::Assembler;
 use crate::gtid_event::GtidRange;
 use crate::head::{next_file, previous_gtids};
 use crate::piece::Piece;
+use crate::relay::Follower;
 use crate::stop::{StopPlace, StopPoint};
 use crate::transaction::{Kind, Transaction};
 
@@ -68,6 +70,8 @@ pub struct LogReader {
     filter: Option<TableFilter>,
     stop: Option<StopPoint>,
     stopped: Option<StopPlace>,
+    /// Brings further files, and says when to wait, where the log is still written.
+    follower: Option<Follower>,
     /// A statement that begins the next batch: with a filter it stands in one of its own.
     held: Option<Transaction>,
 }
@@ -111,7 +115,28 @@ impl LogReader {
             filter: None,
             stop: None,
             stopped: None,
+            follower: None,
             held: None,
+        }
+    }
+
+    /// Reads a relay log from its oldest file on, while it is written.
+    ///
+    /// Where everything published was read, there is no next transaction for the moment: ask [`is_over`](Self::is_over), and
+    /// [`wait`](Self::wait).
+    pub fn follow(follower: Follower, options: ReaderOptions) -> Self {
+        Self { follower: Some(follower), ..Self::new(std::iter::empty(), options) }
+    }
+
+    /// Whether there is no next transaction and none will come.
+    pub fn is_over(&self) -> bool {
+        self.failed.is_some() || self.stopped.is_some() || self.follower.as_ref().is_none_or(Follower::is_over)
+    }
+
+    /// Sleeps until a relay log that is still written has more, or the time is over.
+    pub fn wait(&self, longest: Duration) {
+        if let Some(follower) = &self.follower {
+            follower.wait(longest);
         }
     }
 
@@ -225,7 +250,11 @@ impl LogReader {
             let Some(reader) = &mut self.current else { return Ok(None) };
             let name = Arc::clone(reader.name());
             let at_end = self.current_end.is_some_and(|end| reader.offset() >= end);
-            let Some(event) = (if at_end { None } else { reader.next_event()? }) else {
+            let event = match (!at_end).then(|| reader.next_event()).transpose() {
+                Err(error) if self.follower.is_some() && error.is_caught_up() => return Ok(None),
+                event => event?.flatten(),
+            };
+            let Some(event) = event else {
                 let relay_log = reader.is_relay_log();
                 self.assembler.end_of_file(relay_log, !self.inputs.is_empty())?;
                 self.current = None;
@@ -243,6 +272,12 @@ impl LogReader {
     }
 
     fn open_next(&mut self) -> Result<bool, LogError> {
+        if let Some(follower) = &mut self.follower {
+            let Some((name, source)) = follower.next_file()? else { return Ok(false) };
+            self.files.push(LogFile { name: Arc::clone(&name), previous_gtids: None });
+            self.current = Some(EventReader::new(name, source, self.options.verify_checksums)?);
+            return Ok(true);
+        }
         let Some(input) = self.inputs.pop_front() else { return Ok(false) };
         let name = self.files.get(self.current_file as usize).map(|file| Arc::clone(&file.name)).unwrap_or_default();
         self.check_order(&name)?;

@@ -2,7 +2,7 @@
 
 use paraply_core::gtid::Gtid;
 
-use crate::transaction::{Identity, Transaction};
+use crate::transaction::{Identity, Kind, Transaction};
 
 /// The point behind which nothing is applied; whatever comes first counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct StopPoint {
     pub before: Option<Gtid>,
     /// Behind this transaction.
     pub after: Option<Gtid>,
+    /// Behind the next view change of a group (rule R30).
+    pub view_change: bool,
 }
 
 /// The transaction at which a log was left.
@@ -40,7 +42,8 @@ impl StopPoint {
         let is = |wanted: &Option<Gtid>| wanted.is_some() && wanted.as_ref() == gtid;
         let late = self.time.zip(transaction.committed_at).is_some_and(|(stop, time)| time >= stop);
         let beyond = late || is(&self.before);
-        (beyond || is(&self.after)).then(|| StopPlace {
+        let view_change = self.view_change && transaction.kind == Kind::ViewChange;
+        (beyond || is(&self.after) || view_change).then(|| StopPlace {
             file: transaction.file,
             offset: transaction.offset,
             identity: transaction.identity.clone(),

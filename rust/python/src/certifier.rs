@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_schema::SchemaRef;
-use paraply_core::certifier::{Candidate, Certifier, Export, GtidFrom, Kind, Numbers, Options, Outcome};
-use paraply_core::gtid::{Gtid, GtidSet};
+use paraply_core::certifier::{Candidate, Certifier, Export, GtidBlocks, GtidFrom, Kind, Numbers, Options, Outcome};
+use paraply_core::gtid::{Gtid, GtidSet, Origin};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyRecordBatch, PyTable};
@@ -12,6 +12,18 @@ use pyo3_arrow::{PyRecordBatch, PyTable};
 use crate::certifier_batch::{CandidateColumns, export_batch, import_batch, outcome_batch, outcome_schema};
 use crate::errors::usage;
 use crate::gtid::{PyGtidSet, parse_gtid};
+
+/// Blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10).
+fn blocks(py: Python<'_>, group: Option<&str>, size: u64) -> PyResult<Option<GtidBlocks>> {
+    let Some(name) = group else { return Ok(None) };
+    match parse_gtid(py, &format!("{name}:1"))?.origin {
+        origin @ Origin::MySql { .. } => Ok(Some(GtidBlocks::new(origin, size))),
+        Origin::MariaDb { .. } => Err(usage(py, &format!("a group's name is a UUID, not {name}"))),
+    }
+}
+
+/// GTIDs of a block, as `group_replication_gtid_assignment_block_size` has it.
+const BLOCK_SIZE: u64 = 1_000_000;
 
 /// What the certifier answers for one transaction.
 #[pyclass(name = "Certified", module = "paraply._native", frozen, get_all)]
@@ -66,6 +78,14 @@ pub struct PyCertifier {
 }
 
 impl PyCertifier {
+    fn made(certifier: Certifier, blocks: Option<GtidBlocks>) -> Self {
+        let certifier = match blocks {
+            Some(blocks) => certifier.with_blocks(blocks),
+            None => certifier,
+        };
+        Self { certifier: Mutex::new(certifier) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Certifier> {
         self.certifier.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,20 +94,28 @@ impl PyCertifier {
 #[pymethods]
 impl PyCertifier {
     #[new]
-    #[pyo3(signature = (*, collection_burns_number=false, first_remote_alone=true))]
-    fn new(collection_burns_number: bool, first_remote_alone: bool) -> Self {
-        let options = Options { collection_burns_number, first_remote_alone };
-        Self { certifier: Mutex::new(Certifier::new(options)) }
+    #[pyo3(signature = (*, collection_burns_number=false, first_remote_alone=true, group=None, block_size=BLOCK_SIZE))]
+    fn new(
+        py: Python<'_>,
+        collection_burns_number: bool,
+        first_remote_alone: bool,
+        group: Option<&str>,
+        block_size: u64,
+    ) -> PyResult<Self> {
+        let certifier = Certifier::new(Options { collection_burns_number, first_remote_alone });
+        Ok(Self::made(certifier, blocks(py, group, block_size)?))
     }
 
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    #[pyo3(signature = (write_set, *, snapshot=None, gtid=None, local=false, barrier=false))]
+    #[allow(clippy::too_many_arguments)] // the names of the Python call
+    #[pyo3(signature = (write_set, *, snapshot=None, gtid=None, member=None, local=false, barrier=false))]
     fn certify(
         &self,
         py: Python<'_>,
         write_set: Vec<u64>,
         snapshot: Option<&PyGtidSet>,
         gtid: Option<&str>,
+        member: Option<u64>,
         local: bool,
         barrier: bool,
     ) -> PyResult<PyCertified> {
@@ -96,7 +124,11 @@ impl PyCertifier {
         let candidate = Candidate {
             items: &write_set,
             snapshot: snapshot.as_ref(),
-            gtid: gtid.as_ref().map_or(GtidFrom::Nowhere, GtidFrom::Own),
+            gtid: match (&gtid, member) {
+                (Some(own), _) => GtidFrom::Own(own),
+                (None, Some(member)) => GtidFrom::Block(member),
+                (None, None) => GtidFrom::Nowhere,
+            },
             local,
             kind: if barrier { Kind::Barrier } else { Kind::Rows },
         };
@@ -146,11 +178,21 @@ impl PyCertifier {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (exported, *, collection_burns_number=false))]
-    fn joined(py: Python<'_>, exported: PyRecordBatch, collection_burns_number: bool) -> PyResult<Self> {
+    #[pyo3(signature = (
+        exported, *, collection_burns_number=false, first_remote_alone=true, group=None, block_size=BLOCK_SIZE
+    ))]
+    fn joined(
+        py: Python<'_>,
+        exported: PyRecordBatch,
+        collection_burns_number: bool,
+        first_remote_alone: bool,
+        group: Option<&str>,
+        block_size: u64,
+    ) -> PyResult<Self> {
         let export = import_batch(py, &exported.into_inner())?;
-        let options = Options { collection_burns_number, ..Options::default() };
-        Ok(Self { certifier: Mutex::new(py.detach(|| Certifier::import(options, &export))) })
+        let options = Options { collection_burns_number, first_remote_alone };
+        let certifier = py.detach(|| Certifier::import(options, &export));
+        Ok(Self::made(certifier, blocks(py, group, block_size)?))
     }
 
     #[getter]

@@ -4,6 +4,7 @@ mod block;
 mod catalog;
 mod certifier;
 mod certifier_batch;
+mod encode;
 mod errors;
 mod events;
 mod explain;
@@ -14,6 +15,7 @@ mod log;
 mod log_head;
 mod mysql;
 mod postgres;
+mod relay;
 mod resolver;
 mod row_columns;
 mod row_values;
@@ -36,6 +38,8 @@ mod _native {
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
     #[pymodule_export]
+    use crate::encode::{encode_rows, encode_statement, encode_transaction, encode_view_change};
+    #[pymodule_export]
     use crate::events::{PyEventReader, event_schema};
     #[pymodule_export]
     use crate::explain::{explain_rows, explain_values};
@@ -53,6 +57,8 @@ mod _native {
     use crate::mysql::{PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
+    #[pymodule_export]
+    use crate::relay::{PyRelayLog, PyRelayStatus, relay_event, relay_format};
     #[pymodule_export]
     use crate::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
     #[pymodule_export]

@@ -1,12 +1,14 @@
 //! Reading logs and hashing what was read.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::filter::TableFilter;
 use paraply_binlog::plan::{Passed, Place};
 use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::relay::{Follower, StopHandle};
 use paraply_binlog::row_walk::count_rows;
 use paraply_binlog::selection::Selection;
 use paraply_binlog::stop::StopPoint;
@@ -31,7 +33,77 @@ use crate::transaction::{PyTransaction, file_name, gtid_text};
 #[pyclass(name = "LogReader", module = "paraply._native", frozen)]
 pub struct PyLogReader {
     state: Mutex<State>,
-    files: Arc<Vec<String>>,
+    files: RwLock<Arc<Vec<String>>>,
+    /// Ends a reader that follows a relay log; it may be waiting under the lock of `state`.
+    stop: Option<StopHandle>,
+}
+
+/// How long a reader that follows a relay log sleeps before it looks whether Python wants something.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// What is read of a log, as Python gives it.
+pub struct ReadOptions<'a> {
+    pub executed: Option<&'a PyGtidSet>,
+    pub after: Option<(u32, u64)>,
+    pub tables: Option<&'a PyTableFilter>,
+    pub stop_time: Option<i64>,
+    pub stop_before: Option<&'a str>,
+    pub stop_after: Option<&'a str>,
+    pub stop_view_change: bool,
+}
+
+impl ReadOptions<'_> {
+    fn stop(&self, py: Python<'_>) -> PyResult<StopPoint> {
+        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
+        let (before, after) = (gtid(self.stop_before)?, gtid(self.stop_after)?);
+        Ok(StopPoint { time: self.stop_time, before, after, view_change: self.stop_view_change })
+    }
+
+    fn filter(&self) -> TableFilter {
+        self.tables.map_or_else(TableFilter::default, |tables| tables.0.clone())
+    }
+}
+
+impl PyLogReader {
+    /// Follows a relay log while it is written.
+    pub fn follow(py: Python<'_>, follower: Follower, options: &ReadOptions<'_>) -> PyResult<Self> {
+        let stop = Some(follower.stop_handle());
+        let reader = LogReader::follow(follower, ReaderOptions::default());
+        let reader = reader.filtered(options.filter()).until(options.stop(py)?);
+        let passed = passed(options.executed, options.after);
+        let selection = Selection::default();
+        let state = State { reader, damaged: None, passed, position: 0, selection, counts_rows: true };
+        Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop })
+    }
+
+    fn file_names(&self) -> Arc<Vec<String>> {
+        Arc::clone(&self.files.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The next batch; an empty one where a relay log has nothing more for the moment.
+    fn read(&self, most: usize, bytes: u64) -> Result<Option<PyTransactionBatch>, Failure> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut selected = state.next_selected(most, bytes)?;
+        if selected.is_none() && !state.reader.is_over() {
+            state.reader.wait(LONGEST_WAIT);
+            selected = state.next_selected(most, bytes)?;
+            if selected.is_none() && !state.reader.is_over() {
+                selected = Some(Selected::default());
+            }
+        }
+        let mut files = self.file_names();
+        if state.reader.files().len() != files.len() {
+            files = Arc::new(state.reader.files().iter().map(|file| file.name.to_string()).collect());
+            *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&files);
+        }
+        Ok(selected.map(|(transactions, positions, wanted)| PyTransactionBatch {
+            passed: transactions.iter().map(|transaction| state.passed.contains(transaction)).collect(),
+            transactions: Arc::new(transactions),
+            positions,
+            wanted,
+            files,
+        }))
+    }
 }
 
 /// The reader, and a row that was found damaged behind transactions that are handed out first (rule R27).
@@ -54,7 +126,11 @@ type Failure = (LogError, Option<String>);
 type Stopped = (String, u64, Option<String>, Option<i64>, bool);
 
 impl State {
-    fn next_batch(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
+    fn file_name(&self, file: u32) -> Arc<str> {
+        self.reader.files().get(file as usize).map(|file| Arc::clone(&file.name)).unwrap_or_default()
+    }
+
+    fn next_batch(&mut self, most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
         if let Some(error) = &self.damaged {
             return Err(error.clone());
         }
@@ -68,7 +144,7 @@ impl State {
             match count_rows(&batch[index]) {
                 Ok(rows) => batch[index].rows = rows,
                 Err(error) => {
-                    let error = (error.into_log_error(file_name(files, error.file)), gtid_text(&batch[index]));
+                    let error = (error.into_log_error(&self.file_name(error.file)), gtid_text(&batch[index]));
                     self.damaged = Some(error.clone());
                     batch.truncate(index);
                     return if batch.is_empty() { Err(error) } else { Ok(Some(batch)) };
@@ -79,16 +155,16 @@ impl State {
     }
 
     /// The next batch with something in it that is wanted, or a statement, which may change tables.
-    fn next_selected(&mut self, files: &[String], most: usize, bytes: u64) -> Result<Option<Selected>, Failure> {
+    fn next_selected(&mut self, most: usize, bytes: u64) -> Result<Option<Selected>, Failure> {
         loop {
-            let Some(batch) = self.next_batch(files, most, bytes)? else { return Ok(None) };
+            let Some(batch) = self.next_batch(most, bytes)? else { return Ok(None) };
             let mut kept: Selected = (Vec::with_capacity(batch.len()), Vec::new(), Vec::new());
             for transaction in batch {
                 self.position += 1;
                 let wanted = self
                     .selection
                     .chooses(self.position, &transaction)
-                    .map_err(|error| (error.into_log_error(file_name(files, error.file)), gtid_text(&transaction)))?;
+                    .map_err(|error| (error.into_log_error(&self.file_name(error.file)), gtid_text(&transaction)))?;
                 if wanted || !transaction.statements.is_empty() {
                     kept.0.push(transaction);
                     kept.1.push(self.position);
@@ -109,7 +185,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None, piece=None, position=0, selection=None, count_rows=true,
+        stop_after=None, stop_view_change=false, piece=None, position=0, selection=None, count_rows=true,
     ))]
     fn new(
         py: Python<'_>,
@@ -121,14 +197,14 @@ impl PyLogReader {
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
+        stop_view_change: bool,
         piece: Option<(Start, Option<u64>)>,
         position: i64,
         selection: Option<&PySelection>,
         count_rows: bool,
     ) -> PyResult<Self> {
-        let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
-        let stop = StopPoint { time: stop_time, before: gtid(stop_before)?, after: gtid(stop_after)? };
-        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
+        let wanted = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
+        let stop = wanted.stop(py)?;
         let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
         let options = ReaderOptions { verify_checksums, ..ReaderOptions::default() };
         let reader = py
@@ -137,17 +213,24 @@ impl PyLogReader {
                 _ => LogReader::open(&paths, options),
             })
             .map_err(|error| log_error(py, &error, None))?
-            .filtered(filter)
+            .filtered(wanted.filter())
             .until(stop);
         let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
         let passed = passed(executed, after);
         let state = State { reader, damaged: None, passed, position, selection, counts_rows: count_rows };
-        Ok(Self { state: Mutex::new(state), files })
+        Ok(Self { state: Mutex::new(state), files: RwLock::new(files), stop: None })
     }
 
     #[getter]
     fn files(&self) -> Vec<String> {
-        self.files.to_vec()
+        self.file_names().to_vec()
+    }
+
+    /// Ends a reader that follows a relay log, from any thread.
+    fn stop(&self) {
+        if let Some(stop) = &self.stop {
+            stop.stop();
+        }
     }
 
     /// File, offset, GTID, commit time, whether it is applied: of the transaction at which the log was left.
@@ -159,7 +242,13 @@ impl PyLogReader {
             Identity::Gtid(gtid) => Some(gtid.to_string()),
             Identity::Anonymous => None,
         };
-        Some((file_name(&self.files, place.file).to_owned(), place.offset, gtid, place.committed_at, place.included))
+        Some((
+            file_name(&self.file_names(), place.file).to_owned(),
+            place.offset,
+            gtid,
+            place.committed_at,
+            place.included,
+        ))
     }
 
     #[pyo3(signature = (max_transactions=1024, max_bytes=16_777_216))]
@@ -169,18 +258,7 @@ impl PyLogReader {
         max_transactions: usize,
         max_bytes: u64,
     ) -> PyResult<Option<PyTransactionBatch>> {
-        py.detach(|| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let selected = state.next_selected(&self.files, max_transactions.max(1), max_bytes)?;
-            Ok(selected.map(|(transactions, positions, wanted)| PyTransactionBatch {
-                passed: transactions.iter().map(|transaction| state.passed.contains(transaction)).collect(),
-                transactions: Arc::new(transactions),
-                positions,
-                wanted,
-                files: Arc::clone(&self.files),
-            }))
-        })
-        .map_err(|(error, gtid): Failure| log_error(py, &error, gtid))
+        py.detach(|| self.read(max_transactions.max(1), max_bytes)).map_err(|(error, gtid)| log_error(py, &error, gtid))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use paraply_binlog::encode::rows_of;
 use paraply_binlog::transaction::{Format, Identity, Kind, Statement, Transaction};
 use paraply_binlog::write_sets::transaction_write_set;
 use pyo3::prelude::*;
@@ -156,6 +157,10 @@ pub fn file_name(files: &[String], index: u32) -> &str {
 
 #[pymethods]
 impl PyTransaction {
+    fn row_events<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &rows_of(self.inner()))
+    }
+
     #[getter]
     pub fn gtid(&self) -> Option<String> {
         gtid_text(self.get())

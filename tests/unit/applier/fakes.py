@@ -143,6 +143,9 @@ class LogReader:
         self._items = [item for path in paths for item in self.logs.get(path, [])]
         self._next = 0
 
+    def stop(self) -> None:
+        """Nothing to do for files."""
+
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 1 << 24) -> Batch | None:
         if self.delay:
             time.sleep(self.delay)

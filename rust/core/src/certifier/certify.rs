@@ -262,8 +262,12 @@ impl Certifier {
         self.stats.barriers += u64::from(barrier && !candidate.local);
     }
 
-    /// The numbers of a view change: alone, and nothing is used up (R6).
-    pub fn view_change(&self) -> Numbers {
+    /// The numbers of a view change: alone, and nothing is used up (R6). What is left of the members' blocks is taken
+    /// back, so that a member that joins with this view gives out the same GTIDs as all others (R10).
+    pub fn view_change(&mut self) -> Numbers {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.release();
+        }
         Numbers::ALONE
     }
 

@@ -78,6 +78,7 @@ impl Charset {
     }
 
     /// The first character of a set in which a byte of the upper half begins a character of more bytes.
+    #[inline]
     fn double_byte(self, bytes: &[u8]) -> Option<(u32, usize)> {
         let one = *bytes.first()?;
         if one < 0x80 || (self == Self::Sjis && (0xA1..=0xDF).contains(&one)) {
@@ -127,6 +128,12 @@ impl Charset {
     ///
     /// The offset of the first byte that begins no character.
     pub(super) fn decode(self, value: &[u8], out: &mut Vec<u32>) -> Result<(), usize> {
+        match self {
+            Self::Ucs2 => return decode_units(value, u16::from_be_bytes, false, out),
+            Self::Utf16 => return decode_units(value, u16::from_be_bytes, true, out),
+            Self::Utf16le => return decode_units(value, u16::from_le_bytes, true, out),
+            _ => {}
+        }
         let mut characters = self.characters(value);
         out.extend(characters.by_ref().map(|(character, _)| character));
         if characters.at == value.len() { Ok(()) } else { Err(characters.at) }
@@ -141,27 +148,33 @@ impl Charset {
     ///
     /// Nothing if there are other characters, or if there are too many.
     pub(super) fn narrow(self, value: &[u8], out: &mut [u8]) -> Option<usize> {
-        let (width, low) = match self {
-            Self::Ucs2 | Self::Utf16 => (2, 1),
-            Self::Utf16le => (2, 0),
-            Self::Utf32 => (4, 3),
-            _ => return None,
-        };
-        let length = value.len() / width;
-        if length > out.len() || length * width != value.len() {
-            return None;
+        match self {
+            Self::Ucs2 | Self::Utf16 => narrow_units(value, out, |unit| u16::from_be_bytes(unit).into()),
+            Self::Utf16le => narrow_units(value, out, |unit| u16::from_le_bytes(unit).into()),
+            Self::Utf32 => narrow_units(value, out, u32::from_be_bytes),
+            _ => None,
         }
-        let mut others = 0;
-        for (unit, narrow) in value.chunks_exact(width).zip(out) {
-            let mut all = 0;
-            for (place, byte) in unit.iter().enumerate() {
-                all |= if place == low { *byte & 0x80 } else { *byte };
-            }
-            others |= all;
-            *narrow = unit.get(low).copied().unwrap_or(0);
-        }
-        (others == 0).then_some(length)
     }
+}
+
+/// [`Charset::narrow`] for characters of so many bytes, whose numbers `number` gives.
+#[inline]
+fn narrow_units<const WIDTH: usize>(
+    value: &[u8],
+    out: &mut [u8],
+    number: impl Fn([u8; WIDTH]) -> u32,
+) -> Option<usize> {
+    let (units, rest) = value.as_chunks::<WIDTH>();
+    if units.len() > out.len() || !rest.is_empty() {
+        return None;
+    }
+    let mut all = 0;
+    for (unit, narrow) in units.iter().zip(out) {
+        let character = number(*unit);
+        all |= character;
+        *narrow = character as u8;
+    }
+    (all < 0x80).then_some(units.len())
 }
 
 /// Iterates over characters and their lengths; ends early at bytes that are none.
@@ -226,6 +239,25 @@ fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> Option<(u32, usize)> {
     let second = unit(bytes.get(2..)?, number)?;
     let pair = (0xD800..0xDC00).contains(&first) && (0xDC00..0xE000).contains(&second);
     pair.then(|| (0x1_0000 + ((u32::from(first) & 0x3FF) << 10 | u32::from(second) & 0x3FF), 4))
+}
+
+/// [`Charset::decode`] for characters of two bytes, and of four where there are pairs.
+#[inline]
+fn decode_units(value: &[u8], number: fn([u8; 2]) -> u16, pairs: bool, out: &mut Vec<u32>) -> Result<(), usize> {
+    out.reserve(value.len() / 2);
+    let mut at = 0;
+    while let Some(first) = value.get(at..).and_then(|rest| unit(rest, number)) {
+        if surrogate(first) {
+            let pair = value.get(at..).filter(|_| pairs).and_then(|rest| utf16(rest, number));
+            let Some((character, length)) = pair else { return Err(at) };
+            out.push(character);
+            at += length;
+        } else {
+            out.push(first.into());
+            at += 2;
+        }
+    }
+    if at == value.len() { Ok(()) } else { Err(at) }
 }
 
 fn three(bytes: &[u8]) -> Option<(u32, usize)> {

@@ -6,26 +6,53 @@ use super::signatures::{Numbers, Signatures};
 /// Japanese marks that are weighed by the kana before them.
 const FOLLOWERS: [u32; 5] = [0x309D, 0x309E, 0x30FC, 0x30FD, 0x30FE];
 
+/// How many ASCII characters there are.
+const ASCII: usize = 128;
+/// Characters of the longest contraction that any collation has, at least.
+const LONGEST: usize = 8;
+
 /// The contractions of one table.
 #[derive(Debug)]
 pub(super) struct Contractions {
     /// By code point: the place in `lists` of those that begin with it, plus one; 0 if none does.
     heads: Vec<u16>,
-    /// A bit for each code point that comes second in some contraction.
-    seconds: Vec<u64>,
     lists: Vec<List>,
-    /// For each ASCII character, which ASCII characters come second behind it.
-    ascii: Box<[u128; 128]>,
+    /// For each ASCII character, whether each ASCII character comes second behind it.
+    ascii: Box<[[bool; ASCII]; ASCII]>,
     has_followers: bool,
 }
 
 /// The contractions with one head.
 #[derive(Debug, Default)]
 struct List {
-    /// The second character of each, in order.
-    seconds: Vec<u32>,
+    /// The least second character.
+    least: u32,
+    /// For each character from that on: the place in `units` of the first that has it second, plus one; 0 if none has.
+    places: Vec<u16>,
     /// By the second character, the longest first.
     units: Vec<Unit>,
+}
+
+impl List {
+    /// Sorts the units, and notes where those with each second character begin.
+    fn sort(&mut self) {
+        self.units.sort_by_key(|unit| (unit.second, usize::MAX - unit.rest.len()));
+        self.least = self.units.first().map_or(0, |unit| unit.second);
+        for (at, unit) in self.units.iter().enumerate().rev() {
+            let offset = (unit.second - self.least) as usize;
+            if self.places.len() <= offset {
+                self.places.resize(offset + 1, 0);
+            }
+            self.places[offset] = at as u16 + 1;
+        }
+    }
+
+    /// The units with this second character, the longest first, and others behind them.
+    #[inline]
+    fn from(&self, second: u32) -> &[Unit] {
+        let place = self.places.get(second.wrapping_sub(self.least) as usize).copied().unwrap_or(0);
+        usize::from(place).checked_sub(1).and_then(|place| self.units.get(place..)).unwrap_or_default()
+    }
 }
 
 /// What one contraction weighs.
@@ -54,9 +81,8 @@ impl Contractions {
         let greatest = list.iter().filter_map(|(text, _)| text.first()).max()?;
         let mut out = Self {
             heads: vec![0; *greatest as usize + 1],
-            seconds: Vec::new(),
             lists: Vec::new(),
-            ascii: Box::new([0; 128]),
+            ascii: Box::new([[false; ASCII]; ASCII]),
             has_followers: false,
         };
         for (text, weights) in list {
@@ -76,23 +102,14 @@ impl Contractions {
             let signature = signatures.number(later, numbers);
             out.add(*head, Unit { second: *second, rest: rest.into(), codes: unit, signature, follower });
         }
-        for list in &mut out.lists {
-            list.units.sort_by_key(|unit| (unit.second, usize::MAX - unit.rest.len()));
-            list.seconds = list.units.iter().map(|unit| unit.second).collect();
-        }
+        out.lists.iter_mut().for_each(List::sort);
         Some(out)
     }
 
     /// Adds a contraction behind those with its head.
     fn add(&mut self, head: u32, unit: Unit) {
-        if let (Some(seconds), 0..128) = (self.ascii.get_mut(head as usize), unit.second) {
-            *seconds |= 1 << unit.second;
-        }
-        let word = unit.second as usize / 64;
-        if self.seconds.len() <= word {
-            self.seconds.resize(word + 1, 0);
-        }
-        self.seconds[word] |= 1 << (unit.second % 64);
+        let seconds = self.ascii.get_mut(head as usize).and_then(|seconds| seconds.get_mut(unit.second as usize));
+        seconds.into_iter().for_each(|comes_second| *comes_second = true);
         let place = &mut self.heads[head as usize];
         if *place == 0 {
             self.lists.push(List::default());
@@ -103,12 +120,21 @@ impl Contractions {
         }
     }
 
-    /// Whether text of ASCII characters may have a contraction.
-    pub(super) fn may_be_in(&self, ascii: &[u8]) -> bool {
-        ascii.windows(2).any(|two| match *two {
-            [a @ 0..128, b @ 0..128] => self.ascii[usize::from(a)] >> b & 1 == 1,
-            _ => true,
-        })
+    /// Whether a text of ASCII characters has a contraction.
+    pub(super) fn are_in(&self, ascii: &[u8]) -> bool {
+        let two_begin = |two: &[u8]| match *two {
+            [a, b] => self.ascii[usize::from(a) % ASCII][usize::from(b) % ASCII],
+            _ => false,
+        };
+        ascii.windows(2).enumerate().any(|(at, two)| two_begin(two) && self.begins(ascii.get(at..).unwrap_or_default()))
+    }
+
+    /// Whether a text of ASCII characters begins with a contraction.
+    fn begins(&self, ascii: &[u8]) -> bool {
+        let mut characters = [0; LONGEST];
+        let length = ascii.len().min(LONGEST);
+        characters.iter_mut().zip(ascii).for_each(|(character, byte)| *character = u32::from(*byte));
+        self.at(characters.get(..length).unwrap_or_default()).is_some()
     }
 
     /// The longest contraction that a text begins with, and its length.
@@ -116,18 +142,11 @@ impl Contractions {
     pub(super) fn at(&self, text: &[u32]) -> Option<(&Unit, usize)> {
         let [first, second, ..] = text else { return None };
         let place = self.heads.get(*first as usize).filter(|place| **place > 0)?;
-        if self.seconds.get(*second as usize / 64)? >> (second % 64) & 1 == 0 {
-            return None;
-        }
-        self.longest(usize::from(*place) - 1, *second, text)
-    }
-
-    fn longest(&self, place: usize, second: u32, text: &[u32]) -> Option<(&Unit, usize)> {
-        let list = self.lists.get(place)?;
-        let from = list.seconds.partition_point(|each| *each < second);
+        let units = self.lists.get(usize::from(*place) - 1)?.from(*second);
         let rest = text.get(2..)?;
-        let mut alike = list.units.get(from..)?.iter().take_while(|unit| unit.second == second);
-        alike.find(|unit| rest.starts_with(&unit.rest)).map(|unit| (unit, unit.rest.len() + 2))
+        let mut alike = units.iter().take_while(|unit| unit.second == *second);
+        let unit = alike.find(|unit| unit.rest.is_empty() || rest.starts_with(&unit.rest))?;
+        Some((unit, unit.rest.len() + 2))
     }
 
     /// What a mark at the start of a text weighs in the later levels, if it weighs otherwise there.

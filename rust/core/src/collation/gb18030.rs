@@ -11,8 +11,10 @@ const TWO_BYTES: u32 = 126 * TWO_BYTE_ROW;
 const SUPPLEMENTARY: u32 = 189_000;
 
 /// The code point of a character, given as its bytes in a number; nothing if it has none.
+#[inline]
 pub(super) fn code_point(character: u32) -> Option<u32> {
-    let [one, two, three, four] = character.to_be_bytes().map(u32::from);
+    let byte = |shift: u32| character >> shift & 0xFF;
+    let [one, two, three, four] = [byte(24), byte(16), byte(8), byte(0)];
     if character < 0x80 {
         return Some(character);
     }
@@ -30,6 +32,7 @@ pub(super) fn code_point(character: u32) -> Option<u32> {
 }
 
 /// The code point at a place of the list: all characters of two bytes, then those of four below the supplementary planes.
+#[inline]
 fn listed(place: u32) -> Option<u32> {
     static LIST: OnceLock<Vec<u8>> = OnceLock::new();
     let list = LIST.get_or_init(|| unpack(include_bytes!("../../data/gb18030.zst")));

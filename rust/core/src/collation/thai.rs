@@ -27,6 +27,10 @@ fn append_in_order(value: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(value);
     let Some(text) = out.get_mut(start..) else { return };
+    if text.is_ascii() {
+        text.make_ascii_lowercase();
+        return;
+    }
     let (mut at, mut unread) = (0, text.len());
     let mut place = 256_usize - 8;
     while unread > 0 {

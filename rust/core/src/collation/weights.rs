@@ -76,7 +76,7 @@ impl Tables {
 
     /// Whether [`Self::append_ascii`] may be called for this text of ASCII characters.
     pub(super) fn is_simple(&self, ascii: &[u8]) -> bool {
-        self.ascii_regular && self.contractions.as_ref().is_none_or(|all| !all.may_be_in(ascii))
+        self.ascii_regular && self.contractions.as_ref().is_none_or(|all| !all.are_in(ascii))
     }
 
     fn later(&self, levels: Levels) -> impl Iterator<Item = &Later> {
@@ -111,6 +111,18 @@ impl Tables {
     pub(super) fn append_text(&self, text: &[u32], by: Comparison, runs: &mut Vec<Run>, out: &mut Vec<u8>) {
         let start = out.len();
         out.reserve(text.len() * 3);
+        if by.levels == 1 {
+            for piece in pieces(self.contractions.as_ref(), text) {
+                match piece {
+                    Piece::One(code_point) => self.first.append_one(code_point, out),
+                    Piece::Together(unit) => out.extend_from_slice(&unit.codes),
+                }
+            }
+            if by.pads_first {
+                super::strip_trailing(out, start, self.first.space());
+            }
+            return;
+        }
         runs.clear();
         let mut run = (u32::MAX, 0);
         let mut at_start = self.contractions.as_ref().and_then(|all| all.follower_at_start(text));
@@ -179,8 +191,8 @@ impl Later {
         if let Some(weight) = self.common {
             runs.add(weight, weighed as u32);
         } else {
-            for weight in value.iter().map(|b| self.ascii[usize::from(*b)]).filter(|w| *w != 0) {
-                runs.add(weight, 1);
+            for byte in value {
+                runs.add_one(self.ascii[usize::from(*byte)]);
             }
         }
         runs.end(self.pad(pads));
@@ -207,6 +219,17 @@ impl<'o> Runs<'o> {
             self.weight = weight;
         }
         self.length += length;
+    }
+
+    /// Adds a weight, or nothing if it is 0.
+    #[inline]
+    fn add_one(&mut self, weight: u16) {
+        if weight == self.weight {
+            self.length += u32::from(weight != 0);
+        } else if weight != 0 {
+            self.write();
+            (self.weight, self.length) = (weight, 1);
+        }
     }
 
     fn write(&mut self) {

@@ -8,6 +8,7 @@ use super::fallback::{Fallbacks, Reason};
 use super::hash::KeyHasher;
 use super::note::{Note, Noted};
 use super::plan::{KeyPlan, Part, ReferencePlan, TableAccess, TablePlan};
+use super::server_bytes::ServerBytes;
 use super::{Options, Scheme, WriteSet};
 use crate::schema::{Catalog, Table, TableName};
 use crate::value::Value;
@@ -36,14 +37,12 @@ enum Nulls<'p> {
 }
 
 impl<'p> Nulls<'p> {
-    /// What tells the types of the values, where fewer of them are there than the parent's key has parts.
-    ///
-    /// Without all its parts a hash no longer says which values belong to which columns. The server's values show their types by their
-    /// lengths, ours do not.
-    fn signatures(self, is_null: impl Fn(&Part) -> bool) -> &'p [u64] {
+    /// How the server's bytes are made, where fewer parts are there than the parent's key has: a hash no longer says then which values
+    /// belong to which columns.
+    fn server_bytes(self, is_null: impl Fn(&Part) -> bool) -> &'p [ServerBytes] {
         match self {
             Self::LeaveOut(reference) if !reference.whole || reference.parts().iter().any(is_null) => {
-                &reference.signatures
+                &reference.server_bytes
             }
             _ => &[],
         }
@@ -360,7 +359,7 @@ impl WriteSetBuilder {
         self.hasher.begin(prefix);
         let is_null =
             |part: &Part| matches!(part, Part::Column { index, .. } if value_of(*index) == Some(&Value::Null));
-        let signatures = nulls.signatures(is_null);
+        let server_bytes = nulls.server_bytes(is_null);
         for (n, part) in parts.iter().enumerate() {
             let Part::Column { index, form, prefix, second } = part else {
                 self.hasher.part(b"?");
@@ -371,7 +370,9 @@ impl WriteSetBuilder {
                 Some(Value::Null) => return Outcome::Null,
                 Some(value) => {
                     let written = self.hasher.part_with(|out| {
-                        signatures.get(n).into_iter().for_each(|of_column| push_signature(*of_column, value, out));
+                        if server_bytes.get(n).is_some_and(|bytes| bytes.append(value, out)) {
+                            return Ok(());
+                        }
                         nulls.fill(n).into_iter().for_each(|length| out.extend_from_slice(&length.to_be_bytes()));
                         let start = out.len();
                         form.append(value, *prefix, out)?;
@@ -386,13 +387,5 @@ impl WriteSetBuilder {
             }
         }
         lost.map_or_else(|| Outcome::Full(self.hasher.finish()), Outcome::Lost)
-    }
-}
-
-/// Appends a column's signature, completed by what only its values tell.
-fn push_signature(of_column: u64, value: &Value<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(&of_column.to_le_bytes());
-    if let Value::DateTime { decimals, .. } | Value::Timestamp { decimals, .. } | Value::Time { decimals, .. } = value {
-        out.push(*decimals);
     }
 }

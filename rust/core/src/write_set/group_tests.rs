@@ -2,7 +2,7 @@
 
 use super::test_tables::*;
 use super::*;
-use crate::schema::{Catalog, ForeignKey, KeyPart::*, ReferenceAction, TableName};
+use crate::schema::{Catalog, ForeignKey, KeyPart::*, ReferenceAction, Table, TableName};
 use crate::value::Value::{self, Bytes, Int, Null};
 
 const GROUP: Options = Options { scheme: Scheme::Group, cascades_logged: true, partial_images: false, bytewise: false };
@@ -55,10 +55,18 @@ fn r11_a_reference_leaves_its_null_parts_out() {
         on_update: ReferenceAction::Refuse,
     });
     let parent = table("p", &["a int", "b int"], &[("PRIMARY", &[Column(0), Column(1)])]);
-    let catalog = catalog([parent, child]);
+    let (child_keys, references) = (child.unique_keys.clone(), child.foreign_keys.clone());
+    let catalog = catalog([parent.clone(), child]);
     let row = |id, a, b| insert("c", &[Int(id), a, b]);
     assert!(conflicting(&catalog, GROUP, &row(1, Int(1), Null), &row(2, Null, Int(1))), "seen on MySQL 9.7");
     assert!(!conflicting(&catalog, GROUP, &row(1, Int(1), Null), &row(2, Null, Null)));
+    let (zero, numbers) =
+        ([0x80, 0, 0, 0, 0, 0, 0, 0], table("c", &["id int", "a double null", "b decimal null"], &[]));
+    let numbers = Table { unique_keys: child_keys, foreign_keys: references, ..numbers };
+    let decimal = Value::Decimal { packed: &zero, precision: 18, scale: 0 };
+    let (catalog_of_numbers, one) = (self::catalog([parent.clone(), numbers]), row(1, Value::Double(0.0), Null));
+    assert!(conflicting(&catalog_of_numbers, GROUP, &one, &row(2, Null, decimal)), "the same eight bytes on MySQL 9.7");
+    assert!(!conflicting(&catalog_of_numbers, GROUP, &row(1, Value::Double(1.0), Null), &row(2, Null, decimal)));
     let fine = Options { scheme: Scheme::Fine, ..GROUP };
     let parent_gone = delete("p", &[Int(1), Int(1)]);
     assert!(!conflicting(&catalog, fine, &row(1, Int(1), Null), &parent_gone));

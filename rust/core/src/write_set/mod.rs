@@ -16,6 +16,7 @@ mod hash;
 mod note;
 mod plan;
 mod reference;
+mod server_bytes;
 mod server_cut;
 mod value_form;
 

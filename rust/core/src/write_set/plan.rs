@@ -3,7 +3,8 @@
 use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
 use super::hash::{key_prefix, table_hash};
-use super::reference::{Target, server_target, signature, target_of};
+use super::reference::{Target, server_target, target_of};
+use super::server_bytes::ServerBytes;
 use super::server_cut::{Again, Cut, Hashed};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
@@ -92,8 +93,8 @@ pub(super) struct ReferencePlan {
     pub table_is_taken: bool,
     /// Under the server's scheme: whether the columns are all of the parent's key.
     pub whole: bool,
-    /// Under the server's scheme: what tells each column's type.
-    pub signatures: Vec<u64>,
+    /// Under the server's scheme: how each part is hashed where others are left out.
+    pub server_bytes: Vec<ServerBytes>,
     /// Under the server's scheme: the length to which each text is filled, where the parent's is filled to another one.
     pub fills: Vec<Option<u32>>,
 }
@@ -251,9 +252,9 @@ fn group_references(
             Ok(Some(server)) => {
                 let plan = reference(table, key, Some((server.prefix, key.columns.as_slice())), false, options);
                 let columns = key.columns.iter().filter_map(|index| table.columns.get(*index));
-                let signatures = columns.map(signature).collect();
+                let server_bytes = columns.map(ServerBytes::of).collect();
                 let (whole, fills) = (server.whole, server.fills);
-                references.push(ReferencePlan { whole, signatures, fills, ..plan });
+                references.push(ReferencePlan { whole, server_bytes, fills, ..plan });
             }
             Ok(None) => {}
             Err(reason) => fallbacks.push(reason),
@@ -305,7 +306,7 @@ fn reference(
         table: table_hash(&key.parent),
         table_is_taken,
         whole: true,
-        signatures: Vec::new(),
+        server_bytes: Vec::new(),
         fills: Vec::new(),
     }
 }

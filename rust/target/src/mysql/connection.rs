@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::prelude::Queryable;
-use mysql::{ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
+use mysql::{BinlogRequest, BinlogStream, ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
 
 /// What may go wrong on a connection.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +100,8 @@ pub struct Options {
     pub tls: Tls,
     /// How long connecting may take.
     pub connect_timeout: Duration,
+    /// How long the server may be silent before it counts as gone; none for as long as it likes.
+    pub read_timeout: Option<Duration>,
 }
 
 impl std::fmt::Debug for Options {
@@ -185,6 +187,11 @@ impl Connection {
         }
         Ok(sets)
     }
+
+    /// Registers as a replica and asks for the log; the connection is of no other use from then on.
+    pub(crate) fn binlog_stream(self, request: BinlogRequest<'_>) -> Result<BinlogStream, Error> {
+        Ok(self.inner.get_binlog_stream(request)?)
+    }
 }
 
 /// Ends the statement that another connection is running; nothing happens if it runs none.
@@ -220,6 +227,7 @@ fn builder(options: &Options) -> OptsBuilder {
         // The library would otherwise change to the server's socket by itself, past the address that was asked for.
         .prefer_socket(options.socket.is_some())
         .tcp_connect_timeout(Some(options.connect_timeout))
+        .read_timeout(options.read_timeout)
         .tcp_nodelay(true)
         // A server that is gone without a word (power, network) is noticed within a minute, and not by the system's two hours.
         .tcp_keepalive_time_ms(Some(30_000))
@@ -283,6 +291,7 @@ mod tests {
             socket: None,
             tls: Tls::default(),
             connect_timeout: Duration::from_secs(1),
+            read_timeout: None,
         }
     }
 

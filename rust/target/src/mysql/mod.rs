@@ -2,3 +2,4 @@
 
 pub mod binlog_statement;
 pub mod connection;
+pub mod receive;

@@ -1,0 +1,286 @@
+"""A member's applier with threads: the parts that apply logs to databases, fed by the relay log while it is written."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from paraply._native import Catalog, GtidSet, Planner
+from paraply.applier.consistency import Consistency
+from paraply.applier.coordinator import Coordinator, ThreadCrew
+from paraply.applier.housekeeping import Housekeeper, stopped_error
+from paraply.applier.job_list import JobList
+from paraply.applier.merge import MergeSize
+from paraply.applier.policy.logical_clock import LogicalClockPolicy
+from paraply.applier.retry import RetryPolicy
+from paraply.applier.run_state import RunState
+from paraply.applier.sessions import SessionOrder
+from paraply.applier.watchdog import Watchdog
+from paraply.applier.worker import Worker
+from paraply.errors import MemberUnavailable, ParaplyError
+from paraply.group.log import GROUP_CHANNEL
+from paraply.group.member import Member
+from paraply.group.messages import LogEntry
+from paraply.group.options import GroupOptions
+from paraply.group.pg_store import PgStore
+from paraply.group.relay_log import LogFollower
+from paraply.schema.catalog import SchemaCatalog
+from paraply.source.feed import Feed
+from paraply.source.statement_text import decode_statement
+from paraply.target.base import ApplyPlan
+from paraply.target.postgres import PostgresTarget
+
+if TYPE_CHECKING:
+    from paraply._native import Block, LogReader, Transaction
+    from paraply.schema.model import Table
+    from paraply.target.base import Session, Target
+    from paraply.target.pg_session import PostgresSession
+
+__all__ = ["LiveApplier", "Part"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A log to be applied before the next one is begun.
+
+    Attributes:
+        follow: Opens it behind what is executed; None while there is nobody to read from.
+        ended: Called at its end.
+    """
+
+    follow: Callable[[GtidSet], LogFollower | None]
+    ended: Callable[[], None] | None = None
+
+
+class MemberTarget(PostgresTarget):
+    """The member's database as its applier sees it: tells the member what is about to be committed, and what is.
+
+    Args:
+        uri: The database.
+        applier: Told.
+    """
+
+    def __init__(self, uri: str, applier: LiveApplier) -> None:
+        super().__init__(uri)
+        self._applier = applier
+
+    def session(self) -> Session:  # type: ignore[override]
+        """A connection for a worker."""
+        return MemberSession(super().session(), self._applier)
+
+    def acknowledge(self, block: Block) -> None:
+        """The block is committed."""
+        super().acknowledge(block)
+        self._applier.committed(block)
+
+
+class MemberSession:
+    """A worker's connection that waits for local transactions before it, and logs what it commits."""
+
+    def __init__(self, session: PostgresSession, applier: LiveApplier) -> None:
+        self._session = session
+        self._applier = applier
+        self._block: Block | None = None
+        self.interrupt = session.interrupt
+        self.rescue = session.rescue
+        self.close = session.close
+        self.rollback = session.rollback
+
+    @property
+    def connection_id(self) -> int:
+        """The server process of this connection."""
+        return self._session.connection_id
+
+    def apply(self, block: Block) -> None:
+        """As a session of the target."""
+        self._applier.begin(block)
+        self._block = block
+        self._session.apply(block)
+
+    def commit(self) -> None:
+        """As a session of the target."""
+        if self._block is not None:
+            self._applier.log(self._block)
+        self._session.commit()
+
+    def execute_statement(self, block: Block) -> None:
+        """As a session of the target."""
+        self._applier.begin(block)
+        self._applier.log(block)
+        self._session.execute_statement(block)
+
+
+class LiveApplier:
+    """Applies a member's logs in threads of its own, until it is stopped.
+
+    Args:
+        member: The member.
+        store: Its database.
+        options: How the group is set up.
+        parts: What to apply, one after the other.
+        on_failure: Called with what the applier failed with.
+        on_statement: Called with the GTID of each DDL that is committed.
+    """
+
+    def __init__(
+        self,
+        member: Member,
+        store: PgStore,
+        options: GroupOptions,
+        parts: Sequence[Part],
+        on_failure: Callable[[BaseException], None],
+        on_statement: Callable[[str], None],
+    ) -> None:
+        self._member = member
+        self._store = store
+        self._options = options
+        self._parts = parts
+        self._on_failure = on_failure
+        self._on_statement = on_statement
+        self._consistency = Consistency(options.consistency)
+        self._target = MemberTarget(store.uri, self)
+        self._stopping = threading.Event()
+        self._follower: LogFollower | None = None
+        self._run: RunState | None = None
+        self._recovering = False
+        self._thread = threading.Thread(target=self._work, name=f"paraply-applier-{member.name}", daemon=True)
+        self.busy_seconds = 0.0
+        """Seconds that workers have applied and committed, added up."""
+
+    def open(self, tables: Sequence[Table]) -> None:
+        """Opens the database, and makes the tables that a member begins with."""
+        plan = ApplyPlan(
+            GROUP_CHANNEL, f"group {self._options.name}", self._options.workers, gaps=not self._consistency.keeps_order
+        )
+        self._target.open(plan)
+        self._target.create_tables(tables)
+        self._store.definitions.adopt(self._target.seed_tables())
+        self._store.open()
+
+    def start(self) -> None:
+        """Begins to apply."""
+        self._thread.start()
+
+    def stop(self, *, abort: bool = False) -> None:
+        """Ends; with ``abort``, rolls back what is under way."""
+        self._stopping.set()
+        follower, run = self._follower, self._run
+        if follower is not None:
+            follower.stop()
+        if abort and run is not None:
+            run.abort(stopped_error())
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        self._target.close()
+
+    # What the sessions ask.
+
+    def begin(self, block: Block) -> None:
+        """Waits for local transactions that came before and share a row."""
+        for transaction in block.transactions:
+            if not self._member.locals.wait(transaction.gtid or ""):
+                raise MemberUnavailable(f"member {self._member.name} has stopped")
+
+    def log(self, block: Block) -> None:
+        """Writes what is about to be committed into the log of all."""
+        for transaction in block.transactions:
+            self._member.log(self._entry(transaction))
+
+    def committed(self, block: Block) -> None:
+        """The block is in."""
+        self._store.acknowledged(block.gtids)
+        if not self._recovering:
+            self._member.count_applied(block.transaction_count + block.skipped)
+        for transaction in block.transactions:
+            gtid = transaction.gtid or ""
+            for statement in transaction.statements:
+                sql = decode_statement(statement, mariadb=False, file=transaction.file)
+                self._store.definitions.advance(sql, statement.database)
+            if transaction.statements:
+                self._on_statement(gtid)
+
+    def _entry(self, transaction: Transaction) -> LogEntry:
+        statement = next(iter(transaction.statements), None)
+        exclusive, shared, _ = transaction.write_set(self._store.definitions.catalog, scheme="group")
+        return LogEntry(
+            transaction.gtid or "",
+            transaction.kind,
+            0,
+            0,
+            transaction.server_id,
+            transaction.session,
+            (*exclusive, *shared),
+            statement=None if statement is None else decode_statement(statement, mariadb=False, file=transaction.file),
+            database="" if statement is None else statement.database,
+            rows=transaction.row_events(),
+            committed_at=transaction.committed_at or 0,
+        )
+
+    # Its own thread.
+
+    def _work(self) -> None:
+        try:
+            for part in self._parts:
+                self._recovering = part.ended is not None
+                while not self._apply_part(part):
+                    if self._stopping.wait(0.05):
+                        return
+                if part.ended is not None:
+                    part.ended()
+        except BaseException as error:  # the member must hear of it, whatever it is
+            if not self._stopping.is_set():
+                self._on_failure(error)
+
+    def _apply_part(self, part: Part) -> bool:
+        """Applies a log to its end; False if there was none, or its member went away."""
+        follower = self._follower = part.follow(self._store.executed())
+        if follower is None:
+            return False
+        if self._stopping.is_set():
+            follower.stop()
+        return self._apply(follower)
+
+    def _apply(self, follower: LogFollower) -> bool:
+        executed = self._store.executed()
+        jobs = JobList(self._options.workers, ordered=self._consistency.keeps_order)
+        run = self._run = RunState(cast("Target", self._target), executed, RetryPolicy(), jobs, consistency=self._consistency)
+        passed: Callable[[Any], bool] = lambda transaction: (transaction.gtid or "") in executed  # noqa: E731
+        feed = Feed(cast("LogReader", follower), SchemaCatalog(complete=True), Catalog(), passed=passed)
+        feed.seed(self._target.seed_tables())
+        sessions = None if self._consistency.keeps_order else SessionOrder()
+        merge = MergeSize("off", self._options.workers)
+        planner = Planner(executed=executed)
+        coordinator = Coordinator(run, feed, planner, LogicalClockPolicy(), merge, ThreadCrew(jobs), sessions)
+        workers = [Worker(run, number) for number in range(self._options.workers)]
+        keeper = Housekeeper(run, jobs, feed, workers, Watchdog(run, workers, None), lambda: 0, lambda: None)
+        complete = self._run_threads(coordinator, jobs, workers, keeper, feed)
+        self.busy_seconds += sum(worker.counters.apply_seconds for worker in workers)
+        if run.order.failure is not None:
+            raise run.order.failure
+        return complete and not self._stopping.is_set()
+
+    def _run_threads(
+        self, coordinator: Coordinator, jobs: JobList, workers: Sequence[Worker], keeper: Housekeeper, feed: Feed
+    ) -> bool:
+        name = f"paraply-{self._member.name}"
+        threads = [
+            threading.Thread(target=worker.loop, args=(jobs,), name=f"{name}-{worker.counters.number}", daemon=True) for worker in workers
+        ]
+        keeper.start()
+        for thread in threads:
+            thread.start()
+        try:
+            return coordinator.coordinate()
+        except ParaplyError:
+            return False
+        finally:
+            if self._follower is not None:
+                self._follower.stop()
+            feed.stop()
+            jobs.close()
+            for thread in threads:
+                thread.join()
+            keeper.end()
+            feed.join()

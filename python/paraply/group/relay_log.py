@@ -1,0 +1,103 @@
+"""A member's logs as files in MySQL's format, which mysqlbinlog reads (R28)."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from paraply._native import GtidSet, LogReader, RelayLog, TransactionBatch, encode_statement, encode_transaction, encode_view_change
+from paraply._native import relay_format as log_format
+from paraply.group.definitions import SERVER_VERSION
+from paraply.group.messages import LogEntry
+
+__all__ = ["FileLog", "LogFollower"]
+
+
+class FileLog:
+    """A log in a folder: one writer, many readers.
+
+    Args:
+        folder: Made if it is missing.
+        server_id: The member's.
+        name: What the files' names begin with.
+    """
+
+    def __init__(self, folder: Path, server_id: int, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        version = ".".join(map(str, SERVER_VERSION))
+        self._log = RelayLog(str(folder), name=name, server_id=server_id)
+        self._log.append(log_format(version, server_id=server_id))
+        self._mutex = threading.Lock()
+        self._end = 0
+
+    @property
+    def end(self) -> int:
+        """Transactions that were appended."""
+        return self._end
+
+    @property
+    def files(self) -> list[str]:
+        """The names of its files."""
+        return list(self._log.files)
+
+    def append(self, entry: LogEntry) -> int:
+        """Appends a transaction and makes it readable."""
+        events = encoded(entry)
+        with self._mutex:
+            self._log.append(events)
+            self._end += 1
+            return self._end
+
+    def rotate(self) -> None:
+        """Begins a new file."""
+        with self._mutex:
+            self._log.flush()
+
+    def follow(self, executed: GtidSet, until: str | None = None) -> LogFollower:
+        """Reads the log from its beginning, what is executed is passed over; ends behind the transaction ``until``."""
+        return LogFollower(self._log.reader(executed=executed, stop_after=until))
+
+    def close(self) -> None:
+        """Ends the log; readers come to its end."""
+        with self._mutex:
+            self._log.close()
+
+
+class LogFollower:
+    """A reader that waits at the end of a log until there is more, or it is stopped.
+
+    Args:
+        reader: The native one, which gives an empty batch where there is nothing for the moment.
+    """
+
+    def __init__(self, reader: LogReader) -> None:
+        self._reader = reader
+        self._stopped = False
+
+    def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16 << 20) -> TransactionBatch | None:
+        """The next transactions; None at the end."""
+        while not self._stopped:
+            batch = self._reader.next_batch(max_transactions, max_bytes)
+            if batch is None or len(batch):
+                return batch
+        return None
+
+    def stop(self) -> None:
+        """Ends, from any thread."""
+        self._stopped = True
+        self._reader.stop()
+
+
+def encoded(entry: LogEntry) -> bytes:
+    """The events of a transaction.
+
+    >>> entry = LogEntry("00000000-0000-0000-0000-00000000000a:1", "ddl", 1, 2, 7, 3, statement="create table t (id int primary key)")
+    >>> b"create table t" in encoded(entry)
+    True
+    """
+    front = (entry.gtid, entry.last_committed, entry.sequence_number, entry.server_id, entry.session or 0, entry.committed_at)
+    if entry.kind == "view_change":
+        return encode_view_change(front, entry.gtid, int(entry.gtid.rpartition(":")[2]))
+    if entry.statement is not None:
+        return encode_statement(front, entry.database, entry.statement)
+    return encode_transaction(front, entry.rows)

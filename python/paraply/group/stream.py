@@ -1,0 +1,135 @@
+"""The group's messages in one order for all members."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from paraply.group.messages import Message
+
+__all__ = ["MessageStream", "StreamReader"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    message: Message
+    due: float
+
+
+class MessageStream:
+    """Totally ordered: whoever reads it gets the same messages in the same order, each not before it has travelled.
+
+    Messages that every reader has read are forgotten.
+
+    Args:
+        latency: Seconds that a message takes to every member, its sender included: the group has to agree on its place.
+
+    >>> stream = MessageStream()
+    >>> reader = stream.reader()
+    >>> from paraply.group.messages import View, ViewMessage
+    >>> stream.send(ViewMessage(View(1, ())))
+    1
+    >>> reader.take(), reader.take()
+    (ViewMessage(view=View(number=1, members=(), joined=(), left=())), None)
+    """
+
+    def __init__(self, latency: float = 0.0) -> None:
+        self.latency = latency
+        self._mutex = threading.Lock()
+        self._arrived = threading.Condition(self._mutex)
+        self._sent: deque[_Sent] = deque()
+        self._first = 1
+        self._readers: list[StreamReader] = []
+
+    @property
+    def end(self) -> int:
+        """Position of the last message, from 1; 0 before the first."""
+        return self._first + len(self._sent) - 1
+
+    def send(self, message: Message) -> int:
+        """Gives a message the next place, and returns it."""
+        with self._mutex:
+            self._sent.append(_Sent(message, time.monotonic() + self.latency))
+            self._arrived.notify_all()
+            return self._first + len(self._sent) - 1
+
+    def reader(self, after: int | None = None) -> StreamReader:
+        """A reader that begins behind a position; by default behind the last message.
+
+        Raises:
+            ValueError: Messages behind that position are forgotten already.
+        """
+        with self._mutex:
+            position = self._first + len(self._sent) - 1 if after is None else after
+            if position < self._first - 1:
+                raise ValueError(f"the messages behind position {position} are gone")
+            reader = StreamReader(self, position)
+            self._readers.append(reader)
+            return reader
+
+    def wake(self) -> None:
+        """Wakes readers that wait, so that they look whether they are closed."""
+        with self._mutex:
+            self._arrived.notify_all()
+
+    def _take(self, reader: StreamReader, wait: float) -> Message | None:
+        deadline = time.monotonic() + wait
+        with self._mutex:
+            while not reader.closed:
+                now = time.monotonic()
+                index = reader.position - self._first + 1
+                due = self._sent[index].due if index < len(self._sent) else None
+                if due is not None and due <= now:
+                    return self._deliver(reader, index)
+                if now >= deadline:
+                    return None
+                until = deadline if due is None else min(due, deadline)
+                self._arrived.wait(until - now)
+            return None
+
+    def _deliver(self, reader: StreamReader, index: int) -> Message:
+        message = self._sent[index].message
+        reader.position += 1
+        if index == 0:
+            self._forget()
+        return message
+
+    def _forget(self) -> None:
+        read = min((reader.position for reader in self._readers), default=self.end)
+        while self._first <= read and self._sent:
+            self._sent.popleft()
+            self._first += 1
+
+    def _close(self, reader: StreamReader) -> None:
+        with self._mutex:
+            reader.closed = True
+            if reader in self._readers:
+                self._readers.remove(reader)
+            self._forget()
+            self._arrived.notify_all()
+
+
+class StreamReader:
+    """One member's place in the stream; made by ``MessageStream.reader``."""
+
+    def __init__(self, stream: MessageStream, position: int) -> None:
+        self._stream = stream
+        self.position = position
+        """Position of the last message taken."""
+        self.closed = False
+        """Whether nothing more is taken."""
+
+    @property
+    def waiting(self) -> int:
+        """Messages not taken yet, those included that are still travelling."""
+        return max(0, self._stream.end - self.position)
+
+    def take(self, wait: float = 0.0) -> Message | None:
+        """The next message; waits for it for some seconds. None if none arrives."""
+        return self._stream._take(self, wait)  # noqa: SLF001 - the two are one thing
+
+    def close(self) -> None:
+        """Takes no more, and lets the messages go that were kept for this reader."""
+        self._stream._close(self)  # noqa: SLF001

@@ -1,0 +1,22 @@
+"""Live replication: a relay log, the receiver that fills it, and the applier that follows it (R28 to R30)."""
+
+from __future__ import annotations
+
+from paraply._native import RelayLog, RelayStatus, relay_event, relay_format
+from paraply.replication.receiver import Receiver
+from paraply.replication.replication import Replication, ReplicationOptions
+from paraply.replication.source import Source, parse_source
+from paraply.replication.until import parse_until
+
+__all__ = [
+    "Receiver",
+    "RelayLog",
+    "RelayStatus",
+    "Replication",
+    "ReplicationOptions",
+    "Source",
+    "parse_source",
+    "parse_until",
+    "relay_event",
+    "relay_format",
+]

@@ -1,0 +1,139 @@
+"""The receiver: a thread that fills the relay log, and connects again whenever the source comes back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from paraply.errors import ConnectionFailed, ParaplyError, ReceiveFailed, ServerError
+from paraply.replication.source import replica_server_id
+
+if TYPE_CHECKING:
+    from paraply._native import GtidSet, RelayLog
+    from paraply.replication.source import Source
+
+__all__ = ["Receiver"]
+
+_log = logging.getLogger("paraply.replication")
+
+_FIRST_WAIT = 0.25
+_LONGEST_WAIT = 30.0
+_FATAL = 1236
+"""The source cannot send what was asked for."""
+_DENIED = (1045, 1142, 1227)
+
+
+class Receiver:
+    """Receives a source's log into a relay log until it is stopped.
+
+    A connection that breaks is made again, after a quarter of a second first and half a minute at most. What the source refuses for
+    good ends the relay log, so that whoever follows it ends behind what was received.
+
+    Args:
+        source: The source.
+        relay: The relay log.
+        server_id: Under which the source knows this replica; None chooses one by the relay log's folder.
+        place: File and offset to begin at, for a relay log that has received nothing; None for GTIDs, or the source's first file.
+        by_gtid: Whether the source is asked by GTIDs.
+    """
+
+    def __init__(
+        self, source: Source, relay: RelayLog, *, server_id: int | None = None, place: tuple[str, int] | None = None, by_gtid: bool = True
+    ) -> None:
+        self._source = source
+        self._relay = relay
+        self._server_id = server_id if server_id is not None else replica_server_id(relay.folder)
+        self._place = place
+        self._by_gtid = by_gtid
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="paraply-receiver", daemon=True)
+        self.connected = False
+        """Whether there is a connection that sends."""
+        self.connections = 0
+        """How often one was made."""
+        self.last_error = ""
+        """Why the last connection ended, or could not be made."""
+        self.failure: ParaplyError | None = None
+        """Why nothing more is received, for good."""
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends within a heartbeat, and waits for that; a source that is silent is left behind."""
+        self._ended.set()
+        self._relay.stop_receiving()
+        if self._thread.is_alive():
+            self._thread.join(timeout=3.0)
+
+    def _run(self) -> None:
+        wait = _FIRST_WAIT
+        while not self._ended.is_set():
+            before = self._relay.status().transactions
+            try:
+                self._receive()
+            except ParaplyError as error:
+                self.last_error = str(error)
+                if (failure := permanent(error)) is not None:
+                    self._give_up(failure)
+                    return
+                _log.warning("the source was lost: %s", error)
+            except BaseException as error:  # whoever waits for transactions must hear of it
+                self._give_up(ReceiveFailed(f"the receiver ended unexpectedly: {error}"))
+                raise
+            finally:
+                self.connected = False
+            wait = _FIRST_WAIT if self._relay.status().transactions > before else min(_LONGEST_WAIT, wait * 2)
+            self._ended.wait(wait)
+
+    def _give_up(self, failure: ParaplyError) -> None:
+        self.failure = failure
+        self._relay.close()
+
+    def _receive(self) -> None:
+        """One connection, from its beginning to its end."""
+        connection = self._source.connect()
+        try:
+            status = self._relay.status()
+            received: GtidSet | None = status.received if self._by_gtid else None
+            self._source.prepare(connection, self._relay.folder, received)
+            self.connected = True
+            self.connections += 1
+            if received is None:
+                file, position = (status.source_file, status.source_position) if status.source_file else self._place or ("", 4)
+                connection.receive(self._relay, self._server_id, file=file, position=position)
+            elif self._source.mariadb:
+                connection.receive(self._relay, self._server_id)
+            else:
+                connection.receive(self._relay, self._server_id, behind=received)
+        finally:
+            connection.close()
+
+
+def permanent(error: ParaplyError) -> ParaplyError | None:
+    """The error to end with; None for one that may pass, such as a source that is being restarted.
+
+    >>> permanent(ServerError("Cannot replicate because the source purged required binary logs.", 1236)).exit_code
+    1
+    """
+    if isinstance(error, ServerError):
+        if error.code == _FATAL:
+            return ReceiveFailed(_advice(error.message))
+        if error.code in _DENIED:
+            return ReceiveFailed(f"{error.message} (error {error.code}): GRANT REPLICATION SLAVE ON *.* to the user on the source")
+        return None
+    return None if isinstance(error, ConnectionFailed) else error
+
+
+def _advice(message: str) -> str:
+    text = f"the source does not send its log: {message.rstrip('.')} (error {_FATAL})"
+    lowered = message.lower()
+    if "purged" in lowered or "could not find gtid state" in lowered:
+        return text + "; restore a newer backup into the target, and name what it holds with --start-after"
+    if "more transactions than" in lowered or "not in the" in lowered:
+        return text + "; the target holds transactions that this source never had: replicate from the right one"
+    if "same server" in lowered or "server_uuid" in lowered:
+        return text + "; another replica uses the same server id: give this one another with --server-id"
+    return text

@@ -1,0 +1,348 @@
+"""Receiving and applying at the same time."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from paraply._native import GtidSet, RelayLog, log_head
+from paraply.applier import Applier
+from paraply.applier.fingerprint import plan_fingerprint
+from paraply.applier.housekeeping import stopped_error
+from paraply.applier.preparation import check_channel, parse_gtids
+from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, UsageError
+from paraply.replication.receiver import Receiver
+from paraply.replication.source import Source, look
+from paraply.target.base import ApplyPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from paraply._native import Transaction
+    from paraply.applier import ApplyReport
+    from paraply.applier.filters import Filters
+    from paraply.applier.stop_point import StopPoint
+    from paraply.target.base import Progress, Target
+    from paraply.target.url import DatabaseUrl
+
+__all__ = ["Replication", "ReplicationOptions"]
+
+_log = logging.getLogger("paraply.replication")
+
+_PURGE_SECONDS = 5.0
+_LOOK_SECONDS = 0.1
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 15.0
+_GRACE = 2_000_000
+"""Microseconds by which the clocks of source and replica may differ where a time is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationOptions:
+    """How a replication is run.
+
+    Attributes:
+        relay_folder: Where the relay log is kept.
+        channel: Name under which the target keeps the progress.
+        start_after: GTIDs that the target holds already.
+        start_at: File and offset of the source to begin at, where it has no GTIDs.
+        server_id: Under which the source knows this replica; None chooses one.
+        relay_file_bytes: A file of the relay log is followed by the next one when it is so large.
+        until: Where it ends; None for never.
+        applier: Further arguments of ``Applier``.
+    """
+
+    relay_folder: Path
+    channel: str = "default"
+    start_after: str | None = None
+    start_at: tuple[str, int] | None = None
+    server_id: int | None = None
+    relay_file_bytes: int = 256 << 20
+    until: StopPoint | None = None
+    applier: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Replication:
+    """A replica of a live source: receives into a relay log, and applies from it.
+
+    It survives restarts of the source and of the target, and may itself be killed at any moment: the same arguments go on, and
+    every transaction is applied exactly once (R25). GTIDs decide what is received and what is applied; positions only where the
+    source has no GTIDs.
+
+    Args:
+        source: The source's URL.
+        make_target: Opens the target, anew after it was lost.
+        options: How.
+        on_event: Told in one line what happens, such as a source that was lost.
+    """
+
+    def __init__(
+        self,
+        source: DatabaseUrl,
+        make_target: Callable[[], AbstractContextManager[Target]],
+        options: ReplicationOptions,
+        on_event: Callable[[str], None] | None = None,
+    ) -> None:
+        check_channel(options.channel)
+        self._url = source
+        self._make_target = make_target
+        self._options = options
+        self._on_event = on_event or (lambda _text: None)
+        self._applier: Applier | None = None
+        self._receiver: Receiver | None = None
+        self._relay: RelayLog | None = None
+        self._source: Source | None = None
+        self._held = GtidSet()
+        self._stops = 0
+        self._wake = threading.Event()
+        self.report: ApplyReport | None = None
+        """What was applied, added up over losses of the target."""
+
+    def stop(self) -> None:
+        """Ends at a transaction boundary; a second call rolls back what is under way. From any thread or signal handler."""
+        self._stops += 1
+        self._wake.set()
+        applier = self._applier
+        if applier is not None:
+            applier.stop()
+
+    def run(self) -> ApplyReport | None:
+        """Replicates until the point named by ``until``; without one only an error or ``stop`` ends it.
+
+        Returns:
+            What was applied; None if the target held all of it before.
+
+        Raises:
+            Stopped: On request.
+            ReceiveFailed: The source does not send its log.
+            ParaplyError: Whatever ends an apply, by its class.
+        """
+        source = self._source = look(self._url)
+        by_gtid = source.gtids and self._options.start_at is None
+        if not by_gtid and self._options.start_after:
+            raise UsageError("--start-after names GTIDs, but the source has none; use --start-at FILE:POSITION")
+        with _locked(self._options.relay_folder):
+            relay = RelayLog(self._options.relay_folder, max_bytes=self._options.relay_file_bytes)
+            self._relay = relay
+            if (cut := relay.cut) is not None:
+                self._on_event(f"the relay log ended inside a transaction: {cut[2]:,} bytes were cut behind {cut[0]}:{cut[1]}")
+            progress = self._progress(source, by_gtid=by_gtid)
+            self._check_place(relay, progress, by_gtid=by_gtid)
+            held = self._held = progress.executed | parse_gtids(self._options.start_after)
+            if self._is_reached(held):
+                self._on_event(f"the target holds {self._options.until.text if self._options.until else ''} already")
+                return None
+            if by_gtid:
+                relay.hold(held)
+            receiver = self._receiver = Receiver(
+                source, relay, server_id=self._options.server_id, place=self._options.start_at, by_gtid=by_gtid
+            )
+            receiver.start()
+            keeper = threading.Thread(target=self._keep, args=(relay,), name="paraply-relay-keeper", daemon=True)
+            keeper.start()
+            try:
+                self._follow(relay, receiver)
+            finally:
+                self._wake.set()
+                receiver.stop()
+                keeper.join()
+                relay.close()
+        return self.report
+
+    def status(self, executed: GtidSet) -> Mapping[str, Any]:
+        """What was received, and how much of it is not applied yet.
+
+        Args:
+            executed: What is applied.
+        """
+        relay, receiver = self._relay, self._receiver
+        if relay is None or receiver is None:
+            return {}
+        status = relay.status()
+        pending = len(status.received - executed - self._held) if self._source is not None and self._source.gtids else None
+        return {
+            "source": str(self._url),
+            "connected": receiver.connected,
+            "connections": receiver.connections,
+            "last_error": receiver.last_error,
+            "received": str(status.received),
+            "received_transactions": status.transactions,
+            "received_bytes": status.bytes,
+            "last_received": status.last_gtid,
+            "source_file": status.source_file,
+            "source_position": status.source_position,
+            "relay_file": status.relay_file,
+            "relay_position": status.relay_position,
+            "heard_seconds_ago": None if relay.heard_at is None else round(max(0.0, time.time() - relay.heard_at / 1e6), 3),
+            "lag_transactions": pending,
+        }
+
+    def received(self) -> Mapping[str, Any]:
+        """The status at the end of the run."""
+        executed = GtidSet(self.report.executed) if self.report is not None and self.report.executed else self._held
+        return self.status(executed)
+
+    def _follow(self, relay: RelayLog, receiver: Receiver) -> None:
+        """Applies; a target that was lost is waited for."""
+        wait = _FIRST_WAIT
+        while self._wait_for_first(relay):
+            try:
+                with self._make_target() as target:
+                    self._apply(relay, target)
+                break
+            except ConnectionFailed as error:
+                if self._stops or not self._used():
+                    raise
+                self._on_event(f"the target was lost, and is tried again: {error}")
+                if self._report_progress():
+                    wait = _FIRST_WAIT
+            self._wake.wait(wait)
+            wait = min(_LONGEST_WAIT, wait * 2)
+        if self._stops:
+            raise stopped_error()
+        if receiver.failure is not None:
+            raise receiver.failure
+
+    def _apply(self, relay: RelayLog, target: Target) -> None:
+        options = self._options
+        applier = self._applier = Applier(
+            relay.files,
+            target,
+            relay=relay,
+            receiver=self.status,
+            stop=options.until,
+            channel=options.channel,
+            start_after=options.start_after,
+            **options.applier,
+        )
+        if self._stops:
+            raise stopped_error()
+        try:
+            applier.run()
+        finally:
+            self.report = _added(self.report, applier.report)
+
+    def _used(self) -> bool:
+        """Whether the target was there once: what is not there at the start is told at once."""
+        return self.report is not None
+
+    def _report_progress(self) -> bool:
+        report = self._applier.report if self._applier is not None else None
+        return report is not None and report.transactions > 0
+
+    def _wait_for_first(self, relay: RelayLog) -> bool:
+        """Waits for a transaction to begin with; False if none will come."""
+        reader = relay.reader()
+        while not self._stops:
+            batch = reader.next_batch(1)
+            if batch is None:
+                return False
+            if len(batch):
+                return True
+        return False
+
+    def _progress(self, source: Source, *, by_gtid: bool) -> Progress:
+        """What the target holds, before anything was received."""
+        options = self._options
+        filters: Filters | None = options.applier.get("filters")
+        first = SimpleNamespace(
+            gtid="one" if by_gtid or source.gtids else None,
+            file="relay-bin.000001",
+            format=SimpleNamespace(mariadb=source.mariadb, server_id=source.server_id),
+        )
+        start_after = parse_gtids(options.start_after)
+        plan = ApplyPlan(
+            channel=options.channel,
+            fingerprint=plan_fingerprint(
+                cast("Transaction", first), str(start_after) if start_after else None, filters.identity() if filters is not None else {}
+            ),
+            workers=options.applier.get("workers") or 0,
+            gtid_mode=options.applier.get("gtid", "auto"),
+            has_gtids=first.gtid is not None,
+            mariadb=source.mariadb,
+        )
+        with self._make_target() as target:
+            return target.peek(plan).progress
+
+    def _check_place(self, relay: RelayLog, progress: Progress, *, by_gtid: bool) -> None:
+        """Without GTIDs the relay log's own offsets are the progress: it must be the one that was applied from.
+
+        Raises:
+            UsageError: It is another one.
+        """
+        if by_gtid or progress.file is None or progress.offset is None:
+            return
+        for file in relay.files:
+            if Path(file).name == Path(progress.file).name:
+                if Path(file).stat().st_size >= progress.offset:
+                    return
+                break
+        raise UsageError(
+            f"the target was applied to up to {progress.file}:{progress.offset}, which the relay log in {relay.folder} does not hold:"
+            " name the folder that was used then, or begin anew with another --channel and --start-at",
+        )
+
+    def _is_reached(self, held: GtidSet) -> bool:
+        until = self._options.until
+        return until is not None and until.after is not None and until.after in held
+
+    def _keep(self, relay: RelayLog) -> None:
+        """Removes applied files, and ends the log where a time is over and the source has nothing more."""
+        next_purge = time.monotonic() + _PURGE_SECONDS
+        until = self._options.until
+        while not self._wake.wait(_LOOK_SECONDS):
+            if until is not None and until.time is not None and (relay.idle_at or 0) > until.time + _GRACE:
+                relay.close()
+                return
+            if time.monotonic() >= next_purge:
+                next_purge = time.monotonic() + _PURGE_SECONDS
+                try:
+                    self._purge(relay)
+                except ParaplyError as error:
+                    _log.warning("applied files of the relay log were not removed: %s", error)
+
+    def _purge(self, relay: RelayLog) -> None:
+        applier = self._applier
+        executed = applier.executed() if applier is not None else None
+        if executed is None or self._source is None or not self._source.gtids:
+            return
+        files = relay.files
+        for file in reversed(files[1:]):
+            before = log_head(file).previous_gtids
+            if before is not None and before <= executed | self._held:
+                relay.purge(file)
+                return
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Only one replication uses a relay log at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "relay.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise AlreadyRunning(f"another process uses the relay log in {folder}: end it, or name another --relay-log") from None
+        yield
+
+
+def _added(before: ApplyReport | None, report: ApplyReport | None) -> ApplyReport | None:
+    if before is None or report is None:
+        return report or before
+    return replace(
+        report,
+        transactions=before.transactions + report.transactions,
+        commits=before.commits + report.commits,
+        rows=before.rows + report.rows,
+        seconds=before.seconds + report.seconds,
+        retries=before.retries + report.retries,
+        reconnects=before.reconnects + report.reconnects,
+    )

@@ -1,0 +1,28 @@
+//! The relay log: what a receiver writes and appliers read, at the same time and without a lock between them (R28, R29).
+//!
+//! The format is MySQL's binlog, so that `mysqlbinlog` reads it. A file begins with the source's format description, then
+//! names the place in the source's log, then says what was received before it. Events keep the positions of the source's log.
+//! So the received set and the source's position stand in the log itself: they are recorded with the append, not beside it.
+//!
+//! Ends are published behind whole transactions only. What a crash or a lost connection leaves of one is cut, and nobody has
+//! read it.
+
+mod boundary;
+mod compose;
+mod error;
+mod index;
+mod purge;
+mod reader;
+mod repair;
+mod shared;
+mod tracker;
+mod writer;
+
+pub use boundary::{Boundary, Ended, Step};
+pub use compose::{Head, event as compose_event, mysql_format};
+pub use error::RelayError;
+pub use purge::Purger;
+pub use reader::{Follower, StopHandle};
+pub use repair::Cut;
+pub use shared::{LiveFile, Received, Shared};
+pub use writer::{RelayWriter, WriterOptions};

@@ -1,0 +1,212 @@
+"""A live source under load, a replication that is killed again and again, and what must come out of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pymysql
+
+PACKAGE = Path(__file__).parent.parent.parent / "python"
+TABLES = {"shop.account": "id", "shop.entry": "id", "shop.tally": "day, slot"}
+CATCH_UP_SECONDS = 120
+Rows = dict[str, list[tuple[Any, ...]]]
+
+
+def connect(url: str) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
+    parts = urlsplit(url)
+    return pymysql.connect(
+        host=parts.hostname or "", port=parts.port or 3306, user=parts.username or "", password=parts.password or "",
+        charset="utf8mb4", autocommit=False, connect_timeout=5,
+    )  # fmt: skip
+
+
+class Load:
+    """Sessions that change rows of three tables until they are told to end; a lost server is waited for.
+
+    Args:
+        url: The source.
+        sessions: How many.
+        rest: The longest rest of a session between two transactions, seconds.
+    """
+
+    def __init__(self, url: str, sessions: int = 4, rest: float = 0.01) -> None:
+        self._url = url
+        self._rest = rest
+        self._ended = threading.Event()
+        self.committed = 0
+        with contextlib.closing(connect(url)) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE shop")
+            cursor.execute("CREATE TABLE shop.account (id INT PRIMARY KEY, name VARCHAR(40) UNIQUE, balance BIGINT NOT NULL)")
+            cursor.execute("CREATE TABLE shop.entry (id BIGINT PRIMARY KEY, account INT NOT NULL, amount INT, note TEXT)")
+            cursor.execute("CREATE TABLE shop.tally (day DATE, slot INT, hits INT NOT NULL, PRIMARY KEY (day, slot))")
+            cursor.executemany("INSERT INTO shop.account VALUES (%s, %s, 0)", [(n, f"name-{n}") for n in range(200)])
+            connection.commit()
+        self._threads = [threading.Thread(target=self._work, args=(number,), daemon=True) for number in range(sessions)]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """Waits for the sessions' ends."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, number: int) -> None:
+        chance = random.Random(number)
+        next_id = 0
+        while not self._ended.is_set():
+            with contextlib.suppress(pymysql.Error, OSError), contextlib.closing(connect(self._url)) as connection:
+                cursor = connection.cursor()
+                while not self._ended.is_set():
+                    next_id += 1
+                    self._change(cursor, chance, time.time_ns() // 1000 * 10 + number)
+                    connection.commit()
+                    self.committed += 1
+                    self._ended.wait(chance.random() * self._rest)
+            self._ended.wait(0.2)
+
+    def _change(self, cursor: pymysql.cursors.Cursor, chance: random.Random, key: int) -> None:
+        kind = chance.random()
+        if kind < 0.5:
+            one, other = chance.sample(range(200), 2)
+            cursor.execute("UPDATE shop.account SET balance = balance - 5 WHERE id = %s", (min(one, other),))
+            cursor.execute("UPDATE shop.account SET balance = balance + 5 WHERE id = %s", (max(one, other),))
+            cursor.execute("INSERT INTO shop.entry VALUES (%s, %s, 5, %s)", (key, one, "näïve ☕" * chance.randrange(5)))
+        elif kind < 0.8:
+            day = f"2026-01-{chance.randint(1, 9):02}"
+            cursor.execute("INSERT INTO shop.tally VALUES (%s, %s, 1) ON DUPLICATE KEY UPDATE hits = hits + 1", (day, chance.randrange(9)))
+        else:
+            cursor.execute("DELETE FROM shop.entry WHERE account = %s LIMIT 3", (chance.randrange(200),))
+
+
+def mysql_rows(url: str) -> Rows:
+    with contextlib.closing(connect(url)) as connection, connection.cursor() as cursor:
+        found: Rows = {}
+        for table, key in TABLES.items():
+            cursor.execute(f"SELECT * FROM {table} ORDER BY {key}")
+            found[table] = list(cursor.fetchall())
+        return found
+
+
+def postgres_rows(url: str) -> Rows:
+    with psycopg.connect(url, autocommit=True) as connection:
+        return {table: connection.execute(f"SELECT * FROM {table} ORDER BY {key}".encode()).fetchall() for table, key in TABLES.items()}
+
+
+def rows_of(url: str) -> Rows:
+    return postgres_rows(url) if url.startswith("postgres") else mysql_rows(url)
+
+
+class Replica:
+    """A ``paraply replicate`` that can be killed and started again.
+
+    Args:
+        source: The source's URL.
+        target: The target's.
+        folder: Where the relay log and what it prints go.
+        options: Further options.
+    """
+
+    def __init__(self, source: str, target: str, folder: Path, *options: str) -> None:
+        path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
+        self._environment = {**os.environ, "PYTHONPATH": path}
+        self.relay = folder / "relay"
+        self._log = folder / "replicate.log"
+        self._command = [sys.executable, "-m", "paraply", "replicate", "--from", source, "--to", target,
+                         "--relay-log", str(self.relay), "--workers", "4", "--json", "--quiet", *options]  # fmt: skip
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        with self._log.open("a") as log:
+            return subprocess.Popen(self._command, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True)
+
+    def kill(self) -> None:
+        """Kills it, and starts it again."""
+        assert self.process.poll() is None, self.said()
+        self.process.kill()
+        self.process.communicate()
+        self.process = self._start()
+
+    def stop(self) -> dict[str, Any]:
+        """Ends it as Ctrl-C does; gives its report."""
+        assert self.process.poll() is None, self.said()
+        self.process.send_signal(signal.SIGINT)
+        return self.report()
+
+    def report(self) -> dict[str, Any]:
+        """Waits for its end; gives its report."""
+        printed, _ = self.process.communicate(timeout=CATCH_UP_SECONDS)
+        report: dict[str, Any] = json.loads(printed)
+        return report
+
+    def said(self) -> str:
+        """What it printed for people."""
+        return self._log.read_text()[-2000:]
+
+    def wait_until(self, ready: Callable[[], bool], what: str) -> None:
+        """Waits until something holds; fails at once if the process has ended."""
+        deadline = time.monotonic() + CATCH_UP_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(pymysql.Error, psycopg.Error, OSError):
+                if ready():
+                    return
+            assert self.process.poll() is None, self.said()
+            time.sleep(0.1)
+        raise AssertionError(f"{what} did not come within {CATCH_UP_SECONDS} s: {self.said()}")
+
+
+@contextlib.contextmanager
+def replicating(source: str, target: str, folder: Path, *options: str) -> Iterator[Replica]:
+    replica = Replica(source, target, folder, *options)
+    try:
+        yield replica
+    finally:
+        if replica.process.poll() is None:
+            replica.process.kill()
+            replica.process.communicate()
+
+
+def is_equal_under_load(source: str, target: str, folder: Path, disturb: list[Callable[[Replica], None]], seconds: float, every: float) -> int:
+    """Runs a load for some seconds, disturbs in turn, and compares the tables at the end; gives how many transactions there were.
+
+    Args:
+        source: The source's URL; it has no database ``shop``.
+        target: The target's; likewise.
+        folder: For the relay log.
+        disturb: What is done to whom, in turn.
+        seconds: How long the load runs.
+        every: Seconds between two disturbances.
+    """
+    load = Load(source)
+    with replicating(source, target, folder, "--relay-log-size", "200000") as replica:
+        until = time.monotonic() + seconds
+        turn = 0
+        while time.monotonic() < until:
+            time.sleep(every * random.uniform(0.5, 1.5))
+            if disturb:
+                disturb[turn % len(disturb)](replica)
+                turn += 1
+        load.end()
+        # Nobody is disturbed any more: whoever applies this is up and running.
+        with contextlib.closing(connect(source)) as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop.account VALUES (-1, 'the last', 0)")
+            connection.commit()
+        expected = mysql_rows(source)
+        replica.wait_until(lambda: rows_of(target) == expected, "the source's last state")
+        report = replica.stop()
+        assert report["exit_code"] == 4, report
+        assert report["receiver"]["lag_transactions"] == 0
+    return load.committed
