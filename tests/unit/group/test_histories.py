@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def test_members_end_equal_decide_alike_and_lose_no_update(seed: int) -> None:
     check(history)
 
 
+@pytest.mark.timeout(3600)
 def test_many_seeds() -> None:
     counts = {"transactions": 0, "conflicts": 0, "memberships": 0}
     for seed in range(SEEDS or 20):
