@@ -13,7 +13,8 @@ use crate::certifier_batch::{CandidateColumns, export_batch, import_batch, outco
 use crate::errors::usage;
 use crate::gtid::{PyGtidSet, parse_gtid};
 
-/// Blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10).
+/// Blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10); by default as large as
+/// `group_replication_gtid_assignment_block_size` has them.
 fn blocks(py: Python<'_>, group: Option<&str>, size: u64) -> PyResult<Option<GtidBlocks>> {
     let Some(name) = group else { return Ok(None) };
     match parse_gtid(py, &format!("{name}:1"))?.origin {
@@ -21,9 +22,6 @@ fn blocks(py: Python<'_>, group: Option<&str>, size: u64) -> PyResult<Option<Gti
         Origin::MariaDb { .. } => Err(usage(py, &format!("a group's name is a UUID, not {name}"))),
     }
 }
-
-/// GTIDs of a block, as `group_replication_gtid_assignment_block_size` has it.
-const BLOCK_SIZE: u64 = 1_000_000;
 
 /// What the certifier answers for one transaction.
 #[pyclass(name = "Certified", module = "paraply._native", frozen, get_all)]
@@ -94,7 +92,7 @@ impl PyCertifier {
 #[pymethods]
 impl PyCertifier {
     #[new]
-    #[pyo3(signature = (*, collection_burns_number=false, first_remote_alone=true, group=None, block_size=BLOCK_SIZE))]
+    #[pyo3(signature = (*, collection_burns_number=false, first_remote_alone=true, group=None, block_size=1_000_000))]
     fn new(
         py: Python<'_>,
         collection_burns_number: bool,
@@ -179,7 +177,7 @@ impl PyCertifier {
 
     #[staticmethod]
     #[pyo3(signature = (
-        exported, *, collection_burns_number=false, first_remote_alone=true, group=None, block_size=BLOCK_SIZE
+        exported, *, collection_burns_number=false, first_remote_alone=true, group=None, block_size=1_000_000
     ))]
     fn joined(
         py: Python<'_>,

@@ -28,7 +28,7 @@ fn head(py: Python<'_>, front: &Front) -> PyResult<Head> {
     })
 }
 
-fn joined<'py>(py: Python<'py>, events: Result<Vec<Vec<u8>>, EncodeError>) -> PyResult<Bound<'py, PyBytes>> {
+fn joined(py: Python<'_>, events: Result<Vec<Vec<u8>>, EncodeError>) -> PyResult<Bound<'_, PyBytes>> {
     let events = events.map_err(|error| usage(py, &error.to_string()))?;
     Ok(PyBytes::new(py, &events.concat()))
 }

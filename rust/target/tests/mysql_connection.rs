@@ -22,6 +22,7 @@ fn options() -> Option<Options> {
         socket: None,
         tls: Tls { mode: TlsMode::Disabled, ..Tls::default() },
         connect_timeout: Duration::from_secs(10),
+        read_timeout: None,
     })
 }
 

@@ -109,7 +109,9 @@ impl Contractions {
     /// Adds a contraction behind those with its head.
     fn add(&mut self, head: u32, unit: Unit) {
         let seconds = self.ascii.get_mut(head as usize).and_then(|seconds| seconds.get_mut(unit.second as usize));
-        seconds.into_iter().for_each(|comes_second| *comes_second = true);
+        if let Some(comes_second) = seconds {
+            *comes_second = true;
+        }
         let place = &mut self.heads[head as usize];
         if *place == 0 {
             self.lists.push(List::default());
