@@ -11,6 +11,7 @@ use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::relay::{Follower, StopHandle};
 use paraply_binlog::row_walk::count_rows;
 use paraply_binlog::selection::Selection;
+use paraply_binlog::split::split_rows;
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
 use paraply_binlog::write_sets::{Scratch, transaction_write_set};
@@ -20,7 +21,7 @@ use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::block::passed;
+use crate::block::{PyBlock, passed};
 use crate::catalog::PyCatalog;
 use crate::errors::{log_error, usage};
 use crate::gtid::{PyGtidSet, parse_gtid};
@@ -325,6 +326,23 @@ impl PyTransactionBatch {
             .detach(|| catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
             .map_err(|(error, gtid)| log_error(py, &error, gtid))?;
         Ok(PyWriteSets { sets, fallbacks })
+    }
+
+    /// The parts of one transaction that may be applied apart, as blocks; none if it stays whole.
+    fn split_rows(&self, py: Python<'_>, index: usize, catalog: &PyCatalog, most: usize) -> PyResult<Vec<PyBlock>> {
+        let transaction = self.transactions.get(index);
+        let transaction = transaction.ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;
+        let options = hash_options(py, "fine", false)?;
+        let split = |catalog: &Catalog, scratch: &mut Scratch| {
+            let parts = split_rows(transaction, catalog, scratch, most);
+            // The whole transaction was counted before.
+            scratch.take_fallbacks();
+            parts
+        };
+        let parts = py.detach(|| catalog.with_scratch(options, split)).map_err(|error| {
+            log_error(py, &error.into_log_error(file_name(&self.files, error.file)), gtid_text(transaction))
+        })?;
+        Ok(parts.into_iter().map(|block| PyBlock { block, files: Arc::clone(&self.files) }).collect())
     }
 }
 
