@@ -62,6 +62,7 @@ def total(group: LiveGroup, name: str) -> int:
     return sum(row["price"] for row in rows if row is not None)
 
 
+@pytest.mark.slow
 def test_no_update_is_lost_and_the_verifier_finds_the_same_numbers(group: LiveGroup, tmp_path: Path) -> None:
     fill(group)
     committed = work(group, {"member1": 2, "member2": 2}, 25)
