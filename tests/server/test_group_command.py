@@ -34,7 +34,6 @@ def test_options_that_do_not_fit_are_refused() -> None:
     assert "multi-primary or single-primary" in outcome.line
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_the_load_and_still_compares(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "paraply", "group", "--members", "2", "--seconds", "60", "--data", str(tmp_path / "group"), "--json"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,10 +126,15 @@ def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Resu
             ran += 0.1
             line.update(int(ran * 10), f"{load.committed:,} committed, {load.conflicts:,} conflicts")
 
+        # A process in the background of a script begins with SIGINT ignored: Python would not turn it into an exception by itself.
+        before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             ran = load.run(seconds, tick)
         except KeyboardInterrupt:
             stopped = True
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
     live.settle()
     names = [member.name for member in live.membership.view.members]
     contents = [live.contents(name) for name in names]
