@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
 
-from paraply.applier.policy import CONSISTENCIES, POLICIES
+from paraply.applier.policy import POLICIES
 from paraply.cli import output
 from paraply.cli.dry_run import dry_run_json, show_dry_run, show_plan
-from paraply.cli.options import DefaultsFile, TargetUrl
+from paraply.cli.options import (
+    AllowNontransactional,
+    AsJson,
+    Channel,
+    ConsistencyLevel,
+    Databases,
+    Debug,
+    DefaultsFile,
+    ExcludedDatabases,
+    ExcludedTables,
+    GtidMode,
+    Merge,
+    Quiet,
+    StartAfter,
+    Tables,
+    TargetUrl,
+    Workers,
+)
 from paraply.cli.progress import apply_line
+from paraply.cli.signals import stops_on_signal
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,23 +64,16 @@ def apply(
     log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order.")],
     to: TargetUrl = None,
     defaults_file: DefaultsFile = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),
-    ] = None,
+    workers: Workers = None,
     policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
-    consistency: Annotated[
-        str, typer.Option(metavar="LEVEL", help=f"What a reader may see meanwhile: {', '.join(CONSISTENCIES)}.")
-    ] = "any-time",
+    consistency: ConsistencyLevel = "any-time",
     timestamp_column: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="For policy unordered: the column that says when a row was written; the last writer wins."),
     ] = None,
-    merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
-    gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",
-    start_after: Annotated[
-        str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")
-    ] = None,
+    merge: Merge = "auto",
+    gtid: GtidMode = "auto",
+    start_after: StartAfter = None,
     stop_at: Annotated[
         str | None,
         typer.Option(metavar="TIME|GTID", help="Stop before this time, such as 2026-03-01T14:07:00+01:00, or behind this GTID."),
@@ -73,10 +82,10 @@ def apply(
     allow_gap: Annotated[
         bool, typer.Option("--allow-gap", help="Go on although transactions are missing between the target and the first log.")
     ] = False,
-    database: Annotated[list[str] | None, typer.Option(metavar="D", help="Apply this database only; may be repeated.")] = None,
-    table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Apply this table only; may be repeated.")] = None,
-    exclude_database: Annotated[list[str] | None, typer.Option(metavar="D", help="Leave this database out; may be repeated.")] = None,
-    exclude_table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Leave this table out; may be repeated.")] = None,
+    database: Databases = None,
+    table: Tables = None,
+    exclude_database: ExcludedDatabases = None,
+    exclude_table: ExcludedTables = None,
     metrics: Annotated[
         str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics for Prometheus, on the loopback interface by default.")
     ] = None,
@@ -87,15 +96,13 @@ def apply(
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
     ] = None,
-    channel: Annotated[str, typer.Option(help="Name under which progress is kept in the target.")] = "default",
-    allow_nontransactional: Annotated[
-        bool, typer.Option("--allow-nontransactional", help="Take tables without transactions; gives up exactly-once for them.")
-    ] = False,
+    channel: Channel = "default",
+    allow_nontransactional: AllowNontransactional = False,
     ddl_done: Annotated[bool, typer.Option("--ddl-done", help="After a crash inside a DDL: it took effect.")] = False,
     ddl_not_done: Annotated[bool, typer.Option("--ddl-not-done", help="After a crash inside a DDL: it did not take effect.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Replay logs into a database, in parallel and in the source's order."""
     applier: Applier | None = None
@@ -140,7 +147,7 @@ def apply(
                 if not as_json:
                     show_dry_run(found)
                 return 0, dry_run_json(found)
-            with metrics_of(applier, address, quiet=quiet or as_json), stops_on_signal(applier):
+            with metrics_of(applier, address, quiet=quiet or as_json), stops_on_signal(applier.stop):
                 report = applier.run()
             if line is not None:
                 line.complete()
@@ -202,22 +209,6 @@ def metrics_of(applier: Applier, address: tuple[str, int] | None, *, quiet: bool
         if not quiet:
             output.stderr.print(f"metrics  {server.url}", soft_wrap=True)
         yield
-
-
-@contextmanager
-def stops_on_signal(applier: Applier) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop at a transaction boundary; a second one gives up what is under way, which rolls back."""
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        output.stderr.print("stopping at a transaction boundary ...")
-        applier.stop()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def report_json(report: ApplyReport) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from rich.table import Table
 from paraply.cli import output
 from paraply.cli.bench_loads import LoadOptions, load_results
 from paraply.cli.demo import demo_log
+from paraply.cli.options import AsJson, Debug
 
 if TYPE_CHECKING:
     from paraply.bench.kernels import KernelResult
@@ -93,8 +94,8 @@ def bench(
     ] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="Measure certification, hashing and decoding.")] = False,
     results: Annotated[Path | None, typer.Option("-o", "--output", help="Write the results as JSON to this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Measure replays of a log on a real server, single and parallel, beside the server's own client pipeline."""
 

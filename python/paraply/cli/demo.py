@@ -16,6 +16,7 @@ import typer
 from rich.table import Table
 
 from paraply.cli import output
+from paraply.cli.options import AsJson, Debug
 from paraply.cli.progress import progress_line
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def demo(
     data: Annotated[
         Path | None, typer.Option(file_okay=False, help="Keep the databases in this folder; by default they go when the demo ends.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Apply a real group relay log to an embedded PostgreSQL, with one worker and in parallel, and compare."""
 

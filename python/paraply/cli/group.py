@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ import typer
 from rich.table import Table
 
 from paraply.cli import output
+from paraply.cli.options import AsJson, Debug
 from paraply.cli.progress import progress_line
+from paraply.cli.signals import interrupted_by_signal
 
 if TYPE_CHECKING:
     from paraply.group import LiveGroup, MemberStats
@@ -85,8 +86,8 @@ def group(
     data: Annotated[
         Path | None, typer.Option(file_okay=False, help="Keep databases and logs in this folder; by default they go at the end.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Run a group of members under a load, and show conflicts, numbers and whether all members end equal."""
     from paraply.errors import ApplyFailed, Stopped
@@ -126,15 +127,11 @@ def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Resu
             ran += 0.1
             line.update(int(ran * 10), f"{load.committed:,} committed, {load.conflicts:,} conflicts")
 
-        # A process in the background of a script begins with SIGINT ignored: Python would not turn it into an exception by itself.
-        before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            ran = load.run(seconds, tick)
+            with interrupted_by_signal():
+                ran = load.run(seconds, tick)
         except KeyboardInterrupt:
             stopped = True
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
     live.settle()
     names = [member.name for member in live.membership.view.members]
     contents = [live.contents(name) for name in names]

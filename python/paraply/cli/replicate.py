@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from paraply.applier.policy import CONSISTENCIES
 from paraply.cli import output
 from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, report_json, show
+from paraply.cli.options import (
+    AllowNontransactional,
+    AsJson,
+    Channel,
+    ConsistencyLevel,
+    Databases,
+    Debug,
+    DefaultsFile,
+    ExcludedDatabases,
+    ExcludedTables,
+    GtidMode,
+    Merge,
+    Quiet,
+    StartAfter,
+    Tables,
+    TargetUrl,
+    Workers,
+)
 from paraply.cli.progress import apply_line
+from paraply.cli.signals import stops_on_signal
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,13 +56,8 @@ POLICIES = ("dependency", "logical-clock", "barrier", "optimistic", "table")
 
 def replicate(
     source: Annotated[str, typer.Option("--from", metavar="URL", help="The source: mysql:// or mariadb://.")],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="URL", help="mysql://, mariadb:// or postgresql://; none: an embedded PostgreSQL in ./paraply-data."),
-    ] = None,
-    defaults_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what the URLs lack. Default: ~/.my.cnf.")
-    ] = None,
+    to: TargetUrl = None,
+    defaults_file: DefaultsFile = None,
     relay_log: Annotated[
         Path, typer.Option("--relay-log", metavar="DIR", file_okay=False, help="Where the relay log is; keep it for the next start.")
     ] = Path("paraply-relay"),
@@ -58,36 +68,27 @@ def replicate(
         str | None,
         typer.Option(metavar="view-change|GTID|TIME", help="Stop behind a group's view change, behind this GTID, or before this time."),
     ] = None,
-    start_after: Annotated[
-        str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")
-    ] = None,
+    start_after: StartAfter = None,
     start_at: Annotated[
         str | None, typer.Option(metavar="FILE:POSITION", help="Begin here in the source's log, and go by positions in place of GTIDs.")
     ] = None,
     server_id: Annotated[
         int | None, typer.Option(min=1, max=4294967295, help="The source knows this replica by it. Default: by the relay log's folder.")
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),
-    ] = None,
+    workers: Workers = None,
     policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
-    consistency: Annotated[
-        str, typer.Option(metavar="LEVEL", help=f"What a reader may see meanwhile: {', '.join(CONSISTENCIES)}.")
-    ] = "any-time",
-    merge: Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")] = "auto",
-    gtid: Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")] = "auto",
-    database: Annotated[list[str] | None, typer.Option(metavar="D", help="Apply this database only; may be repeated.")] = None,
-    table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Apply this table only; may be repeated.")] = None,
-    exclude_database: Annotated[list[str] | None, typer.Option(metavar="D", help="Leave this database out; may be repeated.")] = None,
-    exclude_table: Annotated[list[str] | None, typer.Option(metavar="D.T", help="Leave this table out; may be repeated.")] = None,
-    channel: Annotated[str, typer.Option(help="Name under which progress is kept in the target.")] = "default",
-    allow_nontransactional: Annotated[
-        bool, typer.Option("--allow-nontransactional", help="Take tables without transactions; gives up exactly-once for them.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    consistency: ConsistencyLevel = "any-time",
+    merge: Merge = "auto",
+    gtid: GtidMode = "auto",
+    database: Databases = None,
+    table: Tables = None,
+    exclude_database: ExcludedDatabases = None,
+    exclude_table: ExcludedTables = None,
+    channel: Channel = "default",
+    allow_nontransactional: AllowNontransactional = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Receive from a live source into a relay log, and apply from it at the same time."""
     replication: Replication | None = None
@@ -128,7 +129,7 @@ def replicate(
                 options,
                 on_event=lambda text: output.stderr.print(escape(output.one_line(text)), soft_wrap=True),
             )
-            with _stops_on_signal(replication):
+            with stops_on_signal(replication.stop):
                 report = replication.run()
             if line is not None:
                 line.complete()
@@ -163,22 +164,6 @@ def parse_place(text: str) -> tuple[str, int]:
     if not colon or not file or not position.isdecimal() or int(position) < 4:
         raise UsageError(f"--start-at {text}: give FILE:POSITION, such as binlog.000041:157; a log's first event is at 4")
     return file, int(position)
-
-
-@contextmanager
-def _stops_on_signal(replication: Replication) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop at a transaction boundary; a second one gives up what is under way, which rolls back."""
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        output.stderr.print("stopping at a transaction boundary ...")
-        replication.stop()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 replicate.__doc__ = (replicate.__doc__ or "") + "\n" + EXAMPLES

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from paraply.cli import output
-from paraply.cli.options import DefaultsFile, TargetUrl
+from paraply.cli.options import AsJson, Debug, DefaultsFile, TargetUrl
 from paraply.cli.progress import time_left
 from paraply.errors import UsageError
 
@@ -36,8 +36,8 @@ def status(
     to: TargetUrl = None,
     defaults_file: DefaultsFile = None,
     channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this channel.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Show what a target holds, and what an apply that is running there is doing; writes nothing."""
 

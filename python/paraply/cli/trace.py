@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paraply.cli import output
+from paraply.cli.options import AsJson, Debug
 from paraply.cli.progress import progress_line
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def trace(
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
     ] = None,
     by_file: Annotated[bool, typer.Option("--by-file", help="Write a folder with one Parquet file for each log.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Write a log's transactions and their write sets as Parquet, one row a transaction."""
     from paraply.analysis.trace_files import write_trace

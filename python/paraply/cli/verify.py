@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paraply.cli import output
+from paraply.cli.options import AsJson, Debug
 from paraply.cli.progress import progress_line
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def verify(
     ignore_collations: Annotated[
         bool, typer.Option("--ignore-collations", hidden=True, help="Hash text bytewise; wrong on purpose.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Recompute both numbers of every transaction and compare them with the log's own."""
     from paraply.analysis.verify import require_equal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 from paraply.applier.consistency import Consistency
@@ -67,7 +68,7 @@ class Group(BaseGroup):
         steps: list[Callable[[], object]] = []
         for name, member in self.members.items():
             if member.awaited is not None or (member.certifier_queue and member.state in RUNNING):
-                steps.append(lambda name=name: self.deliver(name))  # type: ignore[misc]
+                steps.append(partial(self.deliver, name))
             steps.extend(self._applier_choices(name))
         return steps
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from paraply._native import Certifier
@@ -131,16 +132,16 @@ class SteppedApplier:
         steps: list[Callable[[], None]] = []
         job = self._next_to_start()
         if job is not None:
-            steps.append(lambda job=job: self._start(job))  # type: ignore[misc]
+            steps.append(partial(self._start, job))
         for job in self._jobs:
             if job.started and self._may_commit(job):
-                steps.append(lambda job=job: self._commit(job))  # type: ignore[misc]
+                steps.append(partial(self._commit, job))
             elif job.started and self._may_send(job):
-                steps.append(lambda job=job: self._send(job))  # type: ignore[misc]
+                steps.append(partial(self._send, job))
         executed = self._store.executed()
         for pending in self.locals:
             if pending.needs <= executed:
-                steps.append(lambda pending=pending: self._commit_local(pending))  # type: ignore[misc]
+                steps.append(partial(self._commit_local, pending))
         return steps
 
     def step(self) -> bool:

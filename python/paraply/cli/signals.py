@@ -1,0 +1,50 @@
+"""Ctrl-C and SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from paraply.cli import output
+
+__all__ = ["interrupted_by_signal", "stops_on_signal"]
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stops_on_signal(stop: Callable[[], None]) -> Iterator[None]:
+    """While the block lasts, Ctrl-C and SIGTERM stop at a transaction boundary.
+
+    Args:
+        stop: Is called at each signal. The first asks for a stop at a boundary; a second one gives up what is under way, which rolls back.
+    """
+
+    def handler(_signal: int, _frame: FrameType | None) -> None:
+        output.stderr.print("stopping at a transaction boundary ...")
+        stop()
+
+    with _handled_by(handler):
+        yield
+
+
+@contextmanager
+def interrupted_by_signal() -> Iterator[None]:
+    """While the block lasts, Ctrl-C and SIGTERM raise KeyboardInterrupt.
+
+    They do so in a script's background process too, which begins with SIGINT ignored: Python makes no exception of it there by itself.
+    """
+    with _handled_by(signal.default_int_handler):
+        yield
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
