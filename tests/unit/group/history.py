@@ -232,8 +232,10 @@ def check(history: History) -> dict[str, int]:
     assert {position for position, _ in order} == set(decisions)
     conflicts = check_verdicts(order, decisions)
     check_rows(history, order, decisions)
+    places = {decisions[position][1]: place for place, (position, _) in enumerate(order)}
     for committed in history.orders:
-        check_sessions(committed, {decisions[position][1]: place for place, (position, _) in enumerate(order)})
+        check_sessions(committed, places)
+        check_barriers(committed, places)
     for _, pending in history.sent:
         if pending.decision is not None and pending.decision.committed:
             assert all(pending.decision.gtid in group.disk(name).store.executed() for name in group.members)
@@ -292,3 +294,15 @@ def check_sessions(committed: list[Any], places: dict[str, int]) -> None:
         session = (entry.server_id, entry.session)
         assert places[entry.gtid] > last.get(session, -1)
         last[session] = places[entry.gtid]
+
+
+def check_barriers(committed: list[Any], places: dict[str, int]) -> None:
+    """What stands before a barrier in the group's order is committed before it, the rest behind it, local or not, at every level (R5)."""
+    newest = barrier = -1
+    for entry in committed:
+        if entry.kind == "view_change":
+            continue
+        place = places[entry.gtid]
+        assert place > (newest if entry.barrier else barrier), entry.gtid
+        newest = max(newest, place)
+        barrier = place if entry.barrier else barrier
