@@ -56,7 +56,7 @@ bench: build ## Measure the kernels, and apply beside the server's own client pi
 	cargo bench --workspace --exclude paraply-python
 	$(BIN)/python benches/run.py
 
-collations: build ## Compare all collations with real servers (PARAPLY_TEST_MYSQL, MariaDB; half an hour) and write the table of the docs
+collations: build ## Compare all collations with real servers (PARAPLY_TEST_MYSQL, MariaDB; an hour) and write the table of the docs
 	@$(BIN)/python tools/collations.py
 
 FAULTS ?= 300

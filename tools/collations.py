@@ -3,7 +3,8 @@
 Run by ``make collations``. Needs a MySQL 9 server (``PARAPLY_TEST_MYSQL=mysql://user:password@host:port``, where it makes databases of
 its own) and MariaDB's server programs, which it starts itself. For every collation it compares the classes of equal texts that the
 server's weights make of all code points and of confusable texts with those that the forms make, asks the server's ``=`` about pairs, and
-looks for sequences of characters that are weighed together. Half an hour on two free cores; a line a minute tells how far it is.
+looks for sequences of characters that are weighed together. About an hour on two free cores, and
+``--keep`` lets a later run go on; a line a minute tells how far it is.
 
 Ends with status 1 if a value that the server calls equal got another form, or a form of an exact collation merged what the server tells
 apart.
