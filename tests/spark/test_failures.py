@@ -69,7 +69,7 @@ def test_the_first_line_names_class_file_and_position(spark: SparkSession, damag
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({"mode": "lines"}, "unknown mode `lines`"), ({}, "no log file"), ({"values": "typed", "mode": "rows"}, "typed")]
+    ("options", "words"), [({"mode": "lines"}, "unknown mode `lines`"), ({}, "no log file"), ({"split": "many"}, "split=many")]
 )
 def test_the_first_line_of_what_the_planner_raises(spark: SparkSession, tmp_path: Path, options: dict[str, str], words: str) -> None:
     with pytest.raises(Exception, match=words) as caught:

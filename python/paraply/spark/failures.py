@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from paraply import errors
 from paraply.errors import ParaplyError
 
-__all__ = ["TaskFailed", "say_first", "told", "told_at_once", "unwrap"]
+__all__ = ["TaskFailed", "marked", "say_first", "told", "told_at_once", "unwrap"]
 
 MARK = "paraply-error:"
 FIELDS = ("message", "file", "position", "gtid", "table", "key")
@@ -23,8 +23,12 @@ class TaskFailed(RuntimeError):
     """What a task raises in place of a paraply error, which Spark would turn into text without its fields."""
 
     def __init__(self, error: ParaplyError) -> None:
-        fields = {"class": type(error).__name__} | {name: getattr(error, name) for name in FIELDS}
-        super().__init__(f"{type(error).__name__}: {error}\n{MARK}{json.dumps(fields)}")
+        super().__init__(f"{type(error).__name__}: {error}\n{marked(error)}")
+
+
+def marked(error: ParaplyError) -> str:
+    """The fields of an error as ``unwrap`` finds them in a text."""
+    return MARK + json.dumps({"class": type(error).__name__} | {name: getattr(error, name) for name in FIELDS})
 
 
 def told(task: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Iterator[Item]]:

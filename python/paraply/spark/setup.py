@@ -71,14 +71,22 @@ def register(spark: SparkSession) -> None:
     Sets ``spark.sql.python.filterPushdown.enabled``, without which Spark refuses sources that look at filters. What a task raises of
     paraply's errors stands in the first line of what Spark raises then.
     """
-    use_this_interpreter()
+    use_this_interpreter(spark)
     say_first()
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(BinlogSource)
     register_functions(spark)
 
 
-def use_this_interpreter() -> None:
-    """Tasks run the interpreter that this process runs, unless the environment names another."""
+def use_this_interpreter(spark: SparkSession | None = None) -> None:
+    """Tasks run the interpreter that this process runs, unless the environment or the session's settings name another.
+
+    Args:
+        spark: A session that runs already, and has looked at the environment when it began.
+    """
+    named = "PYSPARK_PYTHON" in os.environ
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    context = getattr(spark, "_sc", None)  # a session of Spark Connect has none, and its server its own interpreter
+    if not named and context is not None and context.getConf().get("spark.pyspark.python") is None:
+        context.pythonExec = sys.executable
