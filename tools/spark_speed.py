@@ -49,9 +49,9 @@ CURVE = """
 SOURCE = """
 ## The data source
 
-A log of 1 GB, read into nothing in parts of 32 MB, from the page cache. On one core means that the JVM, with the same collector, and
-Python's workers are all bound to it; the files are looked through on the driver first, which is in the seconds. Most of what rows
-take is not reading but Spark's own turning of their maps from Arrow into its rows: name the `columns` that you need.
+A log of 1 GB, read into nothing in parts of 64 MB (`--split 64m`), from the page cache. On one core means that the JVM and Python's
+workers are all bound to it, under the simpler collector that the JVM takes there; the files are looked through on the driver first, which is in the seconds. Of what rows
+take, reading is about a third; the rest carries their maps from Arrow into Spark's rows: name the `columns` that you need.
 
 | mode | rows | one core | two cores | ratio | memory on two |
 |---|---:|---:|---:|---:|---:|
