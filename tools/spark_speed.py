@@ -50,8 +50,9 @@ SOURCE = """
 ## The data source
 
 A log of 1 GB, read into nothing in parts of 64 MB (`--split 64m`), from the page cache. On one core means that the JVM and Python's
-workers are all bound to it, under the simpler collector that the JVM takes there; the files are looked through on the driver first, which is in the seconds. Of what rows
-take, reading is about a third; the rest carries their maps from Arrow into Spark's rows: name the `columns` that you need.
+workers are all bound to it, under the simpler collector that the JVM takes there; the files are looked through on the driver first,
+which is in the seconds. Of what rows take, reading is about a third; the rest carries their maps from Arrow into Spark's rows: name the
+`columns` that you need.
 
 | mode | rows | one core | two cores | ratio | memory on two |
 |---|---:|---:|---:|---:|---:|
