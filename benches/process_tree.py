@@ -24,6 +24,10 @@ class PeakMemory:
         self._thread.start()
         return self
 
+    def restart(self) -> None:
+        """Forgets the peak so far."""
+        self.peak = 0
+
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()

@@ -1,12 +1,16 @@
-"""The certifier's numbers on Spark beside Spark SQL alone and the native certifier in one process, on one generated trace.
+"""The certifier's numbers on Spark beside Spark SQL alone, a numpy sort and the native certifier in one process, on one generated trace.
 
 python benches/spark_dependencies.py --transactions 1000000 2000000 --keys 6 --barriers 0.001
+
+Every way runs once on a small trace first, so that none pays for the start of Python's workers or of compiled plans, and then --rounds
+times in turn; seconds are medians. Without barriers Spark SQL is given its shorter query.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import tempfile
 import time
@@ -22,47 +26,66 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from process_tree import PeakMemory
-from spark.oracles import in_sql
+from spark.oracles import in_sql, in_sql_without_barriers
 
 from paraply import Certifier
 from paraply.spark import dependencies, session
 
 FILES = 8
+WARM = 40_000 * FILES
 
 
 def main() -> None:
     """Generates traces, computes their numbers in each way, compares the sums and prints the seconds as JSON, one line a size."""
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--transactions", type=int, nargs="+", default=[1_000_000])
     options.add_argument("--keys", type=int, default=6)
     options.add_argument("--barriers", type=float, default=0.001)
     options.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
+    options.add_argument("--rounds", type=int, default=1)
+    options.add_argument("--partitions", type=int, default=8, help="of a shuffle of Spark SQL")
+    options.add_argument("--folder", type=Path, help="where traces are kept from one run to the next")
     options.add_argument("--memory", default="4g", help="of Spark's driver")
     given = options.parse_args()
     with PeakMemory() as memory:
         spark = session("bench", where="local[2]", spark__driver__memory=given.memory, spark__ui__enabled="false")
-        spark.conf.set("spark.sql.shuffle.partitions", "8")
-        for transactions in given.transactions:
-            with tempfile.TemporaryDirectory() as folder:
-                write(Path(folder), transactions, given.keys, given.barriers)
-                measure(spark.read.parquet(folder), Path(folder), given, transactions)
-            print(json.dumps({"peak_megabytes_so_far": round(memory.peak / 1e6)}), flush=True)
+        spark.conf.set("spark.sql.shuffle.partitions", str(given.partitions))
+        with tempfile.TemporaryDirectory() as temporary:
+            for transactions in [WARM, *given.transactions]:
+                folder = made(given.folder or Path(temporary), transactions, given.keys, given.barriers)
+                result = measure(spark.read.parquet(str(folder)), folder, given, memory)
+                if transactions != WARM:
+                    print(json.dumps({"transactions": transactions, "keys": given.keys, "barriers": given.barriers} | result), flush=True)
         spark.stop()
 
 
-def measure(trace: Any, folder: Path, given: argparse.Namespace, transactions: int) -> None:
-    """Each way once, after a small job that wakes Spark up."""
-    trace.limit(10).collect()
-    seconds, answers = {}, {}
-    for name in given.ways:
-        started = time.monotonic()
-        answers[name] = WAYS[name](trace, folder)
-        seconds[name] = round(time.monotonic() - started, 2)
-    result: dict[str, Any] = {"transactions": transactions, "keys": given.keys, "barriers": given.barriers}
-    result |= {"equal": len(set(answers.values())) == 1, "seconds": seconds}
-    if "sql" in seconds and "ours" in seconds:
-        result["ours_to_sql"] = round(seconds["sql"] / seconds["ours"], 2)
-    print(json.dumps(result), flush=True)
+def made(parent: Path, transactions: int, keys: int, barriers: float) -> Path:
+    """The folder of a trace, which is written where it is not there yet."""
+    folder = parent / f"trace-{transactions}-{keys}-{barriers}"
+    if not folder.exists():
+        unfinished = folder.with_suffix(".unfinished")
+        unfinished.mkdir()
+        write(unfinished, transactions, keys, barriers)
+        unfinished.rename(folder)
+    return folder
+
+
+def measure(trace: Any, folder: Path, given: argparse.Namespace, memory: PeakMemory) -> dict[str, Any]:
+    """Each way in turn: whether all give the same, the median seconds, and the most memory that each held."""
+    seconds: dict[str, list[float]] = {name: [] for name in given.ways}
+    peaks, answers = dict.fromkeys(given.ways, 0), set()
+    for _ in range(given.rounds):
+        for name in given.ways:
+            memory.restart()
+            started = time.monotonic()
+            answers.add(WAYS[name](trace, folder, given.barriers))
+            seconds[name].append(time.monotonic() - started)
+            peaks[name] = max(peaks[name], memory.peak)
+    medians = {name: round(statistics.median(each), 2) for name, each in seconds.items()}
+    result: dict[str, Any] = {"equal": len(answers) == 1, "seconds": medians}
+    if "sql" in medians and "ours" in medians:
+        result["ours_to_sql"] = round(medians["sql"] / medians["ours"], 2)
+    return result | {"peak_megabytes": {name: round(peak / 1e6) for name, peak in peaks.items()}}
 
 
 def write(folder: Path, transactions: int, keys: int, barriers: float) -> None:
@@ -132,12 +155,17 @@ def sorted_by_numpy(folder: Path) -> tuple[int, int]:
     return int((last * (positions % 1009)).sum()), int((sequence * (positions % 1013)).sum())
 
 
-WAYS: dict[str, Callable[[Any, Path], tuple[int, int]]] = {
-    "ours": lambda trace, _: sums(dependencies(trace, scheme="group")),
-    "ours, positions mixed": lambda trace, _: sums(dependencies(trace.repartition(8), scheme="group")),
-    "native": lambda _, folder: native(folder),
-    "numpy": lambda _, folder: sorted_by_numpy(folder),
-    "sql": lambda trace, _: sums(in_sql(trace)),
+def by_sql(trace: Any, _: Path, barriers: float) -> tuple[int, int]:
+    """The query that the trace needs."""
+    return sums(in_sql(trace) if barriers else in_sql_without_barriers(trace))
+
+
+WAYS: dict[str, Callable[[Any, Path, float], tuple[int, int]]] = {
+    "ours": lambda trace, _, __: sums(dependencies(trace, scheme="group")),
+    "ours, positions mixed": lambda trace, _, __: sums(dependencies(trace.repartition(8), scheme="group")),
+    "native": lambda _, folder, __: native(folder),
+    "numpy": lambda _, folder, __: sorted_by_numpy(folder),
+    "sql": by_sql,
 }
 
 if __name__ == "__main__":

@@ -3,13 +3,19 @@
 python benches/spark_source.py LOG --bytes 1000000000
 python benches/spark_source.py LOG --peer   (needs `pip install mysql-replication`)
 
-The log is repeated: its transactions follow one another again under other GTIDs and positions until the file is large enough.
+The log is repeated: its transactions follow one another again under other GTIDs and positions until the file is large enough. So many
+cores means that all processes of Spark, the JVM and Python's workers, are bound to them; the JVM has the same collector on one core, where
+it would take a simpler one, as on two. Every session reads the log itself once
+before the clock starts; seconds are those of reading the large one into nothing, medians of --rounds sessions taken in turn.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,59 +30,92 @@ from repeated_log import repeat
 import paraply
 from paraply.spark import session
 
+SETTINGS = {"spark__driver__memory": "4g", "spark__ui__enabled": "false", "spark__driver__defaultJavaOptions": "-XX:+UseG1GC"}
+
 
 def main() -> None:
     """Prints the seconds of each way as JSON, one line a way."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("log", type=Path)
     options.add_argument("--bytes", type=int, default=1_000_000_000)
-    options.add_argument("--split", default="64m")
+    options.add_argument("--split", default="32m")
     options.add_argument("--cores", type=int, nargs="+", default=[1, 2])
     options.add_argument("--modes", nargs="+", default=["transactions", "rows"])
+    options.add_argument("--rounds", type=int, default=1)
+    options.add_argument("--large", type=Path, help="the large log, kept from one run to the next")
     options.add_argument("--peer", action="store_true", help="beside python-mysql-replication, on the log itself")
+    options.add_argument("--only", nargs=2, metavar=("MODE", "CORES"), help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.peer:
-        beside_the_peer(given.log)
-        return
-    with tempfile.TemporaryDirectory() as folder, PeakMemory() as memory:
-        large = Path(folder) / "binlog.000001"
-        repeat(given.log, large, given.bytes)
-        for mode in given.modes:
-            seconds = {}
-            for cores in given.cores:
-                seconds[cores], rows = read(large, mode, cores, given.split)
-            result: dict[str, Any] = {"mode": mode, "bytes": large.stat().st_size, "rows": rows, "seconds": seconds}
-            if 1 in seconds and 2 in seconds:
-                result["two_to_one"] = round(seconds[1] / seconds[2], 2)
-            result["peak_megabytes_so_far"] = round(memory.peak / 1e6)
-            print(json.dumps(result), flush=True)
+        beside_the_peer(given.log, given.rounds)
+    elif given.only is not None:
+        print(json.dumps(read(given.log, given.large, given.only[0], int(given.only[1]), given.split)))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            large = given.large or Path(folder) / "binlog.000001"
+            if not large.exists():
+                repeat(given.log, large, given.bytes)
+            for mode in given.modes:
+                print(json.dumps(compare(given, large, mode)), flush=True)
 
 
-def read(log: Path, mode: str, cores: int, split: str) -> tuple[float, int]:
+def compare(given: argparse.Namespace, large: Path, mode: str) -> dict[str, Any]:
+    """One mode on each number of cores, each in a process of its own."""
+    seconds: dict[int, list[float]] = {cores: [] for cores in given.cores}
+    peaks, rows = dict.fromkeys(given.cores, 0), set()
+    for _ in range(given.rounds):
+        for cores in given.cores:
+            command = [sys.executable, __file__, str(given.log), "--large", str(large), "--split", given.split, "--only", mode, str(cores)]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            seconds[cores].append(found["seconds"])
+            peaks[cores] = max(peaks[cores], found["peak_megabytes"])
+            rows.add(found["rows"])
+    medians = {cores: round(statistics.median(each), 2) for cores, each in seconds.items()}
+    result: dict[str, Any] = {"mode": mode, "bytes": large.stat().st_size, "rows": sorted(rows), "seconds": medians}
+    if 1 in medians and 2 in medians:
+        result["two_to_one"] = round(medians[1] / medians[2], 2)
+    return result | {"peak_megabytes": peaks}
+
+
+def read(log: Path, large: Path, mode: str, cores: int, split: str) -> dict[str, Any]:
     """Seconds of reading a log in a session of so many cores, and rows."""
-    spark = session("bench", where=f"local[{cores}]", spark__driver__memory="4g", spark__ui__enabled="false")
-    frame = spark.read.format("binlog").options(mode=mode, split=split).load(str(log))
-    spark.range(100).mapInArrow(lambda batches: batches, "id bigint").count()  # Python is up
-    started = time.monotonic()
-    frame.write.format("noop").mode("overwrite").save()
-    seconds = round(time.monotonic() - started, 2)
-    rows = frame.count()
-    spark.stop()
-    return seconds, rows
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    with PeakMemory() as memory:
+        spark = session("bench", where=f"local[{cores}]", **SETTINGS)
+        source = spark.read.format("binlog").options(mode=mode, split=split)
+        source.option("split", "2m").load(str(log)).write.format("noop").mode("overwrite").save()
+        rows = source.option("split", split).option("columns", "position").load(str(large))
+        frame = spark.read.format("binlog").options(mode=mode, split=split).load(str(large))
+        memory.restart()
+        started = time.monotonic()
+        frame.write.format("noop").mode("overwrite").save()
+        seconds = time.monotonic() - started
+        found = {"seconds": seconds, "rows": rows.count(), "peak_megabytes": round(memory.peak / 1e6)}
+        spark.stop()
+    return found
 
 
-def beside_the_peer(log: Path) -> None:
-    """Row changes of one log, by paraply in one process and by python-mysql-replication; both use one core, so its seconds are compared."""
-    started = time.process_time()
-    rows = sum(batch.num_rows for batch in paraply.rows(log))
-    ours = time.process_time() - started
+def beside_the_peer(log: Path, rounds: int) -> None:
+    """Row changes of one log, by paraply in one process and by python-mysql-replication, in turn; both use one core.
+
+    What is compared is the time of the processor in this process, without that of importing either.
+    """
+    import pyarrow as pa
     from peer_rows import count_rows
 
-    started = time.process_time()
-    others = count_rows(log)
-    theirs = time.process_time() - started
-    result = {"rows": rows, "peer_rows": others, "processor_seconds": [round(ours, 3), round(theirs, 2)], "ratio": round(theirs / ours, 1)}
-    print(json.dumps(result))
+    pa.array([1])
+    sum(batch.num_rows for batch in paraply.rows(log))
+    ours, theirs = [], []
+    for _ in range(rounds):
+        started = time.process_time()
+        rows = sum(batch.num_rows for batch in paraply.rows(log))
+        ours.append(time.process_time() - started)
+        started = time.process_time()
+        others = count_rows(log)
+        theirs.append(time.process_time() - started)
+    seconds = [round(statistics.median(ours), 3), round(statistics.median(theirs), 2)]
+    ratio = statistics.median(other / own for own, other in zip(ours, theirs, strict=True))
+    print(json.dumps({"rows": rows, "peer_rows": others, "processor_seconds": seconds, "ratio": round(ratio, 1)}))
 
 
 if __name__ == "__main__":

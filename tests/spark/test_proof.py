@@ -38,7 +38,7 @@ def test_r3_r5_three_ways_to_the_same_numbers(spark: SparkSession, tmp_path: Pat
     written(tmp_path / "trace", rows, files, layout, seed)
     trace = spark.read.schema(COLUMNS).parquet(str(tmp_path / "trace"))
     if choose.random() < 0.7:
-        trace = trace.repartition(choose.choice([1, 2, 3, 8, 17, 64]))
+        trace = trace.repartition(choose.choice([1, 2, 3, 8, 17, 64])).cache()
     limits = Limits(alone=choose.choice([0, 0, 50_000]), chunk=choose.choice([5, 37, 1_000_000]), part=choose.choice([20, 500_000]))
     before = spark.conf.get(RECORDS)
     spark.conf.set(RECORDS, str(choose.choice(BATCHES)))
@@ -50,3 +50,4 @@ def test_r3_r5_three_ways_to_the_same_numbers(spark: SparkSession, tmp_path: Pat
     assert got == certified(rows)
     assert fine == plainly(rows, "fine", sessions=seed % 2 == 0)
     assert got == collected(in_sql(trace))
+    trace.unpersist()

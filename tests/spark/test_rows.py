@@ -60,6 +60,16 @@ def test_parts_of_a_log_are_its_trace(spark: SparkSession, truth: Log, name: str
 
 
 @pytest.mark.truth
+@pytest.mark.parametrize("name", ALL)
+def test_every_transaction_has_as_many_row_changes_as_its_trace_says(spark: SparkSession, truth: Log, name: str) -> None:
+    log = truth(name)
+    trace = paraply.trace(log).read_all()
+    counted = load(spark, log, mode="rows", split="1m", columns="position").groupBy("position").count()
+    got = {row["position"]: row["count"] for row in counted.collect()}
+    assert got == {row["position"]: row["rows"] for row in trace.select(["position", "rows"]).to_pylist() if row["rows"]}
+
+
+@pytest.mark.truth
 @pytest.mark.parametrize("name", ["mysql-binlog/partial-json.binlog", "mariadb-binlog/compressed.binlog"])
 def test_row_changes_are_those_of_one_process(spark: SparkSession, truth: Log, name: str) -> None:
     log = truth(name)

@@ -91,6 +91,17 @@ def test_logs_are_read_as_their_trace(spark: SparkSession, logs: Path, demo_log:
         assert {name: found[name] for name in row} == row
 
 
+def test_several_paths_are_read_in_their_order(spark: SparkSession, logs: Path) -> None:
+    paths = [str(logs / "relay.000001"), f"{logs}/relay.0*2"]
+    frame = spark.read.format("binlog").load(paths).groupBy("file").agg({"position": "min", "*": "count"}).orderBy("file")
+    assert [row["min(position)"] for row in frame.collect()] == [1, frame.first()["count(1)"] + 1]
+
+
+def test_a_load_of_nothing_is_told_as_that(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="name a log"):
+        spark.read.format("binlog").load().count()
+
+
 def test_only_the_wanted_columns_are_made(spark: SparkSession, logs: Path) -> None:
     rows = spark.read.format("binlog").load(f"{logs}/relay.0*")
     assert rows.groupBy("kind").count().where("kind = 'dml'").first()[1] > 6000

@@ -89,7 +89,7 @@ def test_write_sets_know_tables_that_earlier_batches_made(spark: SparkSession, d
 def test_a_log_that_shrinks_is_refused(demo_log: Path, tmp_path: Path) -> None:
     log = Grown(demo_log, tmp_path / "logs")
     log.write(0.4)
-    followed = Followed(Options(path=str(tmp_path / "logs")))
+    followed = Followed(Options(paths=(str(tmp_path / "logs"),)))
     followed.look()
     log.write(0.2)
     with pytest.raises(UsageError, match="smaller"):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraply.applier import Applier
-from paraply.errors import UsageError
-from paraply.spark.failures import unwrap
+from paraply.errors import ParaplyError, UsageError
+from paraply.spark.failures import marked, unwrap
 from paraply.target import make_target
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ def apply_batch(
     make_target(url, folder=None if folder is None else Path(folder))
 
     def apply(batch: DataFrame, number: int) -> None:
-        report = apply_upto(batch, url, folder=folder, **options)
+        try:
+            report = apply_upto(batch, url, folder=folder, **options)
+        except ParaplyError as error:
+            error.add_note(marked(error))  # Spark takes the text to the query's own error
+            raise
         if report is not None and on_report is not None:
             on_report(number, report)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
@@ -60,7 +61,7 @@ class Options:
     """The options of the source.
 
     Attributes:
-        path: A log, a folder or a pattern.
+        paths: Logs, folders or patterns.
         mode: ``transactions``, ``rows`` or ``events``.
         columns: The columns that are wanted; none for all.
         tables: The databases and tables that are wanted; none for all.
@@ -71,7 +72,7 @@ class Options:
         max_bytes: Most bytes of a batch of a stream; None for all that is there.
     """
 
-    path: str = ""
+    paths: tuple[str, ...] = ()
     mode: str = "transactions"
     columns: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
@@ -93,7 +94,7 @@ class Options:
         if unknown:
             raise UsageError(f"unknown option `{unknown[0]}`: the source binlog has {', '.join(KNOWN[2:])}")
         made = cls(
-            path=given.get("path", ""),
+            paths=paths_of(given),
             mode=given.get("mode", "transactions"),
             columns=names_of(given.get("columns")),
             tables=names_of(given.get("tables")),
@@ -133,6 +134,16 @@ class Options:
         return cut(paths, self.dumped(), self.split, events=events)
 
 
+def paths_of(given: dict[str, str]) -> tuple[str, ...]:
+    """The paths of ``load(path)`` or ``load([path, ...])``, of which Spark makes text in JSON.
+
+    >>> paths_of({"paths": '["a.1", "b.1"]'})
+    ('a.1', 'b.1')
+    """
+    several = json.loads(given.get("paths", "[]"))
+    return (*([given["path"]] if given.get("path") else []), *(str(path) for path in several))
+
+
 def names_of(option: str | None) -> tuple[str, ...]:
     """The names in an option, with commas between them."""
     return tuple(name.strip() for name in (option or "").split(",") if name.strip())
@@ -158,7 +169,7 @@ def schema_text(options: Options) -> str:
     """The columns of a mode as Spark's DDL."""
     kinds = dict(MODES[options.mode])
     if options.values == "typed":
-        typed = columns_of(found_logs(options.path), options.dumped(), options.tables)
+        typed = columns_of(found_logs(options.paths), options.dumped(), options.tables)
         image = ",".join(f"`{column.name.replace('`', '``')}`:{column.type}" for column in typed)
         kinds |= {"before": f"struct<{image}>", "after": f"struct<{image}>"}
     return ", ".join(f"`{name}` {kinds[name]}" for name in options.columns or kinds)
@@ -204,17 +215,27 @@ def values_in(schema: pa.Schema) -> list[tuple[str, bool]]:
     return [] if image is None else [(column.name, pa.types.is_binary(column.type)) for column in image]
 
 
-def found_logs(pattern: str) -> list[str]:
-    """The logs of a path or a pattern, in the order of their names; index files are left out.
+def found_logs(patterns: Sequence[str]) -> list[str]:
+    """The logs of paths or patterns, those of each in the order of their names; index files are left out.
 
     Raises:
         UsageError: There is none.
     """
+    if not patterns:
+        raise UsageError("name a log, a folder or a pattern: load(PATH)")
+    paths: dict[str, None] = {}
+    for pattern in patterns:
+        found = [path for path in matching(pattern) if not path.endswith(".index")]
+        paths.update(dict.fromkeys(found or [pattern]))
+    return log_paths(list(paths))
+
+
+def matching(pattern: str) -> list[str]:
+    """The files of one path or pattern."""
     paths = [pattern] if Path(pattern).exists() else glob(pattern)  # noqa: PTH207  absolute patterns too
     if len(paths) == 1 and Path(paths[0]).is_dir():
         paths = [str(path) for path in Path(paths[0]).iterdir() if path.is_file() and not path.name.startswith(".")]
-    paths.sort(key=in_order)
-    return log_paths([path for path in paths if not path.endswith(".index")] or [pattern])
+    return sorted(paths, key=in_order)
 
 
 def in_order(path: str) -> tuple[str, int, str]:

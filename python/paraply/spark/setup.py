@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
+from paraply.spark.failures import say_first
 from paraply.spark.functions import register_functions
+from paraply.spark.quiet import quiet_start
 from paraply.spark.source import BinlogSource
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 def session(app_name: str = "paraply", *, where: str | None = None, **config: str) -> SparkSession:
     """A Spark session whose tasks run this interpreter, with the data source and the functions of paraply.
 
-    It prints errors only, and not those that are raised here, too.
+    It prints errors only, and neither those that are raised here, too, nor what Spark and Java say at each start.
 
     Args:
         app_name: Its name in Spark's pages.
@@ -49,11 +51,14 @@ def session(app_name: str = "paraply", *, where: str | None = None, **config: st
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if "spark__driver__extraJavaOptions" not in config:
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
-    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
+    else:
+        builder = builder.config("spark.log.level", "ERROR")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     for name, value in config.items():
         builder = builder.config(name.replace("__", "."), value)
     try:
-        spark = builder.getOrCreate()
+        with quiet_start():
+            spark = builder.getOrCreate()
     except PySparkRuntimeError as error:
         raise UsageError(f"Spark does not start: {error}; it needs Java 17 or later, on PATH or in JAVA_HOME") from error
     register(spark)
@@ -63,15 +68,25 @@ def session(app_name: str = "paraply", *, where: str | None = None, **config: st
 def register(spark: SparkSession) -> None:
     """Makes the data source ``binlog`` and the functions known to a session, and lets its tasks run this interpreter.
 
-    Sets ``spark.sql.python.filterPushdown.enabled``, without which Spark refuses sources that look at filters.
+    Sets ``spark.sql.python.filterPushdown.enabled``, without which Spark refuses sources that look at filters. What a task raises of
+    paraply's errors stands in the first line of what Spark raises then.
     """
-    use_this_interpreter()
+    use_this_interpreter(spark)
+    say_first()
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(BinlogSource)
     register_functions(spark)
 
 
-def use_this_interpreter() -> None:
-    """Tasks run the interpreter that this process runs, unless the environment names another."""
+def use_this_interpreter(spark: SparkSession | None = None) -> None:
+    """Tasks run the interpreter that this process runs, unless the environment or the session's settings name another.
+
+    Args:
+        spark: A session that runs already, and has looked at the environment when it began.
+    """
+    named = "PYSPARK_PYTHON" in os.environ
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    context = getattr(spark, "_sc", None)  # a session of Spark Connect has none, and its server its own interpreter
+    if not named and context is not None and context.getConf().get("spark.pyspark.python") is None:
+        context.pythonExec = sys.executable

@@ -63,7 +63,7 @@ class BinlogReader(DataSourceReader):
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self._options = Options.of(options)
         self._schema = arrow_schema(schema)
-        self._paths = found_logs(self._options.path)
+        self._paths = found_logs(self._options.paths)
         self._conditions = Conditions()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  Spark's name

@@ -94,9 +94,9 @@ class Followed:
 
     def _paths(self) -> list[str]:
         try:
-            return found_logs(self._options.path)
+            return found_logs(self._options.paths)
         except UsageError:
-            if self._files or Path(self._options.path).is_dir() or "*" in self._options.path:
+            if self._files or any(Path(path).is_dir() or "*" in path for path in self._options.paths):
                 return list(self._files)  # none yet
             raise
 

@@ -1,0 +1,45 @@
+"""What the JVM prints when it starts, without the lines that say nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["quiet_start"]
+
+# Spark itself asks for the module.
+SAYS_NOTHING = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
+STANDARD_ERROR = 2
+
+
+@contextmanager
+def quiet_start() -> Iterator[None]:
+    """Processes that are started inside write their standard error through this one, which leaves out what says nothing.
+
+    >>> with quiet_start():
+    ...     pass
+    """
+    try:
+        out, hidden = os.dup(STANDARD_ERROR), os.dup(STANDARD_ERROR)
+    except OSError:  # there is none
+        yield
+        return
+    read, write = os.pipe()
+    threading.Thread(target=hand_on, args=(read, out), name="paraply-stderr", daemon=True).start()
+    os.dup2(write, STANDARD_ERROR)
+    os.close(write)
+    try:
+        yield
+    finally:
+        os.dup2(hidden, STANDARD_ERROR)
+        os.close(hidden)
+
+
+def hand_on(read: int, out: int) -> None:
+    """Hands lines on until all writers are gone."""
+    with open(read, "rb") as lines, open(out, "wb", buffering=0) as kept:
+        for line in lines:
+            if line.rstrip() not in SAYS_NOTHING:
+                kept.write(line)
