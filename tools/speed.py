@@ -70,9 +70,9 @@ These are figures of an earlier build on a busier machine: mode `preserve` has l
 MARIADB = """
 A MariaDB log does not name sessions, so all transactions of one server keep their order at every level: such a log is applied at
 `any-time` whatever level is asked for, and commits form no groups. The last two rows of each table do the same: what they differ by is
-what single runs here differ by. (Before, a weaker level kept the order too, and besides each transaction wrote a list of what was committed
-ahead of a gap, which took 11.5 s of the apply's own CPU for 9.7 s and, on a busy machine, twice the time.) The server's own applier does not log what it applies (`log_slave_updates` is off, its
-default).
+what single runs here differ by. (Before, a weaker level kept the order too, and besides each transaction wrote a list of what was
+committed ahead of a gap, which took 11.5 s of the apply's own CPU for 9.7 s and,
+on a busy machine, twice the time.) The server's own applier does not log what it applies (`log_slave_updates` is off, its default).
 """
 
 
