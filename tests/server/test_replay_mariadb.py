@@ -54,6 +54,22 @@ def test_r26_the_targets_own_gtids_afterwards(mariadb_place: SqlPlace, truth: Lo
     assert (again["transactions"], again["skipped"]) == (0, len(of_log))
 
 
+def test_r23_a_log_without_sessions_is_applied_in_its_order_at_every_level(mariadb_place: SqlPlace, truth: Log) -> None:
+    log = truth("mariadb-binlog/plain.binlog")
+    options = ("--workers", "8", "--merge", "4", "--consistency", "eventual")
+    process = start(log, mariadb_place.url, *options)
+    wait_for_rows(mariadb_place, process, "orders", 100)
+    process.kill()
+    end(process)
+    # A gap would be a list of numbers beside the position.
+    texts = [str(row[0]) for row in mariadb_place.sql("SELECT executed FROM paraply.progress")]
+    assert any(texts)
+    assert not any("beyond" in text for text in texts)
+    report = applied(log, mariadb_place.url, *options)
+    assert any("does not tell the sessions" in note for note in report["notes"])
+    assert mariadb_place.state() == expected_checksums(truth("mariadb-binlog/plain.checksums"))
+
+
 @pytest.mark.parametrize("workers", [0, 8])
 def test_r25_ctrl_c_stops_at_a_boundary_and_the_same_command_goes_on(mariadb_place: SqlPlace, truth: Log, workers: int) -> None:
     log = truth("mariadb-binlog/plain.binlog")

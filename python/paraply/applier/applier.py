@@ -22,6 +22,7 @@ from paraply.applier.policy import check_combination, make_policy
 from paraply.applier.preparation import Look, Options, Start, check_channel, look_ahead, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
+from paraply.applier.sessionless import is_in_order_anyway
 from paraply.applier.sessions import SessionOrder
 from paraply.applier.snapshot import make_report
 from paraply.applier.split import PartMaker, SplitCrew
@@ -183,6 +184,7 @@ class Applier:
         self._crew: SplitCrew | None = None
         self._report: ApplyReport | None = None
         self._used = False
+        self._ordered = False
 
     def __enter__(self) -> Applier:
         """Nothing to do: ``run`` opens the target."""
@@ -282,14 +284,18 @@ class Applier:
         if first is None:
             parse_gtids(self._options.start_after)
             return None
+        if is_in_order_anyway(self._options, first, self._look_into_log()):
+            self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME.value)
         return look_ahead(self._options, self._target, files, first, list(self._schema or ()))
 
     def _first_transaction(self) -> Transaction | None:
+        batch = self._look_into_log().next_batch(1)
+        return batch[0] if batch is not None and len(batch) else None
+
+    def _look_into_log(self) -> LogReader:
         from paraply._native import LogReader
 
-        reader = LogReader(self._options.paths) if self._relay is None else self._relay.reader()
-        batch = reader.next_batch(1)
-        return batch[0] if batch is not None and len(batch) else None
+        return LogReader(self._options.paths) if self._relay is None else self._relay.reader()
 
     def _prepare(self, start: Start) -> tuple[RunState, Feed]:
         """Makes the stages."""
@@ -333,6 +339,8 @@ class Applier:
         if parts is not None:
             self._crew = run.target.crew = SplitCrew(cast("BranchTarget", self._target), parts, options.workers - 1)
         run.notes.extend(start.progress.notes)
+        if self._ordered:
+            run.session_unknown()
         self._merges = policy.merges and self._target.merges
         self._merge = MergeSize(options.merge, options.workers, allowed=self._merges)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]

@@ -154,7 +154,7 @@ class RunState:
 
     def session_unknown(self) -> None:
         """The log does not tell the sessions, so that the order of each can only be kept by keeping that of their server."""
-        self.note("the log does not tell the sessions of the source: transactions of one server commit in its order")
+        self.note("the log does not tell the sessions of the source: transactions of one server commit in its order, at every level")
 
     def _raised(self, low: GtidSet) -> GtidSet:
         mark = self.order.low_water_mark

@@ -54,7 +54,7 @@ class LoadBench:
         server: Where the logs are made, and where they are replayed.
         pipeline: The client pipeline; None leaves it out.
         own: The server's own applier; None leaves it out.
-        workers: Numbers of workers of the merged replays; the others take the largest, one at level ``eventual`` also twice as many.
+        workers: Numbers of workers of the merged replays; the others take the largest, on MySQL one also twice as many.
         transactions: Of a load with a share of 1.
         seed: Of what the sessions draw.
         rounds: How often each way is measured, but for the client pipeline.
@@ -113,10 +113,11 @@ class LoadBench:
             peers.append(Way(self.own.name(most), partial(replay_by_server, self.own, [log], most)))
         ours = [self._ours(log, "record", count, "auto") for count in self.workers]
         ours += [self._ours(log, "record", most, "off"), self._ours(log, "preserve", most, "off")]
-        # Only where the replay is logged its commits form groups; with gaps a MariaDB keeps no GTIDs.
-        logged, levels = ("none", _LEVELS) if self.server.mariadb else ("preserve", _LEVELS[1:])
-        ours += [self._ours(log, logged, most, "off", level) for level in levels]
-        return peers, [*ours, self._ours(log, logged, 2 * most, "off", _LEVELS[-1])]
+        if self.server.mariadb:  # with gaps it keeps no GTIDs, and its logs name no sessions: the levels are alike
+            return peers, [*ours, *(self._ours(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1]))]
+        # Only where the replay is logged its commits form groups.
+        ours += [self._ours(log, "preserve", most, "off", level) for level in _LEVELS[1:]]
+        return peers, [*ours, self._ours(log, "preserve", 2 * most, "off", _LEVELS[-1])]
 
     def _ours(self, log: Path, gtid: str, workers: int, merge: str, level: str = "any-time") -> Way:
         name = f"paraply, {gtid}, {workers} workers, merge {merge}" + (f", {level}" if level != "any-time" else "")

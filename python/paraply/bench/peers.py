@@ -200,7 +200,9 @@ def replay_by_paraply(server: BenchServer, logs: Sequence[Path], *options: str) 
     """``paraply apply`` as a process of its own."""
     started = time.monotonic()
     command = [sys.executable, "-m", "paraply", "apply", *map(str, logs), "--to", server.url, *options, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # An installed package has its bytecode beside it.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         raise ApplyFailed(f"paraply apply ended with {done.returncode}: {done.stderr.strip()}")
     report = json.loads(done.stdout)

@@ -109,11 +109,11 @@ class TableChecker:
             self._charsets = {to_int(number): to_text(charset) for number, charset in rows}
         return self._charsets.get(collation_id)
 
-    def check(self, connection: Connection, maps: list[TableMap]) -> None:
+    def check(self, connect: Callable[[], Connection], maps: list[TableMap]) -> None:
         """Compares the tables that have not been compared yet.
 
         Args:
-            connection: Any connection to the target, outside of a transaction.
+            connect: Gives any connection to the target, outside of a transaction.
             maps: Table maps of a block.
 
         Raises:
@@ -122,7 +122,7 @@ class TableChecker:
         for table_map in maps:
             key = (table_map.database, table_map.table, table_map.fingerprint)
             if key not in self._checked:
-                self._check_table(connection, table_map)
+                self._check_table(connect(), table_map)
                 self._checked.add(key)
 
     def _check_table(self, connection: Connection, table_map: TableMap) -> None:

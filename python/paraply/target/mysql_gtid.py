@@ -140,8 +140,12 @@ class GtidMode:
         """Statements before a transaction."""
         return []
 
+    def start(self, gtid: str | None) -> list[str]:
+        """Statements that begin a transaction with rows; what they leave behind it, ``end`` takes away."""
+        return [*self.begin(gtid), "START TRANSACTION"]
+
     def end(self) -> list[str]:
-        """Statements after a commit or rollback."""
+        """Statements after which anything else may run on a connection on which ``start`` did."""
         return []
 
     def after_format(self) -> list[str]:
@@ -171,10 +175,6 @@ class _MySqlMode(GtidMode):
     def __init__(self, *, atomic_ddl: bool, has_gtids: bool = True) -> None:
         self.ddl_under_gtid = atomic_ddl and self.name != "none"
         self._has_gtids = has_gtids
-
-    def end(self) -> list[str]:
-        """Statements after a commit or rollback."""
-        return ["SET gtid_next='AUTOMATIC'"] if self.name == "preserve" else []
 
     def after_format(self) -> list[str]:
         """Statements after the log's format description was handed over."""
@@ -217,6 +217,14 @@ class Preserve(_MySqlMode):
         """Statements before a transaction."""
         return [f"SET gtid_next='{gtid}'"] if gtid else []
 
+    def start(self, gtid: str | None) -> list[str]:
+        """Statements that begin a transaction with rows: one instead of three, where each costs a third of a row's time."""
+        return [f"SET gtid_next='{gtid}', autocommit=0"] if gtid else super().start(gtid)
+
+    def end(self) -> list[str]:
+        """Statements after which anything else may run on a connection on which ``start`` did."""
+        return ["SET gtid_next='AUTOMATIC', autocommit=1"]
+
 
 class MariaDbRecord(GtidMode):
     """``record`` on MariaDB: not logged; gtid_slave_pos says at the end how far the replay went."""
@@ -248,6 +256,15 @@ class MariaDbPreserve(GtidMode):
             return []
         domain, server, number = (int(part) for part in gtid.split("-"))
         return [f"SET gtid_domain_id={domain}, server_id={server}, gtid_seq_no={number}"]
+
+    def start(self, gtid: str | None) -> list[str]:
+        """Statements that begin a transaction with rows."""
+        begin = self.begin(gtid)
+        return [f"{begin[0]}, autocommit=0"] if begin else super().start(gtid)
+
+    def end(self) -> list[str]:
+        """Statements after which anything else may run on a connection on which ``start`` did."""
+        return ["SET autocommit=1"]
 
     def own_executed(self, connection: Connection) -> str:
         """What the target's own GTIDs say is applied."""

@@ -11,7 +11,7 @@ from paraply.target.mysql_gtid import ACCESS_DENIED
 from paraply.target.mysql_sql import identifier, rows_of, to_int, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, TableMap
     from paraply.target.mysql_gtid import GtidMode
@@ -226,11 +226,11 @@ class RowPrivileges:
         self._lacking: dict[tuple[str, str], frozenset[str]] = {}
         self._everything = not grants.revoked and all(grants.has(name) for name in _ROWS)
 
-    def check(self, connection: Connection, block: Block, maps: Sequence[TableMap]) -> None:
+    def check(self, connect: Callable[[], Connection], block: Block, maps: Sequence[TableMap]) -> None:
         """Looks at the tables of a block, before its rows are handed over.
 
         Args:
-            connection: Any connection to the target.
+            connect: Gives any connection to the target.
             block: The block.
             maps: Its table maps.
 
@@ -244,7 +244,7 @@ class RowPrivileges:
             lacking = self._of(database, table)
             if lacking and (missing := lacking & _kinds(block, database, table)):
                 scope = f"{identifier(database)}.{identifier(table)}"
-                message = lack_message([Lack(name, scope, "for rows of the log") for name in sorted(missing)], account(connection))
+                message = lack_message([Lack(name, scope, "for rows of the log") for name in sorted(missing)], account(connect()))
                 raise ApplyFailed(message, table=f"{database}.{table}")
 
     def _of(self, database: str, table: str) -> frozenset[str]:

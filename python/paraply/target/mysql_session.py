@@ -55,6 +55,8 @@ class MySqlSession:
         self._slot = slot
         self._format: bytes | None = None
         self._open: Block | None = None
+        #: Whether what the mode's ``start`` left behind still stands.
+        self._left = False
 
     @property
     def connection_id(self) -> int:
@@ -63,7 +65,10 @@ class MySqlSession:
 
     @property
     def connection(self) -> Connection:
-        """The connection itself."""
+        """The connection itself, fit for any statement."""
+        if self._left:
+            query_all(self._connection, self._target.mode.end())
+            self._left = False
         return self._connection
 
     def apply(self, block: Block) -> None:
@@ -98,7 +103,7 @@ class MySqlSession:
         """Commits what ``apply`` left open."""
         block, self._open = self._open, None
         try:
-            query_all(self._connection, ["COMMIT", *self._target.mode.end()])
+            query_all(self._connection, ["COMMIT"])
         except (ServerError, TemporaryFailure) as error:
             if interrupted(error):
                 self.close()
@@ -117,6 +122,7 @@ class MySqlSession:
         for _ in range(_ROLLBACKS):
             try:
                 query_all(self._connection, ["ROLLBACK", *self._target.mode.end()])
+                self._left = False
             except (ServerError, TemporaryFailure):
                 continue
             except ConnectionLost:
@@ -132,8 +138,8 @@ class MySqlSession:
                 " on this target: end it by hand, and go on behind it with --start-after",
                 file=block.file, position=block.offset, gtid=block.first_gtid,
             )  # fmt: skip
-        runner = StatementRunner(self._target, self._connection, self._slot)
         try:
+            runner = StatementRunner(self._target, self.connection, self._slot)
             self.send_format(block)
             runner.run(block)
         except ParaplyError as error:
@@ -182,7 +188,7 @@ class MySqlSession:
         """Hands the log's format description over, where the server has not got it yet."""
         statement = _native.format_statement(block)
         if statement != self._format:
-            self._connection.query(statement)
+            self.connection.query(statement)
             for follow_up in self._target.mode.after_format():
                 self._connection.query(follow_up)
             self._format = statement
@@ -194,19 +200,19 @@ class MySqlSession:
         rows = block.kind == "dml"
         if rows:
             maps = source.table_maps()
-            target.row_privileges.check(self._connection, block, maps)
-            target.checker.check(self._connection, maps)
+            target.row_privileges.check(lambda: self.connection, block, maps)
+            target.checker.check(lambda: self.connection, maps)
             self.send_format(source)
-        before = target.mode.begin(block.first_gtid)
         writer = target.last_writer
+        before = target.mode.start(block.first_gtid)
         if writer is not None:
-            before = [*before, writer.settings]
-        head = [*before, "START TRANSACTION", target.store.fence()]
+            before = [writer.settings, *before]
+        head = [*before, target.store.fence()]
         if target.mode.writes_progress:
             head.append(target.store.write(self._slot, target.ledger.mark(block)))
         if decision is not None:
             head.append(decision)
-        self._open = block
+        self._open, self._left = block, bool(target.mode.end())
         target.note_session(block, self._connection.connection_id)
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
@@ -214,7 +220,7 @@ class MySqlSession:
         first = next(statements, None)
         along = first is not None and self._goes_along(head, first)
         results = query_all(self._connection, [*head, first] if along and first is not None else [*head])
-        target.store.checked(results, target.epoch, self._connection, at=len(before) + 1)
+        target.store.checked(results, target.epoch, self._connection, at=len(before))
         if first is not None and not along:
             self._connection.query(first)
         for statement in statements:
