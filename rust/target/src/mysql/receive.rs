@@ -66,8 +66,8 @@ pub fn receive(
     signals: &Signals,
 ) -> Result<(), ReceiveError> {
     let stream = connection.dump(&request(server_id, begin)?, semi_sync)?;
-    let receiver = Receiver { stream, writer, signals, checksums: None, semi_sync, due: false, told: None };
-    let received = receiver.run();
+    let state = Receiver { stream, writer, signals, checksums: None, semi_sync, due: false, told: None };
+    let received = state.run();
     match &received {
         Err(ReceiveError::Relay(_)) => {}
         _ => locked(writer).interrupted()?,

@@ -75,17 +75,17 @@ mod tests {
 
     use super::*;
 
-    fn event(event: &[u8], wants_acknowledgement: bool) -> Option<Arrived<'_>> {
-        Some(Arrived { event, wants_acknowledgement })
+    fn event(event: &[u8], wants_acknowledgement: bool) -> Arrived<'_> {
+        Arrived { event, wants_acknowledgement }
     }
 
     #[test]
     fn the_header_of_semi_synchronous_replication_is_taken_off() {
-        assert_eq!(unpack(b"\0\xef\x01event", true).unwrap(), event(b"event", true));
-        assert_eq!(unpack(b"\0\xef\0event", true).unwrap(), event(b"event", false));
-        assert_eq!(unpack(b"\0\xef\0", true).unwrap(), event(b"", false));
+        assert_eq!(unpack(b"\0\xef\x01event", true).unwrap(), Some(event(b"event", true)));
+        assert_eq!(unpack(b"\0\xef\0event", true).unwrap(), Some(event(b"event", false)));
+        assert_eq!(unpack(b"\0\xef\0", true).unwrap(), Some(event(b"", false)));
         // Without it these bytes are the event's own: a time stamp.
-        assert_eq!(unpack(b"\0\xef\x01event", false).unwrap(), event(b"\xef\x01event", false));
+        assert_eq!(unpack(b"\0\xef\x01event", false).unwrap(), Some(event(b"\xef\x01event", false)));
     }
 
     #[test]
