@@ -362,7 +362,40 @@ class MySqlConnection:
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
         """
-    def receive(self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4) -> None:
+    @property
+    def overdue(self) -> float:
+        """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
+    def close(self) -> None: ...
+
+@final
+class ReplicaConnection:
+    """A connection that a source's log is received on; every call releases the GIL."""
+
+    def __new__(
+        cls,
+        host: str,
+        port: int,
+        user: str,
+        password: str | None = None,
+        *,
+        socket: str | None = None,
+        tls: Mapping[str, str] | None = None,
+        connect_timeout: float = 10.0,
+        read_timeout: float | None = None,
+    ) -> Self: ...
+    @property
+    def connection_id(self) -> int: ...
+    @property
+    def server_version(self) -> str: ...
+    def execute(self, sql: str) -> None:
+        """Runs one statement that gives no rows.
+
+        Raises:
+            ServerError: The source refuses.
+        """
+    def receive(
+        self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4, semi_sync: bool = False
+    ) -> None:
         """Registers as a replica and receives into a relay log, until ``relay.stop_receiving``; the connection then is of no other use.
 
         Args:
@@ -372,6 +405,8 @@ class MySqlConnection:
                 ``slave_connect_state`` set) with an empty name.
             file: The source's file.
             position: The offset of an event in it.
+            semi_sync: The session has agreed on semi-synchronous replication: what the source waits for is synced to the disk and
+                acknowledged.
 
         Raises:
             ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
@@ -379,9 +414,6 @@ class MySqlConnection:
             LogDamaged: What came contradicts itself.
             RelayLogError: The relay log cannot be written.
         """
-    @property
-    def overdue(self) -> float:
-        """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
     def close(self) -> None: ...
 
 @final
@@ -498,6 +530,9 @@ class RelayLog:
     @property
     def idle_at(self) -> int | None:
         """When the source said last that it has nothing more, microseconds since 1970, UTC."""
+    @property
+    def acknowledgements(self) -> int:
+        """How often the source was told that what it sent is on the disk here."""
     def stop_receiving(self) -> None:
         """Ends a receiver in another thread at the next event or heartbeat; none can begin any more."""
     def hold(self, gtids: GtidSet) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ from server.tls_proxy import postgres_behind_tls
 from servers import running_mariadb
 
 from paraply.errors import ConnectionFailed
+from paraply.replication import Source, parse_source
 from paraply.target import make_target
 from paraply.target.embedded import EmbeddedPostgres
 
@@ -27,14 +28,25 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return make_certificates(tmp_path_factory.mktemp("tls"))
 
 
+def ways_in(url: str) -> list[Callable[[], object]]:
+    """As a target is connected to, and as the source of a replication, which has a client of its own."""
+    as_target = lambda: make_target(url).read_channels()  # noqa: E731
+    if url.startswith("postgresql"):
+        return [as_target]
+    source = Source(parse_source(url), mariadb=url.startswith("mariadb"), server_id=1, server_uuid="", version="", gtids=True)
+    return [as_target, lambda: source.connect().execute("SET @a = 1")]
+
+
 def check_in(url: str) -> None:
-    make_target(url).read_channels()
+    for way in ways_in(url):
+        way()
 
 
 def check_out(url: str, says: str) -> None:
-    with pytest.raises(ConnectionFailed, match=says) as raised:
-        make_target(url).read_channels()
-    assert PASSWORD not in str(raised.value)
+    for way in ways_in(url):
+        with pytest.raises(ConnectionFailed, match=says) as raised:
+            way()
+        assert PASSWORD not in str(raised.value)
 
 
 @pytest.fixture(scope="module")

@@ -75,6 +75,10 @@ def replicate(
     server_id: Annotated[
         int | None, typer.Option(min=1, max=4294967295, help="The source knows this replica by it. Default: by the relay log's folder.")
     ] = None,
+    semi_sync: Annotated[
+        bool,
+        typer.Option("--semi-sync", help="Let the source wait, if it does so, until a transaction is in the relay log and on the disk."),
+    ] = False,
     workers: Workers = None,
     policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
     consistency: ConsistencyLevel = "any-time",
@@ -111,6 +115,7 @@ def replicate(
                 start_at=parse_place(start_at) if start_at is not None else None,
                 server_id=server_id,
                 relay_file_bytes=relay_log_size,
+                semi_sync=semi_sync,
                 until=parse_until(until),
                 applier={
                     "workers": workers,

@@ -161,13 +161,23 @@ def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[
     seconds = 0.0 if pending == 0 else counters["lag"] or 0.0
     behind = f"{pending:,} transactions, {seconds:,.0f} s" if pending is not None else f"{seconds:,.0f} s"
     return [
-        f"source     {receiver['source']}: {state}{heard}",
+        f"source     {receiver['source']}: {state}{heard}{_semi_sync(receiver)}",
         (
             f"received   {receiver['received_transactions']:,} transactions up to {receiver['last_received'] or 'none'}"
             f" ({receiver['source_file']}:{receiver['source_position']})"
         ),
         f"lag        {behind}",
     ]
+
+
+def _semi_sync(receiver: Mapping[str, Any]) -> str:
+    """Whether the source waits for this replica; nothing where that was not asked for."""
+    match receiver.get("semi_sync"):
+        case "on":
+            return f", semi-synchronous ({receiver['acknowledgements']:,} acknowledgements)"
+        case "refused":
+            return f", asynchronous ({receiver['semi_sync_refusal']})"
+    return ""
 
 
 def _workers(run: Mapping[str, Any]) -> Table:

@@ -36,16 +36,26 @@ class Receiver:
         server_id: Under which the source knows this replica; None chooses one by the relay log's folder.
         place: File and offset to begin at, for a relay log that has received nothing; None for GTIDs, or the source's first file.
         by_gtid: Whether the source is asked by GTIDs.
+        semi_sync: Whether a source that waits for its replicas may wait for this one: what it waits for is brought to the disk and
+            acknowledged. A source that does not is received from as ever, with a warning.
     """
 
     def __init__(
-        self, source: Source, relay: RelayLog, *, server_id: int | None = None, place: tuple[str, int] | None = None, by_gtid: bool = True
+        self,
+        source: Source,
+        relay: RelayLog,
+        *,
+        server_id: int | None = None,
+        place: tuple[str, int] | None = None,
+        by_gtid: bool = True,
+        semi_sync: bool = False,
     ) -> None:
         self._source = source
         self._relay = relay
         self._server_id = server_id if server_id is not None else replica_server_id(relay.folder)
         self._place = place
         self._by_gtid = by_gtid
+        self._wants_semi_sync = semi_sync
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="paraply-receiver", daemon=True)
         self.connected = False
@@ -54,6 +64,10 @@ class Receiver:
         """How often one was made."""
         self.last_error = ""
         """Why the last connection ended, or could not be made."""
+        self.semi_sync = False
+        """Whether the source was told on the last connection that it may wait for this replica."""
+        self.semi_sync_refusal = ""
+        """Why it was not, although it was to be."""
         self.failure: ParaplyError | None = None
         """Why nothing more is received, for good."""
 
@@ -92,22 +106,32 @@ class Receiver:
         self.failure = failure
         self._relay.close()
 
+    def _agree_on_semi_sync(self) -> bool:
+        """Whether acknowledgements are asked for and the source takes them; a refusal is told once."""
+        if not self._wants_semi_sync:
+            return False
+        refusal = self._source.semi_sync_refusal() or ""
+        if refusal and refusal != self.semi_sync_refusal:
+            _log.warning("replication is asynchronous, the source does not wait for this replica: %s", refusal)
+        self.semi_sync_refusal = refusal
+        return not refusal
+
     def _receive(self) -> None:
         """One connection, from its beginning to its end."""
+        self.semi_sync = semi_sync = self._agree_on_semi_sync()
         connection = self._source.connect()
         try:
             status = self._relay.status()
             received: GtidSet | None = status.received if self._by_gtid else None
-            self._source.prepare(connection, self._relay.folder, received)
+            self._source.prepare(connection, self._relay.folder, received, semi_sync=semi_sync)
             self.connected = True
             self.connections += 1
             if received is None:
                 file, position = (status.source_file, status.source_position) if status.source_file else self._place or ("", 4)
-                connection.receive(self._relay, self._server_id, file=file, position=position)
-            elif self._source.mariadb:
-                connection.receive(self._relay, self._server_id)
+                connection.receive(self._relay, self._server_id, file=file, position=position, semi_sync=semi_sync)
             else:
-                connection.receive(self._relay, self._server_id, behind=received)
+                behind = None if self._source.mariadb else received
+                connection.receive(self._relay, self._server_id, behind=behind, semi_sync=semi_sync)
         finally:
             connection.close()
 

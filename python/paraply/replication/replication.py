@@ -56,6 +56,7 @@ class ReplicationOptions:
         start_at: File and offset of the source to begin at, where it has no GTIDs.
         server_id: Under which the source knows this replica; None chooses one.
         relay_file_bytes: A file of the relay log is followed by the next one when it is so large.
+        semi_sync: Whether the source may wait until what it commits is in the relay log, on the disk.
         until: Where it ends; None for never.
         applier: Further arguments of ``Applier``.
     """
@@ -66,6 +67,7 @@ class ReplicationOptions:
     start_at: tuple[str, int] | None = None
     server_id: int | None = None
     relay_file_bytes: int = 256 << 20
+    semi_sync: bool = False
     until: StopPoint | None = None
     applier: Mapping[str, Any] = field(default_factory=dict)
 
@@ -144,7 +146,12 @@ class Replication:
             if by_gtid:
                 relay.hold(held)
             receiver = self._receiver = Receiver(
-                source, relay, server_id=self._options.server_id, place=self._options.start_at, by_gtid=by_gtid
+                source,
+                relay,
+                server_id=self._options.server_id,
+                place=self._options.start_at,
+                by_gtid=by_gtid,
+                semi_sync=self._options.semi_sync,
             )
             receiver.start()
             keeper = threading.Thread(target=self._keep, args=(relay,), name="paraply-relay-keeper", daemon=True)
@@ -174,6 +181,9 @@ class Replication:
             "connected": receiver.connected,
             "connections": receiver.connections,
             "last_error": receiver.last_error,
+            "semi_sync": "on" if receiver.semi_sync else "refused" if self._options.semi_sync and receiver.semi_sync_refusal else "off",
+            "semi_sync_refusal": receiver.semi_sync_refusal,
+            "acknowledgements": relay.acknowledgements,
             "received": str(status.received),
             "received_transactions": status.transactions,
             "received_bytes": status.bytes,

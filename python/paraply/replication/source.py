@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from paraply.errors import ConnectionFailed, ReceiveFailed, ServerError, UsageError
 from paraply.target.url import parse_url
@@ -13,17 +13,19 @@ from paraply.target.url import parse_url
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paraply._native import GtidSet, MySqlConnection
+    from paraply._native import GtidSet, MySqlConnection, ReplicaConnection
     from paraply.target.url import DatabaseUrl
 
-__all__ = ["HEARTBEAT_SECONDS", "Source", "parse_source"]
+__all__ = ["HEARTBEAT_SECONDS", "Source", "look", "parse_source"]
 
 HEARTBEAT_SECONDS = 1.0
 """How often a source without news says so; a receiver that is to stop notices it then."""
 _SILENCE_SECONDS = 30.0
 """A source that is silent for so long is gone."""
 _SETTINGS = ("server_id", "server_uuid", "log_bin", "binlog_format", "gtid_mode", "version")
+_SEMI_SYNC = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
 _LOWEST_ID = 1_000_000_000
+_Connection = TypeVar("_Connection", "MySqlConnection", "ReplicaConnection")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +48,50 @@ class Source:
     version: str
     gtids: bool
 
-    def connect(self) -> MySqlConnection:
+    def connect(self) -> ReplicaConnection:
         """A connection for a receiver.
 
         Raises:
             ConnectionFailed: The source cannot be reached, or does not let us in.
         """
-        return _connect(self.url)
+        from paraply._native import ReplicaConnection
 
-    def prepare(self, connection: MySqlConnection, folder: Path, received: GtidSet | None) -> None:
+        return _connect(self.url, ReplicaConnection)
+
+    def semi_sync_refusal(self) -> str | None:
+        """Why the source does not wait for acknowledgements, as it is set now; None if it does.
+
+        Raises:
+            ConnectionFailed: The source cannot be reached.
+        """
+        found = _variables(self.url, "LIKE 'rpl\\_semi\\_sync\\_%\\_enabled'")
+        for name in _SEMI_SYNC:
+            if (value := found.get(name)) is not None:
+                return None if value.upper() in ("ON", "1") else f"{name} is {value.upper()} on the source"
+        return "the source has no plugin for it: INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'"
+
+    def prepare(self, connection: ReplicaConnection, folder: Path, received: GtidSet | None, *, semi_sync: bool = False) -> None:
         """Sets what a replica's session has: heartbeats, checksums, who we are, and on MariaDB where to begin.
 
         Args:
             connection: The receiver's connection.
             folder: The relay log's folder, by which the source knows this replica again.
             received: What is not to be sent; None for a start by file and position.
+            semi_sync: Whether the source may wait for acknowledgements of this replica.
         """
         nanoseconds = int(HEARTBEAT_SECONDS * 1e9)
         settings = [f"@source_heartbeat_period={nanoseconds}", f"@master_heartbeat_period={nanoseconds}"]
+        settings += [f"@{name}_binlog_checksum=@@global.binlog_checksum" for name in ("source", "master")]
+        if semi_sync:
+            settings += ["@rpl_semi_sync_replica=1", "@rpl_semi_sync_slave=1"]
         if self.mariadb:
             settings.append("@mariadb_slave_capability=4")
             if received is not None:
                 settings += [f"@slave_connect_state='{received}'", "@slave_gtid_strict_mode=0", "@slave_gtid_ignore_duplicates=0"]
         else:
             own = replica_uuid(folder)
-            settings += [f"@replica_uuid='{own}'", f"@slave_uuid='{own}'", "@source_binlog_checksum=@@global.binlog_checksum"]
-        connection.query("SET " + ", ".join(settings))
+            settings += [f"@replica_uuid='{own}'", f"@slave_uuid='{own}'"]
+        connection.execute("SET " + ", ".join(settings))
 
 
 def replica_uuid(folder: Path) -> str:
@@ -107,13 +127,8 @@ def look(url: DatabaseUrl) -> Source:
         ConnectionFailed: It cannot be reached.
         ReceiveFailed: It writes no binlog, or not the rows.
     """
-    connection = _connect(url)
-    try:
-        names = ", ".join(f"'{name}'" for name in _SETTINGS)
-        rows = connection.query(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")[0][1]
-    finally:
-        connection.close()
-    found = {_text(name).lower(): _text(value) for name, value in rows}
+    names = ", ".join(f"'{name}'" for name in _SETTINGS)
+    found = _variables(url, f"WHERE Variable_name IN ({names})")
     mariadb = "mariadb" in found.get("version", "").lower()
     if found.get("log_bin", "OFF").upper() in ("OFF", "0"):
         raise ReceiveFailed(f"the source {url} writes no binlog: start it with log_bin")
@@ -123,17 +138,28 @@ def look(url: DatabaseUrl) -> Source:
     return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids)
 
 
+def _variables(url: DatabaseUrl, which: str) -> dict[str, str]:
+    """Global variables of a source, by their names in lower case."""
+    from paraply._native import MySqlConnection
+
+    connection = _connect(url, MySqlConnection)
+    try:
+        rows = connection.query(f"SHOW GLOBAL VARIABLES {which}")[0][1]
+    finally:
+        connection.close()
+    return {_text(name).lower(): _text(value) for name, value in rows}
+
+
 def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _connect(url: DatabaseUrl) -> MySqlConnection:
-    from paraply._native import MySqlConnection
+def _connect(url: DatabaseUrl, kind: type[_Connection]) -> _Connection:
     from paraply.target.mysql_errors import connect_error
 
     url.check_tls_files()
     try:
-        return MySqlConnection(
+        return kind(
             url.host,
             url.port,
             url.user,

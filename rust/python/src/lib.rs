@@ -16,6 +16,7 @@ mod log_head;
 mod mysql;
 mod postgres;
 mod relay;
+mod replica;
 mod resolver;
 mod row_columns;
 mod row_values;
@@ -59,6 +60,8 @@ mod _native {
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]
     use crate::relay::{PyRelayLog, PyRelayStatus, relay_event, relay_format};
+    #[pymodule_export]
+    use crate::replica::PyReplicaConnection;
     #[pymodule_export]
     use crate::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
     #[pymodule_export]

@@ -8,14 +8,11 @@ use std::time::{Duration, Instant};
 
 use paraply_target::mysql::binlog_statement::{self, Limits, Place};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
-use paraply_target::mysql::receive::{Begin, ReceiveError, receive};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::block::PyBlock;
 use crate::errors::{Where, raise, server_error, usage};
-use crate::gtid::PyGtidSet;
-use crate::relay::{PyRelayLog, relay_error};
 
 /// What a slow network takes: one megabyte a second.
 const BYTES_A_MILLISECOND: u64 = 1000;
@@ -52,11 +49,7 @@ impl PyMySqlConnection {
         connect_timeout: f64,
         read_timeout: Option<f64>,
     ) -> PyResult<Self> {
-        let tls = tls_options(py, tls.unwrap_or_default())?;
-        let connect_timeout = Duration::try_from_secs_f64(connect_timeout)
-            .map_err(|_| usage(py, "connect-timeout is no number of seconds"))?;
-        let read_timeout = read_timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let options = Options { host, port, user, password, database, socket, tls, connect_timeout, read_timeout };
+        let options = options(py, host, port, user, password, database, socket, tls, connect_timeout, read_timeout)?;
         let connection = py.detach(|| Connection::open(&options)).map_err(|error| mysql_error(py, &error))?;
         let (connection_id, server_version) = (connection.connection_id(), connection.server_version().to_owned());
         Ok(Self { connection: Mutex::new(Some(connection)), due: AtomicU64::new(0), connection_id, server_version })
@@ -92,32 +85,6 @@ impl PyMySqlConnection {
         PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Receives the source's log into a relay log; the connection is of no other use from then on.
-    #[pyo3(signature = (relay, server_id, *, behind=None, file="", position=4))]
-    fn receive(
-        &self,
-        py: Python<'_>,
-        relay: &PyRelayLog,
-        server_id: u32,
-        behind: Option<&PyGtidSet>,
-        file: &str,
-        position: u64,
-    ) -> PyResult<()> {
-        let begin = match behind {
-            Some(gtids) => Begin::Behind(gtids.snapshot()),
-            None => Begin::At { file: file.to_owned(), position },
-        };
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let connection =
-            connection.ok_or_else(|| raise(py, "ConnectionLost", "the connection is closed", &Where::default()))?;
-        let (writer, signals) = (relay.writer(), relay.signals());
-        let received = py.detach(|| receive(connection, server_id, &begin, &writer, &signals));
-        received.map_err(|error| match error {
-            ReceiveError::Source(error) => mysql_error(py, &error),
-            ReceiveError::Relay(error) => relay_error(py, &error),
-        })
-    }
-
     #[getter]
     fn overdue(&self) -> f64 {
         match self.due.load(Ordering::Relaxed) {
@@ -129,6 +96,27 @@ impl PyMySqlConnection {
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.connection.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
+}
+
+/// The options of a connection as Python names them.
+#[allow(clippy::too_many_arguments)] // keywords in Python
+pub fn options(
+    py: Python<'_>,
+    host: String,
+    port: u16,
+    user: String,
+    password: Option<String>,
+    database: Option<String>,
+    socket: Option<String>,
+    tls: Option<HashMap<String, String>>,
+    connect_timeout: f64,
+    read_timeout: Option<f64>,
+) -> PyResult<Options> {
+    let tls = tls_options(py, tls.unwrap_or_default())?;
+    let connect_timeout = Duration::try_from_secs_f64(connect_timeout)
+        .map_err(|_| usage(py, "connect-timeout is no number of seconds"))?;
+    let read_timeout = read_timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    Ok(Options { host, port, user, password, database, socket, tls, connect_timeout, read_timeout })
 }
 
 fn tls_options(py: Python<'_>, mut given: HashMap<String, String>) -> PyResult<Tls> {
@@ -149,7 +137,8 @@ fn tls_options(py: Python<'_>, mut given: HashMap<String, String>) -> PyResult<T
     Ok(Tls { mode, ca, identity })
 }
 
-fn mysql_error(py: Python<'_>, error: &Error) -> PyErr {
+/// An error of a connection as the exception of its cause.
+pub fn mysql_error(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Server { code, state, message } => server_error(py, message, *code, state),
         Error::Lost(message) => raise(py, "ConnectionLost", message, &Where::default()),

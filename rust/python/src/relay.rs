@@ -94,6 +94,12 @@ impl PyRelayLog {
         Some(self.signals.heard_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
     }
 
+    /// How often the source was told that what it sent is safe here.
+    #[getter]
+    fn acknowledgements(&self) -> u64 {
+        self.signals.acknowledgements.load(Ordering::Relaxed)
+    }
+
     /// Ends a receiver in another thread at the next event or heartbeat; none can begin any more.
     fn stop_receiving(&self) {
         self.signals.stop.store(true, Ordering::SeqCst);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::prelude::Queryable;
-use mysql::{BinlogRequest, BinlogStream, ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
+use mysql::{ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
 
 /// What may go wrong on a connection.
 #[derive(Debug, thiserror::Error)]
@@ -186,11 +186,6 @@ impl Connection {
             sets.push(out);
         }
         Ok(sets)
-    }
-
-    /// Registers as a replica and asks for the log; the connection is of no other use from then on.
-    pub(crate) fn binlog_stream(self, request: BinlogRequest<'_>) -> Result<BinlogStream, Error> {
-        Ok(self.inner.get_binlog_stream(request)?)
     }
 }
 

@@ -3,3 +3,4 @@
 pub mod binlog_statement;
 pub mod connection;
 pub mod receive;
+pub mod replica;

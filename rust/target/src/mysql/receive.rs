@@ -1,18 +1,19 @@
 //! A source's log over a connection: registered as a replica, event by event, with the bytes as the source sent them.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mysql::binlog::events::Event;
-use mysql::{BinlogDumpFlags, BinlogRequest, BinlogStream};
-use mysql_common::packets::{GnoInterval, Sid, Tag};
+use mysql_common::packets::binlog_request::BinlogRequest;
+use mysql_common::packets::{BinlogDumpFlags, GnoInterval, Sid, Tag};
 use paraply_binlog::checksum;
-use paraply_binlog::event::{HEADER_LENGTH, types};
+use paraply_binlog::event::{EventHeader, HEADER_LENGTH, types};
 use paraply_binlog::relay::{RelayError, RelayWriter};
+use paraply_binlog::transaction::Format;
 use paraply_core::gtid::{GtidSet, Origin};
 
-use crate::mysql::connection::{Connection, Error};
+use crate::mysql::connection::Error;
+use crate::mysql::replica::{EventStream, ReplicaConnection};
 
 /// Where the source is to begin.
 #[derive(Debug, Clone)]
@@ -48,21 +49,25 @@ pub struct Signals {
     pub heard_at: AtomicI64,
     /// When it said last that it has nothing more, likewise.
     pub idle_at: AtomicI64,
+    /// How often it was told that what it sent is safe.
+    pub acknowledgements: AtomicU64,
 }
 
 /// Receives into a relay log until the connection ends or somebody wants it to.
 ///
-/// The caller has set the session's variables. Every whole transaction is published as it comes; what came of an unfinished one is
-/// taken back at the end.
+/// The caller has set the session's variables, with `semi_sync` those of semi-synchronous replication too. Every whole transaction
+/// is published as it comes, and acknowledged where the source asks for it; what came of an unfinished one is taken back at the end.
 pub fn receive(
-    connection: Connection,
+    connection: ReplicaConnection,
     server_id: u32,
     begin: &Begin,
+    semi_sync: bool,
     writer: &Mutex<RelayWriter>,
     signals: &Signals,
 ) -> Result<(), ReceiveError> {
-    let stream = connection.binlog_stream(request(server_id, begin)?)?;
-    let received = take_in(stream, writer, signals);
+    let stream = connection.dump(&request(server_id, begin)?, semi_sync)?;
+    let state = Receiver { stream, writer, signals, checksums: None, semi_sync, due: false, told: None };
+    let received = state.run();
     match &received {
         Err(ReceiveError::Relay(_)) => {}
         _ => locked(writer).interrupted()?,
@@ -75,60 +80,130 @@ fn locked(writer: &Mutex<RelayWriter>) -> MutexGuard<'_, RelayWriter> {
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn take_in(stream: BinlogStream, writer: &Mutex<RelayWriter>, signals: &Signals) -> Result<(), ReceiveError> {
-    let mut bytes = Vec::new();
-    for event in stream {
-        let event = event.map_err(Error::from)?;
-        let heard = now();
-        signals.heard_at.store(heard, Ordering::Relaxed);
-        if signals.stop.load(Ordering::SeqCst) {
-            return Ok(());
-        }
-        if matches!(event.header().event_type_raw(), types::HEARTBEAT | types::HEARTBEAT_V2) {
-            signals.idle_at.store(heard, Ordering::Relaxed);
-            continue;
-        }
-        let has_checksum = restore(&event, &mut bytes);
-        let mut writer = locked(writer);
-        writer.append(&bytes, has_checksum)?;
-        if !writer.is_inside() {
-            writer.publish()?;
-        }
-    }
-    Err(Error::Lost("the source ended the connection".to_owned()).into())
+struct Receiver<'a> {
+    stream: EventStream,
+    writer: &'a Mutex<RelayWriter>,
+    signals: &'a Signals,
+    /// Whether events end with a checksum; nobody knows before the format description.
+    checksums: Option<bool>,
+    semi_sync: bool,
+    /// The source waits for an acknowledgement.
+    due: bool,
+    /// The place that it was told last.
+    told: Option<(String, u64)>,
 }
 
-/// The event as the source sent it, and whether it ends with a checksum.
-fn restore(event: &Event, out: &mut Vec<u8>) -> bool {
-    let header = event.header();
-    out.clear();
-    out.extend_from_slice(&header.timestamp().to_le_bytes());
-    out.push(header.event_type_raw());
-    out.extend_from_slice(&header.server_id().to_le_bytes());
-    out.extend_from_slice(&header.event_size().to_le_bytes());
-    out.extend_from_slice(&header.log_pos().to_le_bytes());
-    out.extend_from_slice(&header.flags_raw().to_le_bytes());
-    out.extend_from_slice(event.data());
-    let cut = (header.event_size() as usize).saturating_sub(out.len());
-    if header.event_type_raw() == types::FORMAT_DESCRIPTION {
-        if cut > checksum::CHECKSUM_LENGTH {
-            // The algorithm none: what the relay log uses is not the source's to say.
-            out.push(0);
-            out.extend_from_slice(&checksum::of_format(out).to_le_bytes());
+/// What is to be done with a packet.
+enum Kind {
+    Event,
+    /// The source has nothing more than what stands before this place.
+    Heartbeat(Option<(String, u64)>),
+}
+
+impl Receiver<'_> {
+    fn run(mut self) -> Result<(), ReceiveError> {
+        loop {
+            // What has arrived in the meantime is brought to the disk and acknowledged together.
+            if self.due && !self.stream.has_more() {
+                self.acknowledge(None)?;
+            }
+            let Some(arrived) = self.stream.next()? else {
+                return Err(Error::Lost("the source ended the connection".to_owned()).into());
+            };
+            let heard = now();
+            self.signals.heard_at.store(heard, Ordering::Relaxed);
+            if self.signals.stop.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            self.due |= arrived.wants_acknowledgement;
+            match kind(arrived.event) {
+                Kind::Event => append(self.writer, arrived.event, &mut self.checksums)?,
+                Kind::Heartbeat(place) => {
+                    self.signals.idle_at.store(heard, Ordering::Relaxed);
+                    if self.semi_sync {
+                        self.acknowledge(place)?;
+                    }
+                }
+            }
         }
-        return false;
     }
-    if let Some(stored) = event.checksum().filter(|_| cut == checksum::CHECKSUM_LENGTH) {
-        out.extend_from_slice(&stored);
-        return true;
+
+    /// Brings everything to the disk and tells the source up to where: the end of the last whole transaction, or, where the source
+    /// says that it has nothing more, the place that it names. A source that was connected to anew does not send what is here
+    /// already, and would otherwise wait for an acknowledgement of it.
+    fn acknowledge(&mut self, idle_at: Option<(String, u64)>) -> Result<(), ReceiveError> {
+        if idle_at.is_some() && idle_at == self.told && !self.due {
+            return Ok(());
+        }
+        let place = {
+            let mut writer = locked(self.writer);
+            writer.sync()?;
+            let received = writer.received();
+            idle_at
+                .filter(|_| !writer.is_inside())
+                .unwrap_or_else(|| (received.source_file.to_string(), received.source_position))
+        };
+        self.due = false;
+        if place.0.is_empty() {
+            return Ok(());
+        }
+        self.stream.acknowledge(&place.0, place.1)?;
+        self.signals.acknowledgements.fetch_add(1, Ordering::Relaxed);
+        self.told = Some(place);
+        Ok(())
     }
-    // Before the format description nobody knows whether there are checksums: the event itself tells.
-    out.len() > HEADER_LENGTH && checksum::strip(out, true).is_ok()
+}
+
+fn kind(event: &[u8]) -> Kind {
+    match EventHeader::parse(event) {
+        Ok(header) if matches!(header.type_code, types::HEARTBEAT | types::HEARTBEAT_V2) => {
+            Kind::Heartbeat(heartbeat_place(&header, event))
+        }
+        _ => Kind::Event,
+    }
+}
+
+/// The place that a heartbeat names; a position beyond 4 GiB does not fit and is left out.
+fn heartbeat_place(header: &EventHeader, event: &[u8]) -> Option<(String, u64)> {
+    let body = event.get(HEADER_LENGTH..).filter(|_| header.type_code == types::HEARTBEAT && header.log_pos != 0)?;
+    let with_checksum = checksum::strip(event, true).is_ok();
+    let end = body.len().checked_sub(if with_checksum { checksum::CHECKSUM_LENGTH } else { 0 })?;
+    let file = std::str::from_utf8(body.get(..end)?).ok()?;
+    (!file.is_empty()).then(|| (file.to_owned(), u64::from(header.log_pos)))
+}
+
+fn append(writer: &Mutex<RelayWriter>, event: &[u8], checksums: &mut Option<bool>) -> Result<(), RelayError> {
+    let mut writer = locked(writer);
+    let header = EventHeader::parse(event).ok();
+    match header.map(|header| (header.type_code, header.log_pos)) {
+        Some((types::FORMAT_DESCRIPTION, _)) => match Format::parse(event, false) {
+            Ok(format) => {
+                *checksums = Some(format.checksum);
+                // The algorithm none: what the relay log uses is not the source's to say.
+                writer.append(&format.event, false)?;
+            }
+            Err(_) => writer.append(event, false)?,
+        },
+        // A connection begins with a made-up rotate event, and the event itself tells whether it has a checksum.
+        Some((types::ROTATE, 0)) => writer.append(event, has_checksum(event))?,
+        _ => writer.append(event, checksums.unwrap_or_else(|| has_checksum(event)))?,
+    }
+    if !writer.is_inside() {
+        writer.publish()?;
+    }
+    Ok(())
+}
+
+fn has_checksum(event: &[u8]) -> bool {
+    event.len() > HEADER_LENGTH + checksum::CHECKSUM_LENGTH && checksum::strip(event, true).is_ok()
 }
 
 fn request(server_id: u32, begin: &Begin) -> Result<BinlogRequest<'static>, Error> {
     let request = BinlogRequest::new(server_id);
     Ok(match begin {
+        Begin::At { position, .. } if u32::try_from(*position).is_err() => {
+            return Err(Error::Client("a source can be asked for a place up to 4 GiB of a file only".to_owned()));
+        }
         Begin::At { file, position } => request.with_filename(file.clone().into_bytes()).with_pos(*position),
         Begin::Behind(gtids) => {
             request.with_use_gtid(true).with_flags(BinlogDumpFlags::BINLOG_THROUGH_GTID).with_sids(sids(gtids)?)

@@ -1,0 +1,95 @@
+//! The connection that a source's log is received on.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use paraply_target::mysql::connection::Error;
+use paraply_target::mysql::receive::{Begin, ReceiveError, receive};
+use paraply_target::mysql::replica::ReplicaConnection;
+use pyo3::prelude::*;
+
+use crate::errors::{Where, raise};
+use crate::gtid::PyGtidSet;
+use crate::mysql::{mysql_error, options};
+use crate::relay::{PyRelayLog, relay_error};
+
+#[pyclass(name = "ReplicaConnection", module = "paraply._native", frozen)]
+pub struct PyReplicaConnection {
+    connection: Mutex<Option<ReplicaConnection>>,
+    connection_id: u32,
+    server_version: String,
+}
+
+#[pymethods]
+impl PyReplicaConnection {
+    #[new]
+    #[pyo3(signature = (host, port, user, password=None, *, socket=None, tls=None, connect_timeout=10.0, read_timeout=None))]
+    #[allow(clippy::too_many_arguments)] // Python passes them by name
+    fn new(
+        py: Python<'_>,
+        host: String,
+        port: u16,
+        user: String,
+        password: Option<String>,
+        socket: Option<String>,
+        tls: Option<HashMap<String, String>>,
+        connect_timeout: f64,
+        read_timeout: Option<f64>,
+    ) -> PyResult<Self> {
+        let options = options(py, host, port, user, password, None, socket, tls, connect_timeout, read_timeout)?;
+        let connection = py.detach(|| ReplicaConnection::open(&options)).map_err(|error| mysql_error(py, &error))?;
+        let (connection_id, server_version) = (connection.connection_id(), connection.server_version().to_owned());
+        Ok(Self { connection: Mutex::new(Some(connection)), connection_id, server_version })
+    }
+
+    #[getter]
+    fn connection_id(&self) -> u32 {
+        self.connection_id
+    }
+
+    #[getter]
+    fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    fn execute(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        let done = py.detach(|| {
+            let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
+            connection.execute(sql)
+        });
+        done.map_err(|error| mysql_error(py, &error))
+    }
+
+    /// Receives the source's log into a relay log; the connection is of no other use from then on.
+    #[pyo3(signature = (relay, server_id, *, behind=None, file="", position=4, semi_sync=false))]
+    #[allow(clippy::too_many_arguments)] // keywords in Python
+    fn receive(
+        &self,
+        py: Python<'_>,
+        relay: &PyRelayLog,
+        server_id: u32,
+        behind: Option<&PyGtidSet>,
+        file: &str,
+        position: u64,
+        semi_sync: bool,
+    ) -> PyResult<()> {
+        let begin = match behind {
+            Some(gtids) => Begin::Behind(gtids.snapshot()),
+            None => Begin::At { file: file.to_owned(), position },
+        };
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let connection =
+            connection.ok_or_else(|| raise(py, "ConnectionLost", "the connection is closed", &Where::default()))?;
+        let (writer, signals) = (relay.writer(), relay.signals());
+        let received = py.detach(|| receive(connection, server_id, &begin, semi_sync, &writer, &signals));
+        received.map_err(|error| match error {
+            ReceiveError::Source(error) => mysql_error(py, &error),
+            ReceiveError::Relay(error) => relay_error(py, &error),
+        })
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.connection.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+}
