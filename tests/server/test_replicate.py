@@ -154,6 +154,31 @@ def test_until_a_gtid_and_until_a_time_end_with_exit_code_0(
 
 @pytest.mark.mariadb
 @pytest.mark.postgres
+def test_a_source_that_is_down_ends_the_first_start_and_is_waited_for_later(
+    maria_source: MariaDbServer, postgres_place: PostgresPlace, folder: Path
+) -> None:
+    maria_source.kill()
+    with replicating(maria_source.url, postgres_place.url, folder) as replica:
+        assert replica.report()["error"]["class"] == "ConnectionFailed"
+    maria_source.start()
+    with maria_source.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE shop")
+        cursor.execute("CREATE TABLE shop.t (id INT PRIMARY KEY)")
+    with replicating(maria_source.url, postgres_place.url, folder) as replica:
+        replica.wait_until(lambda: counted(postgres_place, "shop.t") == 0, "the table")
+        maria_source.kill()
+        replica.kill()
+        replica.wait_until(lambda: "the source is tried again" in replica.said(), "a second try")
+        maria_source.start()
+        with maria_source.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop.t VALUES (1)")
+            connection.commit()
+        replica.wait_until(lambda: counted(postgres_place, "shop.t") == 1, "the row")
+        assert replica.stop()["exit_code"] == 4
+
+
+@pytest.mark.mariadb
+@pytest.mark.postgres
 def test_what_a_source_refuses_is_said(maria_source: MariaDbServer, postgres_place: PostgresPlace, folder: Path) -> None:
     with maria_source.connect() as connection, connection.cursor() as cursor:
         cursor.execute("CREATE USER poor@'%' IDENTIFIED BY 'poor'")

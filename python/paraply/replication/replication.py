@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from paraply._native import GtidSet, RelayLog, log_head
 from paraply.applier import Applier
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Replication", "ReplicationOptions"]
 
 _log = logging.getLogger("paraply.replication")
+_T = TypeVar("_T")
 
 _PURGE_SECONDS = 5.0
 _LOOK_SECONDS = 0.1
@@ -103,6 +104,7 @@ class Replication:
         self._relay: RelayLog | None = None
         self._source: Source | None = None
         self._held = GtidSet()
+        self._goes_on = False
         self._time_over = False
         self._stops = 0
         self._wake = threading.Event()
@@ -128,7 +130,8 @@ class Replication:
             ReceiveFailed: The source does not send its log.
             ParaplyError: Whatever ends an apply, by its class.
         """
-        source = self._source = look(self._url)
+        self._goes_on = any(self._options.relay_folder.glob("*.index"))
+        source = self._source = self._reached("source", lambda: look(self._url))
         by_gtid = source.gtids and self._options.start_at is None
         if not by_gtid and self._options.start_after:
             raise UsageError("--start-after names GTIDs, but the source has none; use --start-at FILE:POSITION")
@@ -137,7 +140,7 @@ class Replication:
             self._relay = relay
             if (cut := relay.cut) is not None:
                 self._on_event(f"the relay log ended inside a transaction: {cut[2]:,} bytes were cut behind {cut[0]}:{cut[1]}")
-            progress = self._progress(source, by_gtid=by_gtid)
+            progress = self._reached("target", lambda: self._progress(source, by_gtid=by_gtid))
             self._check_place(relay, progress, by_gtid=by_gtid)
             held = self._held = progress.executed | parse_gtids(self._options.start_after)
             if self._is_reached(held):
@@ -245,6 +248,21 @@ class Replication:
             applier.run()
         finally:
             self.report = _added(self.report, applier.report)
+
+    def _reached(self, what: str, ask: Callable[[], _T]) -> _T:
+        """What a server answers at the start; one that is down is waited for where a replication goes on, as it is later."""
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                return ask()
+            except ConnectionFailed as error:
+                if not self._goes_on or self._stops:
+                    raise
+                self._on_event(f"the {what} is tried again: {error}")
+            self._wake.wait(wait)
+            if self._stops:
+                raise stopped_error()
+            wait = min(_LONGEST_WAIT, wait * 2)
 
     def _used(self) -> bool:
         """Whether the target was there once: what is not there at the start is told at once."""
