@@ -49,9 +49,9 @@ CURVE = """
 SOURCE = """
 ## The data source
 
-A log of 1 GB, read into nothing in parts of 64 MB (`--split 64m`), from the page cache. On one core means that the JVM and Python's
-workers are all bound to it, under the simpler collector that the JVM takes there; the files are looked through on the driver first,
-which is in the seconds. Of what rows take, reading is about a third; the rest carries their maps from Arrow into Spark's rows: name the
+A log of 1 GB, read into nothing in parts of 32 MB (`--split 32m`), from the page cache. On one core means that the JVM and Python's
+workers are all bound to it, with the same collector as on two; the files are looked through on the driver first, which is in the
+seconds. Of what rows take, reading is about a third; the rest carries their maps from Arrow into Spark's rows: name the
 `columns` that you need.
 
 | mode | rows | one core | two cores | ratio | memory on two |
@@ -80,8 +80,8 @@ def main(paths: list[str]) -> int:
     peers = [line for line in lines if "peer_rows" in line][-1:]
     text = HEAD + WAYS + "".join(compared_row(compared[key]) for key in sorted(compared, key=lambda key: (-key[1], key[0])))
     text += CURVE + "".join(curve_row(curve[size]) for size in sorted(curve))
-    text += SOURCE + "".join(source_row(line) for line in modes.values())
-    text += PEER + "".join(peer_row(line) for line in peers)
+    text += SOURCE + "".join(source_row(line) for line in modes.values()) if modes else ""
+    text += PEER + "".join(peer_row(line) for line in peers) if peers else ""
     PAGE.write_text(text, encoding="utf-8")
     return 0
 
