@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from server.histories import DATABASE
-from server.history_source import Source
-from server.xa_place import LEFT, ODD, XaPlace, losing_connections, make_log, with_other_uuid
+from server.history_source import HistoryPlace, Source
+from server.live import replicating
+from server.xa_place import LEFT, ODD, XaPlace, killing_server, losing_connections, make_log, with_other_uuid
+from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
 
 from paraply import open_log
-from paraply.errors import ApplyFailed, UsageError
+from paraply.errors import ApplyFailed, ConnectionFailed, UsageError
 
 pytestmark = pytest.mark.mariadb
 POLICIES = [{"policy": "dependency", "merge": 4}, {"policy": "barrier"}, {"policy": "optimistic"},
@@ -131,6 +136,45 @@ def test_r35_connections_broken_at_a_statement(place: XaPlace, short_log: Path, 
         assert place.all_state() == serial, step
 
 
+@pytest.fixture(params=["mariadb", "mysql"])
+def restart(request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Kills the server and starts it again: for MySQL with the shell command ``PARAPLY_TEST_MYSQL_RESTART``."""
+    if request.param == "mariadb":
+        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
+
+        def again() -> None:
+            server.kill()
+            server.start()
+
+        return again
+    command = os.environ.get("PARAPLY_TEST_MYSQL_RESTART")
+    if not command:
+        pytest.skip("NO WAY TO KILL MYSQL: set PARAPLY_TEST_MYSQL_RESTART to a command that kills the server and starts it again")
+    return lambda: subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL) and None
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve", "none"])
+def test_r35_a_server_killed_at_a_statement(request: pytest.FixtureRequest, restart: Callable[[], None], tmp_path: Path, mode: str) -> None:
+    if "mariadb" in request.node.name:
+        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
+        source = Source(HistoryPlace(server.url), server.data)
+    else:
+        source = Source(HistoryPlace(mysql_url()), mysql_data())
+    place = XaPlace(source.place.url)
+    log = make_log(source, tmp_path, short=True)
+    if mode == "none" and not place.mariadb:
+        log = with_other_uuid(log, tmp_path / "other.000001")
+    place.apply(log, gtid=mode)
+    serial = place.all_state()
+    for step in range(STRIDE, 60, 2 * STRIDE):
+        place.empty()
+        try:
+            place.apply(log, killing_server(step, restart), gtid=mode)
+        except ConnectionFailed:
+            place.apply(log, gtid=mode)
+        assert place.all_state() == serial, step
+
+
 @pytest.mark.parametrize("mode", ["record", "preserve"])
 def test_r35_a_stop_between_the_parts(place: XaPlace, short_log: Path, mode: str) -> None:
     prepare, _ = parts_of(short_log, "xa_prepare")
@@ -155,7 +199,8 @@ def test_r35_filters_that_leave_nothing_of_an_xa_transaction(place: XaPlace, lon
 
 def test_r35_an_end_without_its_beginning_is_refused_before_the_first_write(place: XaPlace, short_log: Path) -> None:
     prepare, _ = parts_of(short_log, "xa_prepare")
-    held = ",".join(transaction.gtid for transaction in open_log(short_log) if transaction.offset <= prepare.offset)
+    first = next(iter(open_log(short_log))).gtid
+    held = prepare.gtid if place.mariadb else f"{first}-{prepare.gtid.split(':')[1]}"
     with pytest.raises(UsageError, match="does not hold it prepared"):
         place.apply(short_log, start_after=held)
     assert place.sql("SHOW DATABASES LIKE 'paraply'") == []
@@ -183,3 +228,20 @@ def test_r35_a_name_that_is_taken_is_refused(place: XaPlace, short_log: Path) ->
     finally:
         place.end_all("ROLLBACK")
         place.sql("DROP DATABASE foreigner")
+
+
+def test_r35_replication_takes_xa_too(history_source: Source, tmp_path: Path) -> None:
+    if not history_source.place.mariadb:
+        pytest.skip("the other server is a MariaDB")
+    source = XaPlace(history_source.place.url)
+    log = make_log(history_source, tmp_path)
+    source.apply(log, gtid="preserve")
+    last = [transaction.gtid for transaction in open_log(log)][-1]
+    with running_mariadb(["--server-id=9", "--log-bin=binlog"]) as server:
+        target = XaPlace(server.url)
+        with replicating(source.url, server.url, tmp_path, "--until", str(last)) as replica:
+            report = replica.report()
+        assert report["exit_code"] == 0, report
+        assert any(LEFT in note for note in report["notes"])
+        check_tables(target)
+    source.empty()

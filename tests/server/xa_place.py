@@ -24,7 +24,7 @@ from paraply.target.mysql_sql import Connection, Result
 from paraply.target.mysql_xa_store import prepared_xids
 from paraply.target.url import DatabaseUrl, parse_url
 
-__all__ = ["LEFT", "ODD", "XaPlace", "losing_connections", "make_log", "with_other_uuid"]
+__all__ = ["LEFT", "ODD", "XaPlace", "killing_server", "losing_connections", "make_log", "with_other_uuid"]
 
 #: A XID with quotes, a backslash, a zero byte and the largest format number.
 ODD = "X'00ff27225c0a',X'c0a8',2147483647"
@@ -136,6 +136,11 @@ def losing_connections(at: int, place: XaPlace) -> Callable[[DatabaseUrl], Conne
                 place.kill(number)
 
     return disturbed(at, happen)
+
+
+def killing_server(at: int, restart: Callable[[], None]) -> Callable[[DatabaseUrl], Connection]:
+    """Makes connections to a server that is killed before the n-th statement, and started again."""
+    return disturbed(at, lambda _query: restart())
 
 
 @contextlib.contextmanager

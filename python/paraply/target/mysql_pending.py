@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.target.mysql_session import session_settings
 from paraply.target.mysql_statement import StatementRunner, decide_pending
-from paraply.target.mysql_xa import came_through, write_apart, write_progress
+from paraply.target.mysql_xa import came_through, progress_of, write_checked
 from paraply.target.mysql_xa_store import PREPARED, PREPARING
 from paraply.target.places import PlaceRow
 from paraply.target.progress import read_executed
@@ -40,7 +40,7 @@ def settle_at_start(target: MySqlTarget, control: Connection, stored: StoredProg
             done = came_through(target, control, part)
             if done:
                 stored = _count_as_done(target, control, stored, plan, part)
-            write_apart(target, control, [_row_after(target, part, done=done)])
+            write_checked(target, control, [_row_after(target, part, done=done)])
             verb = "XA PREPARE" if part.state == PREPARING else "end"
             notes.append(f"the {verb} of {part.xid} before {part.file}:{part.position} counts as {'done' if done else 'not done'}")
     return stored, notes
@@ -63,9 +63,10 @@ def settle_block(target: MySqlTarget, connection: Connection, block: Block, stor
     part = parts[0]
     done = came_through(target, connection, part)
     if done:
-        write_progress(target, connection, 0, block, replace(part, state=PREPARED), gone=part.state != PREPARING)
+        gone = part.state != PREPARING
+        write_checked(target, connection, progress_of(target, 0, block, replace(part, state=PREPARED), gone=gone))
     else:
-        write_apart(target, connection, [_row_after(target, part, done=False)])
+        write_checked(target, connection, [_row_after(target, part, done=False)])
     return done
 
 

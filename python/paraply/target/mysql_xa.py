@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.target.mysql import MySqlTarget
 
-__all__ = ["XaRunner", "XaSession", "came_through", "write_apart"]
+__all__ = ["XaRunner", "XaSession", "came_through", "progress_of", "write_checked"]
 
 _LOCK_WAIT = 30
 #: How long a XID that another connection still has is waited for.
@@ -79,8 +79,8 @@ class XaRunner:
         if not target.store.lock_statements(connection, _LOCK_WAIT):
             raise AlreadyRunning("another apply of this channel is running a statement on the target")
         try:
-            write_apart(target, connection, [])
-            apart(target, connection, lambda: target.xa.create(connection))
+            self._write([])
+            self._apart(lambda: target.xa.create(connection))
             self._run(block, canonical_xid(block.xid or ""))
         finally:
             with contextlib.suppress(ParaplyError):
@@ -98,7 +98,7 @@ class XaRunner:
                 )
             self._prepare(block, xid)
         else:
-            write_apart(self._target, connection, [self._target.xa.put(XaPart.of(block, xid, LEFT_OUT))])
+            self._write([self._target.xa.put(XaPart.of(block, xid, LEFT_OUT))])
             self._record(block)
 
     def _prepare(self, block: Block, xid: str) -> None:
@@ -110,7 +110,7 @@ class XaRunner:
         session.send_format(block)
         writer = target.last_writer
         written = writer.statements(connection, block) if writer is not None else []
-        write_apart(target, connection, [target.xa.put(XaPart.of(block, xid, PREPARING))])
+        self._write([target.xa.put(XaPart.of(block, xid, PREPARING))])
         try:
             for setting in [*([writer.settings] if writer is not None else []), *target.mode.begin_xa(block.first_gtid)]:
                 connection.query(setting)
@@ -131,7 +131,7 @@ class XaRunner:
             self._settings_back()
         else:
             session.renew()
-        write_progress(target, session.connection, self._slot, block, XaPart.of(block, xid, PREPARED))
+        self._write(progress_of(target, self._slot, block, XaPart.of(block, xid, PREPARED)))
 
     def _end(self, block: Block, xid: str, prepared: bool) -> None:
         target, connection = self._target, self._session.connection
@@ -143,18 +143,18 @@ class XaRunner:
                 )
             self._record(block)
             try:
-                write_apart(target, connection, [target.xa.drop(xid)])
+                self._write([target.xa.drop(xid)])
             except (ServerError, TemporaryFailure):  # the next XA PREPARE of this name writes over it
                 self._session.rollback()
             return
         commit = commits(block)
-        write_apart(target, connection, [target.xa.put(XaPart.of(block, xid, COMMITTING if commit else ROLLING_BACK))])
+        self._write([target.xa.put(XaPart.of(block, xid, COMMITTING if commit else ROLLING_BACK))])
         self.sent = True
         for setting in target.mode.begin_xa(block.first_gtid):
             connection.query(setting)
         self._when_free(xid, end_statement(xid, commit=commit), _NOT_THERE)
         self._settings_back()
-        write_progress(target, connection, self._slot, block, XaPart.of(block, xid, PREPARED), gone=True)
+        self._write(progress_of(target, self._slot, block, XaPart.of(block, xid, PREPARED), gone=True))
 
     def _record(self, block: Block) -> None:
         """A part of which nothing is to be applied is recorded as an empty transaction is."""
@@ -194,12 +194,31 @@ class XaRunner:
                         break
         self._settings_back()
         with contextlib.suppress(ParaplyError):
-            write_apart(self._target, connection, [self._target.xa.drop(xid)])
+            self._write([self._target.xa.drop(xid)])
+
+    def _write(self, statements: Sequence[str]) -> None:
+        """Writes to our own tables, also where they must stay out of what the session logs."""
+        self._apart(lambda: write_checked(self._target, self._session.connection, statements))
+
+    def _apart(self, action: Callable[[], object]) -> None:
+        connection, mode = self._session.connection, self._target.mode
+        if not mode.keeps_out or mode.hidden:
+            action()
+            return
+        connection.query("SET SESSION sql_log_bin=0")
+        try:
+            action()
+        finally:
+            self._set_back(["SET SESSION sql_log_bin=1"])
 
     def _settings_back(self) -> None:
+        self._set_back(self._target.mode.end_xa())
+
+    def _set_back(self, settings: Sequence[str]) -> None:
+        """Statements without which nothing more may run on this connection."""
         connection = self._session.connection
         try:
-            for setting in self._target.mode.end_xa():
+            for setting in settings:
                 connection.query(setting)
         except ServerError as error:
             connection.close()
@@ -224,37 +243,17 @@ def end_statement(xid: str, *, commit: bool) -> str:
     return f"XA {'COMMIT' if commit else 'ROLLBACK'} {xid}"
 
 
-def apart(target: MySqlTarget, connection: Connection, action: Callable[[], object]) -> None:
-    """Does something to our own tables, on a session that logs also where these must stay out of the log."""
-    hide = target.mode.keeps_out and not target.mode.hidden
-    if hide:
-        connection.query("SET SESSION sql_log_bin=0")
-    try:
-        action()
-    finally:
-        if hide:
-            try:
-                connection.query("SET SESSION sql_log_bin=1")
-            except ServerError as error:
-                connection.close()
-                raise ConnectionLost(f"the session could not be set back to its own settings: {error.message}") from None
-
-
-def write_apart(target: MySqlTarget, connection: Connection, statements: Sequence[str]) -> None:
+def write_checked(target: MySqlTarget, connection: Connection, statements: Sequence[str]) -> None:
     """Writes to our own tables in a transaction that checks the epoch (R25a)."""
-
-    def write() -> None:
-        results = query_all(connection, ["START TRANSACTION", target.store.fence(), *statements])
-        target.store.checked(results, target.epoch, connection, at=1)
-        connection.query("COMMIT")
-
-    apart(target, connection, write)
+    results = query_all(connection, ["START TRANSACTION", target.store.fence(), *statements])
+    target.store.checked(results, target.epoch, connection, at=1)
+    connection.query("COMMIT")
 
 
-def write_progress(target: MySqlTarget, connection: Connection, slot: int, block: Block, part: XaPart, *, gone: bool = False) -> None:
-    """The part is through."""
+def progress_of(target: MySqlTarget, slot: int, block: Block, part: XaPart, *, gone: bool = False) -> list[str]:
+    """The statements that say that a part is through."""
     mark = [target.store.write(slot, target.ledger.mark(block))] if target.mode.writes_progress else []
-    write_apart(target, connection, [*mark, target.xa.drop(part.xid) if gone else target.xa.put(part)])
+    return [*mark, target.xa.drop(part.xid) if gone else target.xa.put(part)]
 
 
 def came_through(target: MySqlTarget, connection: Connection, part: XaPart) -> bool:
