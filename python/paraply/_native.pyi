@@ -487,12 +487,11 @@ class LogReader:
         An error of the log is raised only after the transactions before it were handed out.
         """
 
-def first_xa_transaction(
-    paths: Sequence[str], executed: GtidSet, after: tuple[int, int] | None = None
-) -> tuple[str, int, str | None, str] | None:
-    """The first XA transaction in two phases that is neither executed nor at or before a place (index of the file, offset) (R35).
+def xa_transactions(paths: Sequence[str]) -> list[tuple[str, int, tuple[int, int], str | None, str, bool]]:
+    """Every part of XA transactions that are prepared and ended apart, in order (R35).
 
-    Gives file, offset, GTID and XID. A damaged place ends the scan without an error: the reader tells it.
+    Gives file, offset, index of the file with the offset behind the part, GTID, XID, and whether it is an end (XA COMMIT or XA
+    ROLLBACK). A damaged place ends the scan of its file without an error: the reader tells it.
     """
 
 @final

@@ -31,6 +31,7 @@ from paraply.applier.stop_result import check_result, stop_place
 from paraply.applier.timestamps import check_timestamp_column
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker import Worker
+from paraply.applier.xa import left_note
 from paraply.errors import ParaplyError, UsageError
 from paraply.monitor.timeline import Timeline
 from paraply.source import log_paths
@@ -381,6 +382,7 @@ class Applier:
             check_result(self._options, start, run, self._reader)
             with run.target.exclusive() as target:
                 target.finish(run.executed | start.skip)
+                run.notes.extend(left_note(target.left_prepared()))
         except BaseException as error:
             ended = error if run.order.failure is None else run.order.failure
             if isinstance(error, ParaplyError):

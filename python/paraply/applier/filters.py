@@ -118,6 +118,8 @@ class Filters:
         Raises:
             LogNotUnderstood: They are about both, or it cannot be told; says what to do.
         """
+        if transaction.kind == "xa_end":  # it ends what was applied of its rows, and the target knows whether that is anything
+            return True
         answers = {self._wants(transaction, statement) for statement in transaction.statements}
         if len(answers) > 1:
             raise self._undecided(transaction, "the transaction's statements are about tables inside and outside of the filters")

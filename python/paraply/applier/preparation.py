@@ -12,7 +12,8 @@ from paraply.applier.merge import MergeSize
 from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
 from paraply.applier.policy import make_policy
 from paraply.applier.timestamps import check_tables
-from paraply.errors import ConfigurationMismatch, LogError, LogNotUnderstood, UsageError
+from paraply.applier.xa import check_xa, find_xa
+from paraply.errors import ConfigurationMismatch, LogError, UsageError
 from paraply.target.base import ApplyPlan, Progress
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from paraply.source.file_order import LogFile
     from paraply.target.base import Target
 
-__all__ = ["Look", "Options", "Start", "check_channel", "look_ahead", "parse_gtids", "refuse_xa", "start_place", "start_run"]
+__all__ = ["Look", "Options", "Start", "check_channel", "look_ahead", "parse_gtids", "start_place", "start_run"]
 
 _LONGEST_CHANNEL = 64
 """Characters of a channel's name that the progress tables hold."""
@@ -146,6 +147,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
     _check_options(options, first, start_after)
+    xa = [] if options.live else find_xa(options.paths)
     plan = ApplyPlan(
         channel=options.channel,
         fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, options.filters.identity()),
@@ -158,6 +160,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         gaps=not Consistency(options.consistency).keeps_order and options.workers > 0,
         two_phase=make_policy(options.policy).splits and options.workers > 1,
         timestamp_column=options.timestamp_column,
+        xa=bool(xa),
     )
     peek = target.peek(plan, tables=bool(options.filters or options.timestamp_column) and not tables)
     if tables:
@@ -171,8 +174,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     if peek.own:
         refuse_own_log(options.paths, peek.own)
     place = None if has_gtids else start_place(options.paths, peek.progress)
-    if not options.live:
-        refuse_xa(options, held, place)
+    check_xa(options, xa, held, place, peek.xa)
     merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
     start = Start(peek.progress, held, place, mariadb)
     if options.timestamp_column is not None:
@@ -217,28 +219,6 @@ def _check_options(options: Options, first: Transaction, start_after: GtidSet) -
         )
 
 
-def refuse_xa(options: Options, skip: GtidSet, place: tuple[int, int] | None) -> None:
-    """Looks for XA transactions before the first write: no target can commit one together with its progress (R35).
-
-    Raises:
-        LogNotUnderstood: There is one that is still to be applied.
-    """
-    from paraply._native import first_xa_transaction
-
-    found = first_xa_transaction(options.paths, skip, place)
-    if found is None or _is_behind_stop(options, found[0], found[1]):
-        return
-    file, position, gtid, xid = found
-    behind = "go on behind it with --start-after" if gtid else "begin with a log behind it"
-    raise LogNotUnderstood(
-        f"the log has the XA transaction {xid}, prepared and ended apart, which no target can record together with its"
-        f" progress; nothing was applied: stop before it with --stop-before or --stop-at, end the XA transaction by hand, and {behind}",
-        file=file,
-        position=position,
-        gtid=gtid,
-    )
-
-
 def refuse_own_log(paths: Sequence[str], own: str) -> None:
     """Refuses a target's own log where the replay gets GTIDs of the target's own: one could not be told from the other (R25, R26).
 
@@ -265,22 +245,6 @@ def _gtid_texts(paths: Sequence[str]) -> Iterator[str]:
             yield str(log_gtids(path)).lower()
         except LogError:
             yield ""
-
-
-def _is_behind_stop(options: Options, file: str, position: int) -> bool:
-    """Whether a transaction comes after the one at which the log is left; reads up to there."""
-    if options.stop is None:
-        return False
-    from paraply._native import LogReader
-
-    reader = LogReader(options.paths, **options.stop.reader_options())
-    while reader.next_batch() is not None:
-        pass
-    stopped = reader.stopped
-    if stopped is None:
-        return False
-    at, found = (options.paths.index(stopped[0]), stopped[1]), (options.paths.index(file), position)
-    return found > at or (found == at and not stopped[4])
 
 
 def _refuse_without_gtids(options: Options) -> None:

@@ -235,6 +235,7 @@ class Worker:
                 if statement:
                     committing = True
                     session.execute_statement(block)
+                    self.counters.connection_id = session.connection_id  # an XA transaction may need another one afterwards
                 else:
                     session.apply(block)
                     self._end_attempt()

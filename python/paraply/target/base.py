@@ -33,6 +33,7 @@ class ApplyPlan:
         gaps: Whether blocks may commit while older ones have not, so that the progress must hold gaps (R25).
         two_phase: Whether transactions may be committed on several connections in two phases, which the target must be able to do.
         timestamp_column: Where the last writer of a row wins, the column that says when it was written (policy ``unordered``).
+        xa: Whether there are XA transactions in the log that are prepared and ended apart (R35).
     """
 
     channel: str
@@ -46,6 +47,7 @@ class ApplyPlan:
     gaps: bool = False
     two_phase: bool = False
     timestamp_column: str | None = None
+    xa: bool = False
 
 
 @dataclass(slots=True)
@@ -83,6 +85,7 @@ class Peek:
         merges: Whether several transactions may become one commit in that mode.
         tables: The tables that stand in the target, where they were asked for.
         own: Where the replay would get GTIDs of the target's own: its ``server_uuid``.
+        xa: XA transactions of the log that could be ended there, where the plan has some; None where the target cannot (R35).
     """
 
     progress: Progress
@@ -90,6 +93,7 @@ class Peek:
     merges: bool = True
     tables: tuple[Table, ...] = ()
     own: str = ""
+    xa: frozenset[str] | None = None
 
 
 class Session(Protocol):
@@ -176,6 +180,9 @@ class Target(Protocol):
 
     def finish(self, executed: GtidSet) -> None:
         """Everything is applied: record mode adds the set to gtid_purged (R26)."""
+
+    def left_prepared(self) -> list[str]:
+        """The XA transactions of the log that are prepared and not ended (R35)."""
 
     def close(self) -> None:
         """Lets the channel go; never raises."""

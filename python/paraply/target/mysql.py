@@ -18,13 +18,14 @@ from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_peek import check_family, peek
+from paraply.target.mysql_pending import settle_at_start, settle_block
 from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
 from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
-from paraply.target.mysql_statement import StatementRunner, decide_pending
 from paraply.target.mysql_status import read_channels
-from paraply.target.places import PlaceLedger, PlaceRow
+from paraply.target.mysql_xa_store import PREPARED, XaStore, prepared_xids
+from paraply.target.places import PlaceLedger
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
 
@@ -72,6 +73,7 @@ class MySqlTarget:
 
     epoch: int
     store: ProgressStore
+    xa: XaStore
     branches: BranchStore
     quiet_settings: list[str]
     last_writer: MySqlLastWriter | None = None
@@ -129,19 +131,41 @@ class MySqlTarget:
 
     def session(self) -> MySqlSession:
         """A new connection for a worker."""
-        connection = self.connect()
+        connection = self.fresh()
         with self._lock:
             slot, self._next_slot = self._next_slot, self._next_slot + 1
         try:
-            for setting in session_settings(hidden=self.mode.hidden):
-                connection.query(setting)
-            self._allow_references_to_any_key(connection)
             if self.mode.writes_progress:
                 self.store.take_slot(connection, slot)
         except ParaplyError as error:
             connection.close()
             raise explain(error) from None
         return MySqlSession(self, connection, slot)
+
+    def fresh(self, after: tuple[int, float] | None = None) -> Connection:
+        """A connection with a session's settings.
+
+        Args:
+            after: Number of a connection that must have ended before, and when it was last known to be there.
+        """
+        connection = self.connect()
+        try:
+            if after is not None:
+                self._await_end(connection, *after)
+            for setting in session_settings(hidden=self.mode.hidden):
+                connection.query(setting)
+            self._allow_references_to_any_key(connection)
+        except ParaplyError as error:
+            connection.close()
+            raise explain(error) from None
+        return connection
+
+    def left_prepared(self) -> list[str]:
+        """The XA transactions of the log that are prepared and not ended."""
+        control = self._controlled()
+        ours = [part.xid for part in self.xa.read(control) if part.state == PREPARED]
+        held = prepared_xids(control) if ours else frozenset()
+        return [xid for xid in ours if xid in held]
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing."""
@@ -185,11 +209,14 @@ class MySqlTarget:
         try:
             if session is not None:
                 self._await_end(connection, *session)
-            return self._is_in(connection, block)
+            found = self._is_in(connection, block)
         except ParaplyError as error:
             raise explain(error, file=block.file, position=block.offset, gtid=block.first_gtid) from None
         finally:
             connection.close()
+        if found:
+            self.ledger.acknowledge(block)
+        return found
 
     def new_split(self) -> str:
         """A name for the branches of a transaction that is committed in two phases."""
@@ -289,12 +316,13 @@ class MySqlTarget:
                 " use --consistency any-time, or another GTID mode"
             )
         self._configure(control, plan)
-        self.store = ProgressStore(plan.channel)
+        self.store, self.xa = ProgressStore(plan.channel), XaStore(plan.channel)
         self.store.create_schema(control)
         stored = self.store.open(control, plan.fingerprint)
         self.epoch = stored.epoch
         self._recover_branches(control, plan)
-        stored, notes = self._settle_pending(control, stored, plan)
+        stored, settled = settle_at_start(self, control, stored, plan)
+        notes = [self.mode.note, *settled]
         if not plan.has_gtids:
             return self._open_without_gtids(plan, control, stored, notes)
         executed = self._executed(control, stored)
@@ -332,34 +360,14 @@ class MySqlTarget:
         self.checker = TableChecker(allow_nontransactional=plan.allow_nontransactional)
         self.last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
 
-    def _settle_pending(self, control: Connection, stored: StoredProgress, plan: ApplyPlan) -> tuple[StoredProgress, list[str]]:
-        """Decides about a statement whose end was not recorded (R25b)."""
-        pending = stored.pending_ddl
-        if pending is None:
-            return stored, [self.mode.note]
-        done = decide_pending(control, pending, plan.ddl_decision, logged=self.logs_hold(control, pending))
-        if done:
-            executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
-            stored = replace(
-                stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal)
-            )
-            text = read_executed(executed, _native.GtidSet).text() if plan.has_gtids else ""
-            self.store.consolidate(control, stored, text)
-            stored = replace(stored, kept=PlaceRow("", pending.file, pending.position, 0), rows=())
-        control.query(self.store.end_ddl())
-        note = f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}"
-        return replace(stored, pending_ddl=None), [self.mode.note, note]
-
     def _executed(self, connection: Connection, stored: StoredProgress) -> Executed:
         return read_executed([*stored.executed, self.mode.own_executed(connection)], _native.GtidSet)
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
         stored = self.store.read(connection)
-        pending = stored.pending_ddl
-        if pending is not None and pending.ordinal == block.ordinal:
-            for setting in session_settings(hidden=self.mode.keeps_out):
-                connection.query(setting)
-            return StatementRunner(self, connection, 0).settle(block, pending)
+        settled = settle_block(self, connection, block, stored)
+        if settled is not None:
+            return settled
         if block.first_gtid is None:
             return stored.places().hold(block)
         return block.gtids <= self._executed(connection, stored).gtids

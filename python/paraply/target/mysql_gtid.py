@@ -128,6 +128,8 @@ class GtidMode:
     holds_gaps = True
     #: Whether a DDL runs under its own GTID, which the server records with it (MySQL 8.0).
     ddl_under_gtid = False
+    #: Whether the parts of XA transactions are logged under their own GTIDs, which then say whether they are done.
+    xa_under_gtid = False
     #: What the plan says of it.
     note = ""
 
@@ -147,6 +149,14 @@ class GtidMode:
     def end(self) -> list[str]:
         """Statements after which anything else may run on a connection on which ``start`` did."""
         return []
+
+    def begin_xa(self, gtid: str | None) -> list[str]:
+        """Statements before a part of an XA transaction."""
+        return self.begin(gtid)
+
+    def end_xa(self) -> list[str]:
+        """Statements after it."""
+        return self.end()
 
     def after_format(self) -> list[str]:
         """Statements after the log's format description was handed over."""
@@ -174,6 +184,7 @@ class _MySqlMode(GtidMode):
 
     def __init__(self, *, atomic_ddl: bool, has_gtids: bool = True) -> None:
         self.ddl_under_gtid = atomic_ddl and self.name != "none"
+        self.xa_under_gtid = self.name != "none"
         self._has_gtids = has_gtids
 
     def after_format(self) -> list[str]:
@@ -197,6 +208,14 @@ class Record(_MySqlMode):
 
     name = "record"
     hidden = True
+
+    def begin_xa(self, gtid: str | None) -> list[str]:
+        """Logged all the same: a server that recovers rolls back what is prepared and stands in no log of its own."""
+        return ["SET SESSION sql_log_bin=1", f"SET gtid_next='{gtid}'"]
+
+    def end_xa(self) -> list[str]:
+        """Statements after it."""
+        return ["SET gtid_next='AUTOMATIC'", "SET SESSION sql_log_bin=0"]
 
     def finish(self, connection: Connection, executed: GtidSet) -> None:
         """Everything is applied."""
@@ -249,6 +268,7 @@ class MariaDbPreserve(GtidMode):
     merges = False
     writes_progress = False
     holds_gaps = False
+    xa_under_gtid = True
 
     def begin(self, gtid: str | None) -> list[str]:
         """Statements before a transaction."""

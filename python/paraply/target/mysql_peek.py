@@ -13,6 +13,7 @@ from paraply.target.mysql_gtid import choose_mode, own_identity, read_facts
 from paraply.target.mysql_privileges import check_user
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_sql import Connection, rows_of
+from paraply.target.mysql_xa_store import PREPARED, XaStore, prepared_xids
 from paraply.target.progress import read_executed
 from paraply.target.statement_context import ServerKind
 
@@ -57,7 +58,16 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     progress = _progress(stored, own, has_gtids=plan.has_gtids)
     standing = read_tables(lambda sql: rows_of(connection.query(sql)), None) if tables else []
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
-    return Peek(progress, mode.name, mode.merges, tuple(table for table in standing if table.database != "paraply"), writes)
+    known = tuple(table for table in standing if table.database != "paraply")
+    return Peek(progress, mode.name, mode.merges, known, writes, _xa(connection, plan))
+
+
+def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
+    """What the target holds prepared, and what an earlier run left out or did not see the end of."""
+    if not plan.xa:
+        return frozenset()
+    rows = XaStore(plan.channel).read(connection)
+    return prepared_xids(connection) | {part.xid for part in rows if part.state != PREPARED}
 
 
 def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING
 
 from paraply import _native
-from paraply.errors import ConnectionLost, LogNotUnderstood, ParaplyError, ServerError, TemporaryFailure
+from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.target.mysql_branches import end, prepare
 from paraply.target.mysql_errors import explain, interrupted, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_sql import query_all, rows_of, to_text
 from paraply.target.mysql_statement import StatementRunner
+from paraply.target.mysql_xa import XaRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -132,12 +134,9 @@ class MySqlSession:
 
     def execute_statement(self, block: Block) -> None:
         """Runs a block whose transaction is text, with its progress, to the end."""
-        if block.kind in ("xa_prepare", "xa_end"):
-            raise LogNotUnderstood(
-                "the log has an XA transaction that was prepared and ended apart, which cannot be recorded together with its progress"
-                " on this target: end it by hand, and go on behind it with --start-after",
-                file=block.file, position=block.offset, gtid=block.first_gtid,
-            )  # fmt: skip
+        if block.kind != "ddl":
+            self._execute_xa(block)
+            return
         try:
             runner = StatementRunner(self._target, self.connection, self._slot)
             self.send_format(block)
@@ -152,6 +151,27 @@ class MySqlSession:
         if self._target.last_writer is not None:
             self._target.last_writer.forget()
         self._target.ledger.acknowledge(block)
+
+    def _execute_xa(self, block: Block) -> None:
+        """Runs a part of an XA transaction (R35)."""
+        runner = XaRunner(self._target, self, self._slot)
+        try:
+            runner.run(block)
+        except ParaplyError as error:
+            if interrupted(error) or (runner.sent and not isinstance(error, AlreadyRunning)):
+                self.close()
+                raise ConnectionLost(f"it is not known what became of a part of an XA transaction: {error.message}") from None
+            self.rollback()
+            raise self._explained(error, block) from None
+        if not runner.recorded:
+            self._target.ledger.acknowledge(block)
+
+    def renew(self) -> None:
+        """Ends the connection on the server, and makes another one in its place."""
+        old, started = self._connection, time.monotonic()
+        old.close()
+        self._connection = self._target.fresh(after=(old.connection_id, started))
+        self._format, self._left = None, False
 
     def interrupt(self) -> None:
         """Ends the statement under way, from another thread."""

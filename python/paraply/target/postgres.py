@@ -283,6 +283,10 @@ class PostgresTarget:
                 return []
         return [int(result.get_value(row, 0) or 0) for row in range(result.ntuples)]
 
+    def left_prepared(self) -> list[str]:
+        """None: XA transactions that are prepared and ended apart are refused."""
+        return []
+
     def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
         """Says in the target that everything is applied."""
         with self._control_lock:

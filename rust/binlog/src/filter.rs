@@ -65,8 +65,11 @@ impl TableFilter {
             sieve.pass(event).map_err(|fault| Fault::from(fault).at(file, offset))?;
         }
         transaction.events = sieve.kept;
-        if transaction.events.is_empty() && transaction.kind == Kind::Dml {
-            transaction.empty_out();
+        match transaction.kind {
+            Kind::Dml if transaction.events.is_empty() => transaction.empty_out(),
+            // Its XID must be remembered: what ends it has no rows either.
+            Kind::XaPrepare if transaction.events.is_empty() => transaction.filtered = true,
+            _ => {}
         }
         Ok(())
     }

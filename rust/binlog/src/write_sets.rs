@@ -22,7 +22,8 @@ pub struct Options {
     pub bytewise: bool,
     /// The log is known to have partial row images; must stay the same for a whole log.
     pub partial_images: bool,
-    /// Hash the rows of XA PREPARE too, as a source's tracker does (rule R16); else it is a barrier (rule R35).
+    /// Hash the rows of XA PREPARE too, as a group's certifier and a source's tracker do (rules R5 and R16); else it is a barrier, as it
+    /// is for the applier (rule R35).
     pub prepared: bool,
 }
 

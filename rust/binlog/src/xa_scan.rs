@@ -1,4 +1,4 @@
-//! Finds XA transactions ahead of reading (rule R35): whoever cannot replay them refuses before the first write.
+//! Finds XA transactions ahead of reading (rule R35): what a target cannot replay is refused before the first write.
 //!
 //! Only the events that begin and end transactions are looked at, nothing is unpacked or copied, so a scan takes a fraction
 //! of what reading takes. What is wrong with a log is not this scan's to say: it ends there, and the reader tells.
@@ -14,42 +14,44 @@ use crate::file::EventReader;
 use crate::gtid_event::{self, GtidEvent};
 use crate::mariadb::{FL_COMPLETED_XA, FL_PREPARED_XA, MariadbGtid};
 use crate::payload::Payload;
-use crate::plan::{Passed, Place};
+use crate::plan::Place;
 use crate::query::QueryEvent;
 use crate::text::TextKind;
 
-/// A transaction of a two-phase commit that is prepared and ended apart.
+/// One part of a transaction that is prepared and ended apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XaFound {
     /// The file, as it was named.
     pub file: String,
-    /// Where the transaction begins.
+    /// Where the part begins.
     pub offset: u64,
+    /// The file's number and the offset behind the event that says so; for MySQL's logs the end of the part.
+    pub end: Place,
     /// Its GTID, where it has one.
     pub gtid: Option<Gtid>,
     /// The XID as servers write it.
     pub xid: String,
+    /// XA COMMIT or XA ROLLBACK; otherwise XA PREPARE.
+    pub ends: bool,
 }
 
-/// The first XA PREPARE, XA COMMIT or XA ROLLBACK that was not applied before.
+/// Every XA PREPARE, XA COMMIT and XA ROLLBACK of some logs, in order.
 ///
 /// XA transactions that commit in one phase are ordinary ones.
-pub fn first_xa(paths: &[PathBuf], passed: &Passed) -> Option<XaFound> {
-    paths.iter().zip(0..).find_map(|(path, file)| {
+pub fn xa_transactions(paths: &[PathBuf]) -> Vec<XaFound> {
+    let mut found = Vec::new();
+    for (path, file) in paths.iter().zip(0..) {
         // What is no plain file can be read only once, and that is the reader's.
-        if !path.is_file() {
-            return None;
+        if path.is_file() {
+            // An error ends the scan of this file; the reader tells it.
+            let _ = EventReader::open(path, true).and_then(|events| in_file(events, file, &mut found));
         }
-        let is_passed = |found: &XaFound, end: u64| match &found.gtid {
-            Some(gtid) => passed.executed.contains(gtid),
-            None => passed.after.is_some_and(|place| Place { file, offset: end } <= place),
-        };
-        in_file(EventReader::open(path, true).ok()?, is_passed).ok().flatten()
-    })
+    }
+    found
 }
 
-/// The first XA transaction of one file that was not passed already.
-fn in_file(mut events: EventReader<'_>, passed: impl Fn(&XaFound, u64) -> bool) -> Result<Option<XaFound>, LogError> {
+/// The XA transactions of one file.
+fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Vec<XaFound>) -> Result<(), LogError> {
     let mut start = Start::default();
     let name = Arc::clone(events.name());
     while let Some(event) = events.next_event()? {
@@ -57,18 +59,17 @@ fn in_file(mut events: EventReader<'_>, passed: impl Fn(&XaFound, u64) -> bool) 
         if start.note(&event) {
             continue;
         }
-        let xid = match event.header.type_code {
+        let found = match event.header.type_code {
             types::TRANSACTION_PAYLOAD => in_payload(&name, &event)?,
             _ => xid_of(&event).map_err(fault)?,
         };
-        let Some(xid) = xid else { continue };
+        let Some((xid, ends)) = found else { continue };
         let gtid = start.gtid(&event).map_err(fault)?;
-        let found = XaFound { file: name.to_string(), offset: start.offset.unwrap_or(event.offset), gtid, xid };
-        if !passed(&found, event.end_offset) {
-            return Ok(Some(found));
-        }
+        let offset = start.offset.unwrap_or(event.offset);
+        let end = Place { file, offset: event.end_offset };
+        all.push(XaFound { file: name.to_string(), offset, end, gtid, xid, ends });
     }
-    Ok(None)
+    Ok(())
 }
 
 /// The GTID event that the events behind it belong to; read only where it is needed.
@@ -105,27 +106,31 @@ impl Start {
     }
 }
 
-/// The XID, if the event belongs to an XA transaction in two phases.
-fn xid_of(event: &Event<'_>) -> Result<Option<String>, Fault> {
+/// The XID, and whether the transaction ends, if the event belongs to an XA transaction in two phases.
+fn xid_of(event: &Event<'_>) -> Result<Option<(String, bool)>, Fault> {
     match event.header.type_code {
         types::MARIADB_GTID if event.format.mariadb => {
             let gtid = MariadbGtid::parse(event.body(), event.header.server_id)?;
-            Ok(gtid.xid.filter(|_| gtid.flags & (FL_PREPARED_XA | FL_COMPLETED_XA) != 0))
+            let ends = gtid.flags & FL_COMPLETED_XA != 0;
+            Ok(gtid.xid.filter(|_| ends || gtid.flags & FL_PREPARED_XA != 0).map(|xid| (xid, ends)))
         }
         types::XA_PREPARE => {
             let (one_phase, xid) = gtid_event::xa_prepare(event.body())?;
-            Ok((!one_phase).then_some(xid))
+            // MariaDB's GTID event has said it.
+            Ok((!one_phase && !event.format.mariadb).then_some((xid, false)))
         }
-        types::QUERY => match QueryEvent::parse(event.header.type_code, event.body(), event.format)?.kind()? {
-            TextKind::XaFinish(xid) => Ok(Some(xid)),
-            _ => Ok(None),
-        },
+        types::QUERY if !event.format.mariadb => {
+            match QueryEvent::parse(event.header.type_code, event.body(), event.format)?.kind()? {
+                TextKind::XaFinish(xid) => Ok(Some((xid, true))),
+                _ => Ok(None),
+            }
+        }
         _ => Ok(None),
     }
 }
 
 /// The same for the events of a payload, which are unpacked only as far as needed: an XA transaction starts as one.
-fn in_payload(name: &Arc<str>, event: &Event<'_>) -> Result<Option<String>, LogError> {
+fn in_payload(name: &Arc<str>, event: &Event<'_>) -> Result<Option<(String, bool)>, LogError> {
     let fault = |fault: Fault| fault.at(name, event.offset);
     let payload = Payload::parse(event.body()).map_err(fault)?;
     let mut inner = payload.events(name, event).map_err(fault)?;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use paraply_binlog::plan::{Passed, Place};
+use paraply_binlog::plan::Place;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
-use paraply_binlog::xa_scan::first_xa;
+use paraply_binlog::xa_scan::xa_transactions;
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -19,7 +19,7 @@ fn xa_of(paths: &[PathBuf]) -> Vec<Transaction> {
 }
 
 #[test]
-fn r35_the_scan_finds_each_xa_transaction_in_turn() {
+fn r35_the_scan_finds_each_part_of_each_xa_transaction() {
     let mut found_in_all = 0;
     for names in [
         &["mysql-9.7.000001", "mysql-9.7.000002"][..],
@@ -30,35 +30,33 @@ fn r35_the_scan_finds_each_xa_transaction_in_turn() {
         &["mariadb-10.11-types.binlog"],
     ] {
         let paths: Vec<PathBuf> = names.iter().map(|name| data(name)).collect();
-        let mut passed = Passed::default();
-        for expected in xa_of(&paths) {
-            let found = first_xa(&paths, &passed).expect("an XA transaction");
+        let (found, expected) = (xa_transactions(&paths), xa_of(&paths));
+        assert_eq!(found.len(), expected.len(), "{names:?}: one phase is no XA");
+        for (found, expected) in found.iter().zip(&expected) {
             assert_eq!((found.offset, Some(&found.xid)), (expected.offset, expected.xid.as_ref()), "{names:?}");
             let Identity::Gtid(gtid) = &expected.identity else { panic!("the fixtures have GTIDs") };
             assert_eq!(found.gtid.as_ref(), Some(gtid));
-            passed.executed.add(gtid);
+            assert_eq!(found.ends, expected.kind == Kind::XaEnd);
+            assert_eq!(found.end.file, expected.file);
             found_in_all += 1;
         }
-        assert_eq!(first_xa(&paths, &passed), None, "{names:?}: none is left, and one phase is no XA");
     }
     assert!(found_in_all >= 8, "the fixtures hold XA transactions: {found_in_all}");
 }
 
 #[test]
-fn r35_without_gtids_the_place_decides() {
+fn r35_without_gtids_each_part_has_its_place() {
     let bytes = std::fs::read(data("mysql-9.7.000001")).expect("a log");
     let path = std::env::temp_dir().join(format!("paraply-xa-{}.000001", std::process::id()));
     std::fs::write(&path, without_gtids(&bytes)).expect("a temporary file");
     let paths = [path.clone()];
-    let expected = xa_of(&paths);
-    let mut passed = Passed::default();
-    for transaction in &expected {
-        let found = first_xa(&paths, &passed).expect("an XA transaction");
-        assert_eq!((found.offset, found.gtid), (transaction.offset, None));
-        passed.after = Some(Place { file: 0, offset: transaction.end_offset });
-    }
+    let (found, expected) = (xa_transactions(&paths), xa_of(&paths));
     assert!(!expected.is_empty());
-    assert_eq!(first_xa(&paths, &passed), None);
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!((found.offset, &found.gtid), (expected.offset, &None));
+        assert_eq!(found.end, Place { file: 0, offset: expected.end_offset });
+    }
     std::fs::remove_file(path).expect("removed");
 }
 

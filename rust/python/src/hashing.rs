@@ -13,7 +13,7 @@ use crate::errors::usage;
 pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Options> {
     let (scheme, prepared) = match scheme {
         "fine" => (Scheme::Fine, false),
-        "group" => (Scheme::Group, false),
+        "group" => (Scheme::Group, true),
         "writeset" => (Scheme::Group, true),
         other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine, group or writeset"))),
     };

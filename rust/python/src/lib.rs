@@ -51,7 +51,7 @@ mod _native {
     #[pymodule_export]
     use crate::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]
-    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, first_xa_transaction};
+    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, xa_transactions};
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]

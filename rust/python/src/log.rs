@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::filter::TableFilter;
-use paraply_binlog::plan::{Passed, Place};
+use paraply_binlog::plan::Passed;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::relay::{Follower, StopHandle};
 use paraply_binlog::row_walk::count_rows;
@@ -15,7 +15,7 @@ use paraply_binlog::split::split_rows;
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
 use paraply_binlog::write_sets::{Scratch, transaction_write_set};
-use paraply_binlog::xa_scan::first_xa;
+use paraply_binlog::xa_scan::{self, XaFound};
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
@@ -397,18 +397,17 @@ impl PyWriteSets {
     }
 }
 
-/// Where the first XA transaction is that was not applied: file, offset, GTID, XID.
+/// A part of an XA transaction: file, offset, number of the file and offset behind it, GTID, XID, whether it ends.
+type XaPart = (String, u64, (u32, u64), Option<String>, String, bool);
+
+/// Every part of XA transactions that are prepared and ended apart.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
-#[pyo3(signature = (paths, executed, after=None))]
-pub fn first_xa_transaction(
-    py: Python<'_>,
-    paths: Vec<PathBuf>,
-    executed: &PyGtidSet,
-    after: Option<(u32, u64)>,
-) -> Option<(String, u64, Option<String>, String)> {
-    let after = after.map(|(file, offset)| Place { file, offset });
-    let passed = Passed { executed: executed.snapshot(), after };
-    let found = py.detach(|| first_xa(&paths, &passed))?;
-    Some((found.file, found.offset, found.gtid.map(|gtid| gtid.to_string()), found.xid))
+pub fn xa_transactions(py: Python<'_>, paths: Vec<PathBuf>) -> Vec<XaPart> {
+    let found = py.detach(|| xa_scan::xa_transactions(&paths));
+    let part = |part: XaFound| {
+        let gtid = part.gtid.map(|gtid| gtid.to_string());
+        (part.file, part.offset, (part.end.file, part.end.offset), gtid, part.xid, part.ends)
+    };
+    found.into_iter().map(part).collect()
 }

@@ -259,6 +259,9 @@ class Target:
             owner = database.owners.get(database.waits[connection_id][1])
             return [] if owner is None else [owner.number]
 
+    def left_prepared(self) -> list[str]:
+        return []
+
     def finish(self, executed: GtidSet) -> None:
         self.finished = executed
 

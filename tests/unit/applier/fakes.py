@@ -302,17 +302,16 @@ def log_head(path: str) -> LogHead:
     return LogHead()
 
 
-def first_xa_transaction(*_: Any) -> None:
-    return None
+def xa_transactions(*_: Any) -> list[Any]:
+    return []
 
 
 def native_module() -> types.ModuleType:
     module = types.ModuleType("paraply._native")
     module.log_head = log_head  # type: ignore[attr-defined]
-    module.first_xa_transaction = first_xa_transaction  # type: ignore[attr-defined]
+    module.xa_transactions = xa_transactions  # type: ignore[attr-defined]
     for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction):
         setattr(module, part.__name__, part)
-    module.first_xa_transaction = lambda paths, executed, after=None: None
     return module
 
 

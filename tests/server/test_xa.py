@@ -1,0 +1,253 @@
+"""XA transactions that are prepared and ended apart, on real servers: each part exactly once (R25, R35)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server.histories import DATABASE
+from server.history_source import HistoryPlace, Source
+from server.live import replicating
+from server.xa_place import LEFT, ODD, XaPlace, killing_server, losing_connections, make_log, with_other_uuid
+from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
+
+from paraply import open_log
+from paraply.errors import ApplyFailed, ConnectionFailed, UsageError
+
+pytestmark = pytest.mark.mariadb
+POLICIES = [{"policy": "dependency", "merge": 4}, {"policy": "barrier"}, {"policy": "optimistic"},
+            {"policy": "table", "consistency": "eventual"}, {"policy": "row", "consistency": "eventual"},
+            {"policy": "dependency", "consistency": "most-of-the-time"}, {"policy": "dependency", "consistency": "eventual"}]  # fmt: skip
+#: Every how manieth statement is one to be killed at; all of them in the slow tests.
+STRIDE = 5
+
+
+@pytest.fixture
+def place(history_source: Source) -> XaPlace:
+    return XaPlace(history_source.place.url)
+
+
+@pytest.fixture
+def long_log(history_source: Source, tmp_path: Path) -> Path:
+    return make_log(history_source, tmp_path)
+
+
+@pytest.fixture
+def short_log(history_source: Source, tmp_path: Path) -> Path:
+    return make_log(history_source, tmp_path, short=True)
+
+
+def ids(place: XaPlace) -> list[int]:
+    return [row[0] for row in place.sql(f"SELECT id FROM {DATABASE}.t ORDER BY id")]
+
+
+def parts_of(log: Path, kind: str) -> list[Any]:
+    return [transaction for transaction in open_log(log) if transaction.kind == kind]
+
+
+def check_tables(place: XaPlace) -> None:
+    assert ids(place) == [1, 2, 11, 12, 13, 50, 70, 100, 101, 102, 103]
+    assert place.sql(f"SELECT id FROM {DATABASE}.u ORDER BY id") == [(1,), (2,), (3,), (70,)]
+    assert place.prepared() == {LEFT}
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve", "none"])
+@pytest.mark.parametrize("workers", [0, 8])
+def test_r35_a_log_with_xa_gives_the_sources_tables(place: XaPlace, long_log: Path, tmp_path: Path, mode: str, workers: int) -> None:
+    log = with_other_uuid(long_log, tmp_path / "other.000001") if mode == "none" and not place.mariadb else long_log
+    report = place.apply(log, workers=workers, gtid=mode)
+    check_tables(place)
+    assert [note for note in report.notes if LEFT in note], report.notes
+    again = place.apply(log, workers=workers, gtid=mode)
+    assert (again.transactions, again.skipped) == (0, report.transactions)
+    check_tables(place)
+    place.end_all("COMMIT")
+    assert 60 in ids(place)
+
+
+@pytest.mark.parametrize("options", POLICIES, ids=lambda options: "-".join(str(value) for value in options.values()))
+def test_r35_every_policy_takes_xa_as_a_barrier(place: XaPlace, long_log: Path, options: dict[str, Any]) -> None:
+    place.apply(long_log, workers=4, **options)
+    check_tables(place)
+
+
+def test_r35_without_gtids(place: XaPlace, history_source: Source, tmp_path: Path) -> None:
+    if place.mariadb:
+        pytest.skip("MariaDB's transactions all have GTIDs")
+    modes = ["ON_PERMISSIVE", "OFF_PERMISSIVE", "OFF"]
+    for mode in modes:
+        place.sql(f"SET GLOBAL gtid_mode={mode}")
+    try:
+        log = make_log(history_source, tmp_path)
+        for at in (0, 14, 31, 47):
+            place.empty()
+            assert place.killed_at(log, at, under_way=False)
+            place.apply(log)
+            check_tables(place)
+    finally:
+        for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"):
+            place.sql(f"SET GLOBAL gtid_mode={mode}")
+
+
+def check_kills(place: XaPlace, log: Path, steps: range, *, under_way: bool, **options: Any) -> None:
+    """A process killed at these statements, and the same command again: as if nothing had happened."""
+    place.empty()
+    place.apply(log, **options)
+    serial = place.all_state()
+    killed = 0
+    for step in steps:
+        place.empty()
+        if not place.killed_at(log, step, under_way=under_way, **options):
+            break
+        killed += 1
+        place.apply(log, **options)
+        assert place.all_state() == serial, step
+        rows = place.sql("SELECT COUNT(*) FROM paraply.xa")[0][0]
+        assert rows == 0, step
+    assert killed > 20 // steps.step
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve"])
+@pytest.mark.parametrize("under_way", [False, True])
+def test_r35_killed_at_a_statement_and_started_again(place: XaPlace, short_log: Path, mode: str, under_way: bool) -> None:
+    check_kills(place, short_log, range(int(under_way), 500, STRIDE), under_way=under_way, gtid=mode)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["record", "preserve", "none"])
+@pytest.mark.parametrize("under_way", [False, True])
+@pytest.mark.parametrize("workers", [0, 4])
+def test_r35_killed_at_every_statement(place: XaPlace, short_log: Path, tmp_path: Path, mode: str, under_way: bool, workers: int) -> None:
+    log = with_other_uuid(short_log, tmp_path / "other.000001") if mode == "none" and not place.mariadb else short_log
+    check_kills(place, log, range(500), under_way=under_way, gtid=mode, workers=workers)
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve"])
+def test_r35_connections_broken_at_a_statement(place: XaPlace, short_log: Path, mode: str) -> None:
+    place.apply(short_log, gtid=mode)
+    serial = place.all_state()
+    for step in range(0, 60, STRIDE):
+        place.empty()
+        place.apply(short_log, losing_connections(step, place), gtid=mode)
+        assert place.all_state() == serial, step
+
+
+@pytest.fixture(params=["mariadb", "mysql"])
+def restart(request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Kills the server and starts it again: for MySQL with the shell command ``PARAPLY_TEST_MYSQL_RESTART``."""
+    if request.param == "mariadb":
+        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
+
+        def again() -> None:
+            server.kill()
+            server.start()
+
+        return again
+    command = os.environ.get("PARAPLY_TEST_MYSQL_RESTART")
+    if not command:
+        pytest.skip("NO WAY TO KILL MYSQL: set PARAPLY_TEST_MYSQL_RESTART to a command that kills the server and starts it again")
+    return lambda: subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL) and None
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve", "none"])
+def test_r35_a_server_killed_at_a_statement(request: pytest.FixtureRequest, restart: Callable[[], None], tmp_path: Path, mode: str) -> None:
+    if "mariadb" in request.node.name:
+        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
+        source = Source(HistoryPlace(server.url), server.data)
+    else:
+        source = Source(HistoryPlace(mysql_url()), mysql_data())
+    place = XaPlace(source.place.url)
+    log = make_log(source, tmp_path, short=True)
+    if mode == "none" and not place.mariadb:
+        log = with_other_uuid(log, tmp_path / "other.000001")
+    place.apply(log, gtid=mode)
+    serial = place.all_state()
+    for step in range(STRIDE, 60, 2 * STRIDE):
+        place.empty()
+        try:
+            place.apply(log, killing_server(step, restart), gtid=mode)
+        except ConnectionFailed:
+            place.apply(log, gtid=mode)
+        assert place.all_state() == serial, step
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve"])
+def test_r35_a_stop_between_the_parts(place: XaPlace, short_log: Path, mode: str) -> None:
+    prepare, _ = parts_of(short_log, "xa_prepare")
+    report = place.apply(short_log, gtid=mode, stop_at=prepare.gtid)
+    assert place.prepared() == {ODD}
+    assert ids(place) == [1, 2, 3]
+    assert any(ODD in note for note in report.notes)
+    report = place.apply(short_log, gtid=mode)
+    assert place.prepared() == frozenset()
+    assert (ids(place), report.skipped) == ([1, 2, 3, 10], 5)
+    assert not any(ODD in note for note in report.notes)
+
+
+@pytest.mark.parametrize("mode", ["record", "preserve"])
+@pytest.mark.parametrize("filters", [{"table": f"{DATABASE}.t"}, {"exclude": f"{DATABASE}.u"}])
+def test_r35_filters_that_leave_nothing_of_an_xa_transaction(place: XaPlace, long_log: Path, mode: str, filters: dict[str, str]) -> None:
+    place.apply(long_log, gtid=mode, **filters)
+    assert ids(place) == [1, 2, 11, 12, 13, 50, 70, 100, 101, 102, 103]
+    assert place.prepared() == {LEFT}
+    assert place.sql("SELECT xid, state FROM paraply.xa") == [(LEFT, "prepared")]
+
+
+def test_r35_an_end_without_its_beginning_is_refused_before_the_first_write(place: XaPlace, short_log: Path) -> None:
+    prepare, _ = parts_of(short_log, "xa_prepare")
+    first = next(iter(open_log(short_log))).gtid
+    held = prepare.gtid if place.mariadb else f"{first}-{prepare.gtid.split(':')[1]}"
+    with pytest.raises(UsageError, match="does not hold it prepared"):
+        place.apply(short_log, start_after=held)
+    assert place.sql("SHOW DATABASES LIKE 'paraply'") == []
+    place.sql(f"CREATE DATABASE {DATABASE}", f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(200) NOT NULL)",
+              f"INSERT INTO {DATABASE}.t VALUES (1,'a'),(2,'b'),(3,'c')")  # fmt: skip
+    with place.connect() as connection, connection.cursor() as cursor:
+        for text in (f"XA START {ODD}", f"INSERT INTO {DATABASE}.t VALUES (10,'xa')", f"XA END {ODD}", f"XA PREPARE {ODD}"):
+            cursor.execute(text)
+    place.apply(short_log, start_after=held)
+    assert ids(place) == [1, 2, 3, 10]
+    assert place.prepared() == frozenset()
+
+
+def test_r35_a_name_that_is_taken_is_refused(place: XaPlace, short_log: Path) -> None:
+    place.sql("SET sql_log_bin=0", "CREATE DATABASE foreigner", "CREATE TABLE foreigner.f (id INT PRIMARY KEY)")
+    try:
+        with place.connect() as connection, connection.cursor() as cursor:
+            for text in (
+                "SET sql_log_bin=0",
+                f"XA START {ODD}",
+                "INSERT INTO foreigner.f VALUES (1)",
+                f"XA END {ODD}",
+                f"XA PREPARE {ODD}",
+            ):
+                cursor.execute(text)
+        with pytest.raises(ApplyFailed, match=r"prepared XA transaction .* already"):
+            place.apply(short_log)
+        place.end_all("ROLLBACK")
+        place.apply(short_log)
+        assert ids(place) == [1, 2, 3, 10]
+    finally:
+        place.end_all("ROLLBACK")
+        place.sql("SET sql_log_bin=0", "DROP DATABASE foreigner")
+
+
+def test_r35_replication_takes_xa_too(history_source: Source, tmp_path: Path) -> None:
+    if not history_source.place.mariadb:
+        pytest.skip("the other server is a MariaDB")
+    source = XaPlace(history_source.place.url)
+    log = make_log(history_source, tmp_path)
+    source.apply(log, gtid="preserve")
+    last = [transaction.gtid for transaction in open_log(log)][-1]
+    with running_mariadb(["--server-id=9", "--log-bin=binlog"]) as server:
+        target = XaPlace(server.url)
+        with replicating(source.url, server.url, tmp_path, "--until", str(last)) as replica:
+            report = replica.report()
+        assert report["exit_code"] == 0, report
+        assert any(LEFT in note for note in report["notes"])
+        check_tables(target)
+    source.empty()
