@@ -318,6 +318,12 @@ def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
         )
     else:
         mode.note = f"GTID mode {mode.name}"
+    if plan.two_phase and name == "record" and facts.log_bin and not server.mariadb:
+        # Seen with MySQL 9.7: after a kill it rolls back what was prepared with sql_log_bin=0, because its log does not have it.
+        mode.note += (
+            "; if the server is killed while a transaction of policy row is being committed, MySQL forgets its prepared parts:"
+            " --gtid none keeps them"
+        )
     return mode
 
 
