@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from paraply.analysis.verify import verify
@@ -44,3 +46,8 @@ def test_r12_bytewise_hashing_misses_what_collations_call_equal(truth):
 def test_demo_log_is_exact(demo_log):
     report = verify(demo_log)
     assert (report.transactions, report.different, report.fallbacks) == (6_856, 0, 0)
+
+
+def test_r5_a_group_hashes_the_rows_of_xa_prepare_and_takes_only_its_end_for_a_barrier():
+    report = verify(Path(__file__).parent.parent / "data" / "xa-group.relay")
+    assert (report.transactions, report.different, report.fallbacks) == (21, 0, 0), report.first_difference

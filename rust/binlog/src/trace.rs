@@ -24,7 +24,7 @@ pub fn origin(transaction: &Transaction) -> String {
 /// Whether a transaction depends on all before it and all behind it depend on it: no plain row changes, no write set,
 /// or keys that are not known (rules R5, R13, R35).
 pub fn is_barrier(transaction: &Transaction, set: &WriteSet) -> bool {
-    set.barrier || transaction.kind != Kind::Dml || set.is_empty()
+    set.barrier || !matches!(transaction.kind, Kind::Dml | Kind::XaPrepare) || set.is_empty()
 }
 
 /// The tables whose rows a transaction changes, as `database.table`, in the order of their first table map.

@@ -10,6 +10,7 @@ use paraply_core::gtid::Gtid;
 use paraply_core::verification::{Stamp, StampComparison};
 use paraply_core::write_set::WriteSet;
 
+use crate::trace::is_barrier;
 use crate::transaction::{Identity, Kind, Transaction};
 
 /// Where a transaction stands, and its name.
@@ -160,7 +161,7 @@ impl StampVerifier {
     }
 
     fn certify(&mut self, transaction: &Transaction, set: &WriteSet, local: bool) -> Option<Numbers> {
-        let barrier = set.barrier || transaction.kind != Kind::Dml;
+        let barrier = is_barrier(transaction, set);
         let kind = if barrier { Certified::Barrier } else { Certified::Rows };
         let candidate = Candidate { items: &set.exclusive, local, kind, ..Candidate::default() };
         match self.certifier.certify(&candidate) {
