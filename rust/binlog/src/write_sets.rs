@@ -22,9 +22,6 @@ pub struct Options {
     pub bytewise: bool,
     /// The log is known to have partial row images; must stay the same for a whole log.
     pub partial_images: bool,
-    /// Hash the rows of XA PREPARE too, as a group's certifier and a source's tracker do (rules R5 and R16); else it is a barrier, as it
-    /// is for the applier (rule R35).
-    pub prepared: bool,
 }
 
 impl Options {
@@ -88,14 +85,15 @@ impl Scratch {
 /// The write set of a transaction, under the catalog that held when its rows were written.
 ///
 /// Transactions that are no plain row changes are barriers (rules R5 and R35), and so are those whose tables are not
-/// known or are not what the log says (rule R13).
+/// known or are not what the log says (rule R13). A group's certifier and a source's tracker hash the rows of XA PREPARE
+/// (rule R16); for the applier it is a barrier.
 pub fn transaction_write_set(
     transaction: &Transaction,
     catalog: &Catalog,
     scratch: &mut Scratch,
 ) -> Result<WriteSet, RowsError> {
     let switched = scratch.switch_options(&transaction.format);
-    let prepared = scratch.options.prepared && transaction.kind == Kind::XaPrepare;
+    let prepared = scratch.options.scheme == Scheme::Group && transaction.kind == Kind::XaPrepare;
     if transaction.kind != Kind::Dml && !prepared {
         return Ok(WriteSet { barrier: true, ..WriteSet::default() });
     }

@@ -11,13 +11,12 @@ use crate::errors::usage;
 
 /// The options of hashing by the scheme's name.
 pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Options> {
-    let (scheme, prepared) = match scheme {
-        "fine" => (Scheme::Fine, false),
-        "group" => (Scheme::Group, true),
-        "writeset" => (Scheme::Group, true),
+    let scheme = match scheme {
+        "fine" => Scheme::Fine,
+        "group" | "writeset" => Scheme::Group,
         other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine, group or writeset"))),
     };
-    Ok(Options { scheme, bytewise, partial_images: true, prepared })
+    Ok(Options { scheme, bytewise, partial_images: true })
 }
 
 /// The hash of one key of one row (rule R11).
