@@ -130,7 +130,7 @@ class Replication:
             ReceiveFailed: The source does not send its log.
             ParaplyError: Whatever ends an apply, by its class.
         """
-        self._goes_on = any(self._options.relay_folder.glob("*.index"))
+        self._goes_on = any(index.stat().st_size for index in self._options.relay_folder.glob("*.index"))
         source = self._source = self._reached("source", lambda: look(self._url))
         by_gtid = source.gtids and self._options.start_at is None
         if not by_gtid and self._options.start_after:

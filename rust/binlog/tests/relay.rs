@@ -183,6 +183,17 @@ fn a_file_whose_head_is_torn_is_begun_anew() {
 }
 
 #[test]
+fn a_first_file_that_a_crash_left_unnamed_is_begun_anew() {
+    let folder = Folder::new();
+    drop(folder.open(LARGE));
+    // As if killed between making the file and naming it in the index.
+    std::fs::write(folder.0.join("relay-bin.000001"), b"\xfebin").unwrap();
+    let mut writer = folder.open(LARGE);
+    append(&mut writer, &source(1, 1));
+    assert_eq!(read_now(&writer), [1]);
+}
+
+#[test]
 fn files_rotate_by_size_and_applied_ones_go() {
     let folder = Folder::new();
     let mut writer = folder.open(2000);

@@ -23,7 +23,8 @@ impl Index {
         let found = index.numbers_in_folder()?;
         match fs::read_to_string(&path) {
             Ok(text) => index.numbers = index.parse(&text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && found.is_empty() => return Ok(index),
+            // Before the first file, so that one that a crash leaves unnamed is known for a leftover.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && found.is_empty() => index.replace(Vec::new())?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let message = format!("the folder has files of a relay log, but no {stem}.index; name another folder");
                 return Err(RelayError::inconsistent(folder, message));
