@@ -1,30 +1,11 @@
 //! The connection against a real server: `PARAPLY_TEST_MYSQL=mysql://user:password@host:port`.
 
+mod common;
+
 use std::time::{Duration, Instant};
 
+use common::options;
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, Tls, TlsMode, interrupt};
-
-/// The server's options, or none where no server is named; then the tests say so and pass.
-fn options() -> Option<Options> {
-    let Ok(url) = std::env::var("PARAPLY_TEST_MYSQL") else {
-        eprintln!("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test");
-        return None;
-    };
-    let (login, place) = url.strip_prefix("mysql://")?.split_once('@')?;
-    let (user, password) = login.split_once(':')?;
-    let (host, port) = place.split_once(':')?;
-    Some(Options {
-        host: host.into(),
-        port: port.parse().ok()?,
-        user: user.into(),
-        password: Some(password.into()),
-        database: None,
-        socket: None,
-        tls: Tls { mode: TlsMode::Disabled, ..Tls::default() },
-        connect_timeout: Duration::from_secs(10),
-        read_timeout: None,
-    })
-}
 
 #[test]
 fn several_statements_give_several_results_and_an_error_stops_them() {

@@ -1,31 +1,12 @@
 //! A replica's connection to a real server: `PARAPLY_TEST_MYSQL=mysql://user:password@host:port`.
 
+mod common;
+
 use std::time::Duration;
 
+use common::options;
 use paraply_target::mysql::connection::{Connection, Error, Options, Tls, TlsMode};
 use paraply_target::mysql::replica::ReplicaConnection;
-
-/// The server's options, or none where no server is named; then the tests say so and pass.
-fn options() -> Option<Options> {
-    let Ok(url) = std::env::var("PARAPLY_TEST_MYSQL") else {
-        eprintln!("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test");
-        return None;
-    };
-    let (login, place) = url.strip_prefix("mysql://")?.split_once('@')?;
-    let (user, password) = login.split_once(':')?;
-    let (host, port) = place.split_once(':')?;
-    Some(Options {
-        host: host.into(),
-        port: port.parse().ok()?,
-        user: user.into(),
-        password: Some(password.into()),
-        database: None,
-        socket: None,
-        tls: Tls { mode: TlsMode::Disabled, ..Tls::default() },
-        connect_timeout: Duration::from_secs(10),
-        read_timeout: Some(Duration::from_secs(30)),
-    })
-}
 
 #[test]
 fn the_full_login_works_without_tls_and_with_it() {
