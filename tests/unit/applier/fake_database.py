@@ -18,7 +18,7 @@ from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, Tempor
 from paraply.target.base import ApplyPlan, Peek, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from unit.applier.fakes import Block, Transaction
 
@@ -28,6 +28,8 @@ class Database:
 
     ``faults[ordinal]`` is consumed from the front, one for each time that the transaction is tried: ``temporary``, ``permanent``,
     ``lost`` (during apply), ``lost-before`` and ``lost-after`` (the commit), or None for no fault. ``always`` never gets better.
+
+    ``waits_for[ordinal]`` makes what is otherwise a matter of time: the transaction begins when this holds, or after ten seconds.
     """
 
     def __init__(self, *, lock_timeout: float = 0.3, latency: float = 0.0, tells_blockers: bool = True) -> None:
@@ -38,6 +40,7 @@ class Database:
         self.waits: dict[int, tuple[Session, str]] = {}
         self.faults: dict[int, list[str | None]] = defaultdict(list)
         self.always: dict[int, Exception] = {}
+        self.waits_for: dict[int, Callable[[], object]] = {}
         self.lock_timeout = lock_timeout
         self.latency = latency
         self.tells_blockers = tells_blockers
@@ -92,6 +95,7 @@ class Session:
         with database.mutex:
             database.in_flight += 1
             database.most_in_flight = max(database.most_in_flight, database.in_flight)
+            database.mutex.notify_all()
         try:
             for transaction in block.transactions:
                 self._apply(transaction)
@@ -103,6 +107,9 @@ class Session:
         database = self.database
         if database.latency:
             time.sleep(database.latency)
+        if transaction.ordinal in database.waits_for:
+            with database.mutex:
+                database.mutex.wait_for(database.waits_for[transaction.ordinal], timeout=10)
         fault = database.fault(transaction)
         if fault == "lost":
             self._break()
@@ -144,6 +151,7 @@ class Session:
             database.owners[name] = self
             if name not in self.locks:
                 self.locks.append(name)
+            database.mutex.notify_all()
 
     def _deadlocked(self, owner: Session | None) -> bool:
         seen = set()

@@ -47,7 +47,9 @@ def test_r22_every_worker_count_ends_as_serial_apply(workers, merge):
 
 
 def test_r21_independent_transactions_overlap():
-    target = Target(Database(latency=0.005))
+    database = Database()
+    database.waits_for = dict.fromkeys(range(1, 7), lambda: database.most_in_flight >= 6)
+    target = Target(database)
     apply(independent(64), target, workers=8, merge="off")
     assert target.database.most_in_flight >= 6
 
@@ -167,6 +169,7 @@ def test_r24_a_younger_one_that_waits_for_its_turn_gives_its_locks_back(tells):
     """Every transaction takes the same gap lock last: the older one meets it in the hands of a younger one all the time."""
     database = Database(tells_blockers=tells, lock_timeout=5.0, latency=0.001)
     log = [make(n, f"k{n}", gaps=("g",), gaps_first=n % 2 == 0) for n in range(1, 41)]
+    database.waits_for[1] = lambda: "gap g" in database.owners
     target = Target(database)
     report = apply(log, target, workers=8, merge="off")
     check_serial(target, log)
