@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from server.history_source import HistoryPlace, Source
+from server.history_source import HistoryPlace, KillableSource, Source
 from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
 from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
 
@@ -64,3 +66,22 @@ def history_source(request: pytest.FixtureRequest) -> Source:
         server: MariaDbServer = request.getfixturevalue("durable_mariadb")
         return Source(HistoryPlace(server.url), server.data)
     return Source(HistoryPlace(mysql_url()), mysql_data())
+
+
+@pytest.fixture
+def killable(request: pytest.FixtureRequest, history_source: Source) -> KillableSource:
+    """Such a server that can be killed: MySQL with the shell command ``PARAPLY_TEST_MYSQL_RESTART``, which starts it again too."""
+    place, command = history_source.place, os.environ.get("PARAPLY_TEST_MYSQL_RESTART")
+    if place.mariadb:
+        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
+
+        def restart() -> None:
+            server.kill()
+            server.start()
+    elif command:
+
+        def restart() -> None:
+            subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL)
+    else:
+        pytest.skip("NO WAY TO KILL MYSQL: set PARAPLY_TEST_MYSQL_RESTART to a command that kills the server and starts it again")
+    return KillableSource(place, history_source.binlogs, restart)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pymysql
 from server.histories import DATABASE, History
 from server.replay import PostgresPlace, SqlPlace
 
-__all__ = ["HistoryPlace", "PostgresHistoryPlace", "Source"]
+__all__ = ["HistoryPlace", "KillableSource", "PostgresHistoryPlace", "Source", "with_other_uuid"]
 
 State = dict[str, Any]
 
@@ -129,3 +131,28 @@ class Source:
         self.place.sql("FLUSH BINARY LOGS")
         into.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(self.binlogs / name, into / name))
+
+
+@dataclass(frozen=True)
+class KillableSource(Source):
+    """A server that can be killed with SIGKILL and started again."""
+
+    restart: Callable[[], None]
+
+
+def with_other_uuid(log: Path, into: Path) -> Path:
+    """A MySQL log as if another server had written it: where a server is source and target, its own new GTIDs are no part of the log.
+
+    Args:
+        log: Left as it is.
+        into: The file to write; ``log`` itself will do.
+    """
+    data, at = bytearray(log.read_bytes()), 4
+    while at + 19 <= len(data):
+        size = int.from_bytes(data[at + 9 : at + 13], "little")
+        if data[at + 4] == 33:
+            data[at + 20] ^= 0xFF
+            data[at + size - 4 : at + size] = zlib.crc32(bytes(data[at : at + size - 4])).to_bytes(4, "little")
+        at += size
+    into.write_bytes(data)
+    return into

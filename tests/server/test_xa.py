@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from server.histories import DATABASE
-from server.history_source import HistoryPlace, Source
+from server.history_source import KillableSource, Source, with_other_uuid
 from server.live import replicating
-from server.xa_place import LEFT, ODD, XaPlace, killing_server, losing_connections, make_log, with_other_uuid
-from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
+from server.xa_place import LEFT, ODD, XaPlace, killing_server, losing_connections, make_log
+from servers import running_mariadb
 
 from paraply import open_log
 from paraply.errors import ApplyFailed, ConnectionFailed, UsageError
@@ -70,8 +67,9 @@ def test_r35_a_log_with_xa_gives_the_sources_tables(place: XaPlace, long_log: Pa
 
 
 @pytest.mark.parametrize("options", POLICIES, ids=lambda options: "-".join(str(value) for value in options.values()))
-def test_r35_every_policy_takes_xa_as_a_barrier(place: XaPlace, long_log: Path, options: dict[str, Any]) -> None:
-    place.apply(long_log, workers=4, **options)
+def test_r35_every_policy_takes_xa_as_a_barrier(place: XaPlace, long_log: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    log = long_log if place.mariadb else with_other_uuid(long_log, tmp_path / "other.000001")
+    place.apply(log, workers=4, **options)
     check_tables(place)
 
 
@@ -136,32 +134,9 @@ def test_r35_connections_broken_at_a_statement(place: XaPlace, short_log: Path, 
         assert place.all_state() == serial, step
 
 
-@pytest.fixture(params=["mariadb", "mysql"])
-def restart(request: pytest.FixtureRequest) -> Callable[[], None]:
-    """Kills the server and starts it again: for MySQL with the shell command ``PARAPLY_TEST_MYSQL_RESTART``."""
-    if request.param == "mariadb":
-        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
-
-        def again() -> None:
-            server.kill()
-            server.start()
-
-        return again
-    command = os.environ.get("PARAPLY_TEST_MYSQL_RESTART")
-    if not command:
-        pytest.skip("NO WAY TO KILL MYSQL: set PARAPLY_TEST_MYSQL_RESTART to a command that kills the server and starts it again")
-    return lambda: subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL) and None
-
-
 @pytest.mark.parametrize("mode", ["record", "preserve", "none"])
-def test_r35_a_server_killed_at_a_statement(request: pytest.FixtureRequest, restart: Callable[[], None], tmp_path: Path, mode: str) -> None:
-    if "mariadb" in request.node.name:
-        server: MariaDbServer = request.getfixturevalue("durable_mariadb")
-        source = Source(HistoryPlace(server.url), server.data)
-    else:
-        source = Source(HistoryPlace(mysql_url()), mysql_data())
-    place = XaPlace(source.place.url)
-    log = make_log(source, tmp_path, short=True)
+def test_r35_a_server_killed_at_a_statement(killable: KillableSource, tmp_path: Path, mode: str) -> None:
+    place, log = XaPlace(killable.place.url), make_log(killable, tmp_path, short=True)
     if mode == "none" and not place.mariadb:
         log = with_other_uuid(log, tmp_path / "other.000001")
     place.apply(log, gtid=mode)
@@ -169,7 +144,7 @@ def test_r35_a_server_killed_at_a_statement(request: pytest.FixtureRequest, rest
     for step in range(STRIDE, 60, 2 * STRIDE):
         place.empty()
         try:
-            place.apply(log, killing_server(step, restart), gtid=mode)
+            place.apply(log, killing_server(step, killable.restart), gtid=mode)
         except ConnectionFailed:
             place.apply(log, gtid=mode)
         assert place.all_state() == serial, step

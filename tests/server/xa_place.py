@@ -9,7 +9,6 @@ import shutil
 import signal
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from paraply.target.mysql_sql import Connection, Result
 from paraply.target.mysql_xa_store import prepared_xids
 from paraply.target.url import DatabaseUrl, parse_url
 
-__all__ = ["LEFT", "ODD", "XaPlace", "killing_server", "losing_connections", "make_log", "with_other_uuid"]
+__all__ = ["LEFT", "ODD", "XaPlace", "killing_server", "losing_connections", "make_log"]
 
 #: A XID with quotes, a backslash, a zero byte and the largest format number.
 ODD = "X'00ff27225c0a',X'c0a8',2147483647"
@@ -209,16 +208,3 @@ def _long(place: HistoryPlace, others: list[pymysql.cursors.Cursor], last: pymys
     others[0].execute("XA COMMIT 'one'")
     prepare(last, LEFT, f"INSERT INTO {DATABASE}.t VALUES (60,'left')")
     place.sql(f"DELETE FROM {DATABASE}.t WHERE id=3")
-
-
-def with_other_uuid(log: Path, into: Path) -> Path:
-    """The log as if another server had written it."""
-    data, at = bytearray(log.read_bytes()), 4
-    while at + 19 <= len(data):
-        size = int.from_bytes(data[at + 9 : at + 13], "little")
-        if data[at + 4] == 33:
-            data[at + 20] ^= 0xFF
-            data[at + size - 4 : at + size] = zlib.crc32(bytes(data[at : at + size - 4])).to_bytes(4, "little")
-        at += size
-    into.write_bytes(data)
-    return into

@@ -172,7 +172,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     if not options.live:
         check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
     if peek.own:
-        refuse_own_log(options.paths, peek.own)
+        refuse_own_log(options.paths, peek.own, options.policy)
     place = None if has_gtids else start_place(options.paths, peek.progress)
     check_xa(options, xa, held, place, peek.xa)
     merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
@@ -219,7 +219,7 @@ def _check_options(options: Options, first: Transaction, start_after: GtidSet) -
         )
 
 
-def refuse_own_log(paths: Sequence[str], own: str) -> None:
+def refuse_own_log(paths: Sequence[str], own: str, policy: str) -> None:
     """Refuses a target's own log where the replay gets GTIDs of the target's own: one could not be told from the other (R25, R26).
 
     A transaction of the log would count as applied because of another one's new GTID.
@@ -227,11 +227,13 @@ def refuse_own_log(paths: Sequence[str], own: str) -> None:
     Raises:
         UsageError: It is the target's own log.
     """
+    modes = "--gtid record or --gtid preserve"
+    instead = f"another policy than {policy!r} with {modes}" if make_policy(policy).splits else modes
     for path, gtids in zip(paths, _gtid_texts(paths), strict=True):
         if own in gtids:
             raise UsageError(
                 f"the log holds transactions that the target itself wrote ({own}:...), and under --gtid none the replay's own look like"
-                " them: use --gtid record or --gtid preserve, which apply only what the target does not hold",
+                f" them: use {instead}, which apply only what the target does not hold",
                 file=path,
             )
 

@@ -297,7 +297,9 @@ def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
     Raises:
         UsageError: The mode is not possible here; says why.
     """
-    name = _resolve(plan, facts)
+    name = _resolve(plan, facts, server)
+    if plan.two_phase and (why := _unsafe_in_parts(name, facts, server)):
+        raise UsageError(f"policy 'row' with --gtid {name}: {why}: use --gtid none, or another policy")
     if name != "none" and not plan.has_gtids:
         raise UsageError(f"--gtid {name} needs a log with GTIDs, and this log has none: use --gtid none")
     if name != "none" and not facts.gtids:
@@ -316,14 +318,10 @@ def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
             f"GTID mode preserve, because the target's user cannot see whether replicas are attached; with GRANT {facts.blind} it might be"
             " record, which merges commits"
         )
+    elif plan.gtid_mode == "auto" and plan.two_phase and name == "none" and facts.log_bin and facts.gtids and plan.has_gtids:
+        mode.note = "GTID mode none: the target logs the replay under GTIDs of its own, which keeps the prepared parts of policy row safe"
     else:
         mode.note = f"GTID mode {mode.name}"
-    if plan.two_phase and name == "record" and facts.log_bin and not server.mariadb:
-        # Seen with MySQL 9.7: after a kill it rolls back what was prepared with sql_log_bin=0, because its log does not have it.
-        mode.note += (
-            "; if the server is killed while a transaction of policy row is being committed, MySQL forgets its prepared parts:"
-            " --gtid none keeps them"
-        )
     return mode
 
 
@@ -336,10 +334,24 @@ def _make(name: str, plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidM
     return modes[name](atomic_ddl=server.version >= (8, 0, 0), has_gtids=plan.has_gtids)
 
 
-def _resolve(plan: ApplyPlan, facts: Facts) -> Literal["record", "preserve", "none"]:
+def _resolve(plan: ApplyPlan, facts: Facts, server: ServerKind) -> Literal["record", "preserve", "none"]:
     if plan.gtid_mode != "auto":
         return plan.gtid_mode
     if not plan.has_gtids or not facts.gtids:
         return "none"
     # Preserve reaches whoever reads from the target; record would pass by those that cannot be seen.
-    return "preserve" if facts.followed or facts.blind else "record"
+    name: Literal["record", "preserve"] = "preserve" if facts.followed or facts.blind else "record"
+    return "none" if plan.two_phase and _unsafe_in_parts(name, facts, server) else name
+
+
+def _unsafe_in_parts(name: str, facts: Facts, server: ServerKind) -> str | None:
+    """Why a transaction must not be committed in parts in this mode; None where it may.
+
+    Source: MySQL 9.7.4, killed with one branch prepared with ``sql_log_bin=0`` and one without: when it starts again, only the second
+    is there. MariaDB 10.11 and a MySQL without a binlog keep both.
+    """
+    if name == "preserve":
+        return "a transaction that is split cannot commit under one GTID"
+    if name == "record" and facts.log_bin and not server.mariadb:
+        return "the parts would be prepared without being logged, and a MySQL with a binlog that is killed forgets such parts"
+    return None

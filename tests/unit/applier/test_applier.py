@@ -164,64 +164,6 @@ def test_r24_permanent_errors_are_never_retried():
     assert target.database.applied == [1, 2]
 
 
-@pytest.mark.parametrize("tells", [True, False])
-def test_r24_a_younger_one_that_waits_for_its_turn_gives_its_locks_back(tells):
-    """Every transaction takes the same gap lock last: the older one meets it in the hands of a younger one all the time."""
-    database = Database(tells_blockers=tells, lock_timeout=5.0, latency=0.001)
-    log = [make(n, f"k{n}", gaps=("g",), gaps_first=n % 2 == 0) for n in range(1, 41)]
-    database.waits_for[1] = lambda: "gap g" in database.owners
-    target = Target(database)
-    report = apply(log, target, workers=8, merge="off")
-    check_serial(target, log)
-    assert report.rollbacks > 0
-
-
-def test_r24_a_chain_of_younger_ones_is_followed():
-    """1 waits for 2, which still applies and waits for 3, which waits for its turn."""
-    database = Database(lock_timeout=30.0)
-    first, second, third = make(1, "a", gaps=("x",)), make(2, "b", gaps=("x", "y")), make(3, "c", gaps=("y",))
-    first_locks, second_locks = threading.Event(), threading.Event()
-    target = Target(database)
-
-    class Slow(Target):
-        def session(self):
-            session = super().session()
-            lock = session._lock
-
-            def ordered(name: str) -> None:
-                if session.locks == ["row a"] and name == "gap x":
-                    first_locks.wait(5)
-                if session.locks == ["row b", "gap x"] and name == "gap y":
-                    first_locks.set()
-                    second_locks.wait(5)
-                if name == "row c":
-                    pass
-                lock(name)
-                if session.locks == ["row c", "gap y"]:
-                    second_locks.set()
-
-            session._lock = ordered
-            return session
-
-    target = Slow(database)
-    apply([first, second, third], target, workers=3, merge="off")
-    check_serial(target, [first, second, third])
-
-
-def test_r24_a_foreign_blocker_is_reported_and_ends_in_an_error_not_a_hang():
-    database = Database(lock_timeout=0.15)
-    target = Target(database)
-    foreign = target.session()
-    foreign._lock("row k2")
-    seen = []
-    applier = make_applier(independent(8), target, workers=4, merge="off", on_progress=lambda c: seen.append(c.foreign_blockers))
-    error = run_within(applier)
-    assert isinstance(error, ApplyFailed)
-    assert database.applied == [1]
-    assert any("connections that are not ours: 1001" in note for note in applier.report.notes)
-    foreign.close()
-
-
 def test_r24_storms_degrade_to_serial_and_recover():
     log = independent(400)
     target = Target()

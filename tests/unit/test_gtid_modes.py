@@ -1,0 +1,50 @@
+"""R26: which GTID mode an apply takes on a MySQL or MariaDB, by what is known of the target."""
+
+from __future__ import annotations
+
+import pytest
+
+from paraply.errors import UsageError
+from paraply.target.base import ApplyPlan
+from paraply.target.mysql_gtid import Facts, choose_mode
+from paraply.target.statement_context import ServerKind
+
+MYSQL, MARIADB = ServerKind.parse("9.7.4"), ServerKind.parse("10.11.6-MariaDB-log")
+ALONE = Facts(gtids=True, log_bin=True, replicas=0, group_member=False)
+FOLLOWED = Facts(gtids=True, log_bin=True, replicas=1, group_member=False)
+BLIND = Facts(gtids=True, log_bin=True, replicas=0, group_member=False, blind="PROCESS ON *.*")
+WITHOUT_LOG = Facts(gtids=True, log_bin=False, replicas=0, group_member=False)
+
+
+def plan(gtid_mode: str = "auto", *, two_phase: bool = False) -> ApplyPlan:
+    return ApplyPlan("c", "f", 4, gtid_mode=gtid_mode, two_phase=two_phase)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("server", "facts", "whole", "in_parts"),
+    [
+        (MYSQL, ALONE, "record", "none"),
+        (MYSQL, FOLLOWED, "preserve", "none"),
+        (MYSQL, BLIND, "preserve", "none"),
+        (MYSQL, WITHOUT_LOG, "record", "record"),
+        (MARIADB, ALONE, "record", "record"),
+        (MARIADB, FOLLOWED, "preserve", "none"),
+        (MARIADB, BLIND, "preserve", "none"),
+    ],
+)
+def test_r26_auto_is_a_mode_that_the_policy_is_safe_in(server: ServerKind, facts: Facts, whole: str, in_parts: str) -> None:
+    assert choose_mode(plan(), facts, server).name == whole
+    assert choose_mode(plan(two_phase=True), facts, server).name == in_parts
+
+
+def test_r26_parts_are_refused_where_a_killed_server_forgets_them() -> None:
+    with pytest.raises(UsageError, match="a MySQL with a binlog that is killed forgets such parts"):
+        choose_mode(plan("record", two_phase=True), ALONE, MYSQL)
+    assert choose_mode(plan("record", two_phase=True), ALONE, MARIADB).name == "record"
+    assert choose_mode(plan("record", two_phase=True), WITHOUT_LOG, MYSQL).name == "record"
+
+
+@pytest.mark.parametrize("server", [MYSQL, MARIADB])
+def test_r26_parts_cannot_commit_under_one_gtid(server: ServerKind) -> None:
+    with pytest.raises(UsageError, match="cannot commit under one GTID"):
+        choose_mode(plan("preserve", two_phase=True), FOLLOWED, server)
