@@ -27,7 +27,10 @@ SECONDS = float(os.environ.get("PARAPLY_SOAK", "6"))
 EVERY = 2.0 if SECONDS < 60 else 20.0
 DURABLE = ["--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1"]
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.timeout(600 + 2 * SECONDS),
+]
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ pub struct Assembler {
     /// What a context of certification says of the transaction behind it.
     snapshot: Option<Arc<GtidSet>>,
     most_bytes: u64,
+    keeps_rows: bool,
 }
 
 type Done = Result<Option<Transaction>, LogError>;
@@ -37,7 +38,14 @@ type Done = Result<Option<Transaction>, LogError>;
 impl Assembler {
     /// Transactions of more than `most_bytes` bytes (uncompressed) are refused.
     pub fn new(most_bytes: u64) -> Self {
-        Self { open: None, snapshot: None, most_bytes }
+        Self { open: None, snapshot: None, most_bytes, keeps_rows: true }
+    }
+
+    /// Transactions without their row events, of which only whether there are any is known.
+    ///
+    /// Compressed row events of MariaDB are not unpacked, so their compressed size counts.
+    pub fn without_rows(most_bytes: u64) -> Self {
+        Self { keeps_rows: false, ..Self::new(most_bytes) }
     }
 
     /// Whether a transaction has begun and not yet ended.
@@ -137,11 +145,17 @@ impl Assembler {
     }
 
     fn row_event(&mut self, event: &Event<'_>, plain_type: Option<u8>) -> Result<(), Fault> {
-        let most_bytes = self.most_bytes;
+        let (most_bytes, keeps_rows) = (self.most_bytes, self.keeps_rows);
         let group = self.open_group(event)?;
         let transaction = &mut group.transaction;
         if event.header.type_code != types::TABLE_MAP {
             transaction.no_foreign_key_checks |= row_flags(event)? & NO_FOREIGN_KEY_CHECKS != 0;
+        }
+        let type_code = plain_type.unwrap_or(event.header.type_code);
+        if !keeps_rows {
+            let size = transaction.events.pop().map_or(0, |seen| seen.range.end) + event.bytes.len();
+            transaction.events.push(RawEvent { type_code, range: 0..size, offset: event.offset });
+            return within(size, most_bytes);
         }
         let start = transaction.data.len();
         match plain_type {
@@ -149,12 +163,7 @@ impl Assembler {
             None => transaction.data.extend_from_slice(event.bytes),
         }
         let range = start..transaction.data.len();
-        if range.end as u64 > most_bytes {
-            return Err(Fault::not_understood(format!(
-                "its transaction has more than {most_bytes} bytes of row events; raise the limit, or apply it with mysqlbinlog"
-            )));
-        }
-        let type_code = plain_type.unwrap_or(event.header.type_code);
+        within(range.end, most_bytes)?;
         correct_header(transaction.data.get_mut(range.clone()).unwrap_or_default(), type_code);
         transaction.events.push(RawEvent { type_code, range, offset: event.offset });
         Ok(())
@@ -302,6 +311,16 @@ impl From<LogError> for Failure {
     fn from(error: LogError) -> Self {
         Self::Error(Box::new(error))
     }
+}
+
+/// Refuses a transaction with too many bytes of row events.
+fn within(bytes: usize, most: u64) -> Result<(), Fault> {
+    if bytes as u64 <= most {
+        return Ok(());
+    }
+    Err(Fault::not_understood(format!(
+        "its transaction has more than {most} bytes of row events; raise the limit, or apply it with mysqlbinlog"
+    )))
 }
 
 /// The flags behind a row event's table number.

@@ -53,7 +53,7 @@ pub struct Scan {
 /// The file cannot be opened, or is no log.
 pub fn scan_transactions(path: &Path, from: Resume, split: Split<'_>) -> Result<Scan, LogError> {
     let mut scanner = Scanner::open(path, from, split)?;
-    let mut assembler = Assembler::new(ReaderOptions::default().max_transaction_bytes);
+    let mut assembler = Assembler::without_rows(ReaderOptions::default().max_transaction_bytes);
     loop {
         let name = Arc::clone(scanner.reader.name());
         match scanner.reader.next_event() {
