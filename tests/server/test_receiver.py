@@ -162,4 +162,5 @@ def transactions_of(command: list[str], path: Path) -> list[str]:
     done = subprocess.run([*command, str(path)], capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.decode(errors="replace").splitlines()
-    return [line for line in lines if EVENT.match(line) or line.startswith(("### ", "SET @@SESSION.GTID_NEXT= '"))]
+    told = (line for line in lines if EVENT.match(line) or line.startswith(("### ", "SET @@SESSION.GTID_NEXT= '")))
+    return [line for line in told if "/* added by mysqlbinlog */" not in line]  # of its own, once at the end of each file
