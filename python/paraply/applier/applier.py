@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from paraply.applier.stop_point import StopPoint
     from paraply.monitor.status_object import RunIdentity
     from paraply.schema.catalog import SchemaCatalog
-    from paraply.schema.model import Table
     from paraply.source.file_order import LogFile
     from paraply.target.base import Target
     from paraply.target.two_phase import BranchTarget
@@ -301,31 +300,34 @@ class Applier:
     def _prepare(self, start: Start) -> tuple[RunState, Feed]:
         """Makes the stages."""
         from paraply._native import Catalog, LogReader
-        from paraply.schema.catalog import SchemaCatalog
 
         options = self._options
         same_family = self._target.family == ("mariadb" if start.mariadb else "mysql")
         seeds_from_target = self._schema is None and same_family
-        schema = self._schema.copy() if self._schema is not None else SchemaCatalog(complete=seeds_from_target)
+        goes_on = not same_family and bool(start.progress.executed or start.progress.offset is not None)
+        schema = self._first_schema(complete=seeds_from_target, goes_on=goes_on)
         filters = options.filters
         place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
         self._reader = LogReader(options.paths, **place) if self._relay is None else self._relay.reader(**place)
         policy = make_policy(options.policy)
+
+        def passed(transaction: Transaction) -> bool:
+            return start.passed(transaction, options.paths)
+
         parts = PartMaker(options.workers) if policy.splits and options.workers > 1 else None
         feed = Feed(
             self._reader,
             schema,
             Catalog(),
-            passed=(lambda transaction: start.passed(transaction, options.paths)) if seeds_from_target else None,
+            passed=passed if seeds_from_target else None,
+            kept=(self._target.seed_tables(), passed) if goes_on else None,
             rereads=same_family,
             threaded=options.workers > 0,
             limits=self._limits,
-            wants=(lambda transaction: start.passed(transaction, options.paths) or filters.wants(transaction)) if filters else None,
+            wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
             on_hashed=parts.look_at if parts is not None else None,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
-        if self._schema is not None:
-            self._hand_schema_over(list(schema))
         consistency = Consistency(options.consistency)
         jobs = JobList(options.workers, ordered=consistency.keeps_order) if options.workers else None
         run = RunState(
@@ -348,11 +350,19 @@ class Applier:
         self._feed, self._run = feed, run
         return run, feed
 
-    def _hand_schema_over(self, tables: Sequence[Table]) -> None:
-        """A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing."""
+    def _first_schema(self, *, complete: bool, goes_on: bool) -> SchemaCatalog:
+        """The definitions to begin with; those of ``schema`` only as long as nothing is applied that may have changed them since.
+
+        A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing.
+        """
+        from paraply.schema.catalog import SchemaCatalog
+
+        if self._schema is None:
+            return SchemaCatalog(complete=complete)
         create_tables = getattr(self._target, "create_tables", None)
         if create_tables is not None:
-            create_tables(tables)
+            create_tables(list(self._schema))
+        return self._schema.without_tables() if goes_on else self._schema.copy()
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner

@@ -18,7 +18,7 @@ __all__ = ["Receiver"]
 _log = logging.getLogger("paraply.replication")
 
 _FIRST_WAIT = 0.25
-_LONGEST_WAIT = 30.0
+_LONGEST_WAIT = 5.0
 _FATAL = 1236
 """The source cannot send what was asked for."""
 _DENIED = (1045, 1142, 1227)
@@ -27,7 +27,7 @@ _DENIED = (1045, 1142, 1227)
 class Receiver:
     """Receives a source's log into a relay log until it is stopped.
 
-    A connection that breaks is made again, after a quarter of a second first and half a minute at most. What the source refuses for
+    A connection that breaks is made again, after a quarter of a second first and five at most. What the source refuses for
     good ends the relay log, so that whoever follows it ends behind what was received.
 
     Args:

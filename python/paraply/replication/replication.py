@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 _PURGE_SECONDS = 5.0
 _LOOK_SECONDS = 0.1
 _FIRST_WAIT = 0.5
-_LONGEST_WAIT = 15.0
+_LONGEST_WAIT = 5.0
 _GRACE = 2_000_000
 """Microseconds by which the clocks of source and replica may differ where a time is waited for."""
 

@@ -77,6 +77,10 @@ class SchemaCatalog:
             self._spellings.copy(),
         )
 
+    def without_tables(self) -> SchemaCatalog:
+        """The same server with its databases, and nothing known of tables."""
+        return SchemaCatalog(self.lower_case_table_names, self.complete, dict(self.databases))
+
     def fold(self, name: str) -> str:
         """A database's or table's name as it is looked up."""
         return name.lower() if self.lower_case_table_names else name

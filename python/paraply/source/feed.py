@@ -78,6 +78,8 @@ class Feed:
         bytewise: Hash text without its collation; wrong on purpose, for proving tests.
         passed: Whether a transaction is applied already and its statements are in the seeded definitions; None if the seed stands
             at the log's start.
+        kept: Definitions as they stood behind what is applied already, and whether a transaction is. With the first one that is not,
+            they take the place of what the log has told so far: the DDL before may be in files that are gone.
         rereads: Whether somebody answers ``FeedItem.reread``; else tables touched by what is not understood stay unknown (R13).
         threaded: Whether to read ahead in a thread.
         limits: How far.
@@ -94,6 +96,7 @@ class Feed:
         scheme: str = "fine",
         bytewise: bool = False,
         passed: Callable[[Transaction], bool] | None = None,
+        kept: tuple[Sequence[Table], Callable[[Transaction], bool]] | None = None,
         rereads: bool = False,
         threaded: bool = True,
         limits: FeedLimits | None = None,
@@ -108,6 +111,7 @@ class Feed:
         self._scheme = scheme
         self._bytewise = bytewise
         self._passed = passed
+        self._kept = kept
         self._rereads = rereads
         self._limits = limits or FeedLimits()
         self._known: dict[tuple[str, str], Table] = {}
@@ -209,6 +213,8 @@ class Feed:
 
     def _prepare(self, batch: TransactionBatch) -> FeedItem:
         """Hashes under the schema before the batch, then follows the statement at its end."""
+        if self._kept is not None and len(batch):
+            self._adopt(batch[len(batch) - 1], *self._kept)
         if self._unsettled:
             self._settle(batch)
         write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise)
@@ -224,6 +230,12 @@ class Feed:
         self.read += count
         self.read_bytes += size
         return item
+
+    def _adopt(self, last: Transaction, tables: Sequence[Table], applied: Callable[[Transaction], bool]) -> None:
+        """Takes the kept definitions over before the first batch of which something is to be applied."""
+        if not applied(last):
+            self.seed(tables)
+            self._kept = None
 
     def _settle(self, batch: TransactionBatch) -> None:
         """Confirms assumed collations by the table maps of the first rows (R13)."""

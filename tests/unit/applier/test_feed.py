@@ -202,3 +202,14 @@ def test_r25_the_fingerprint_holds_through_rotation_and_tells_sources_apart():
     anonymous = plan_fingerprint(make(1, gtid=False), None)
     assert anonymous == plan_fingerprint(make(7, gtid=False, file="binlog.000002"), None)
     assert anonymous != plan_fingerprint(make(7, gtid=False, file="other.000002"), None)
+
+
+@pytest.mark.parametrize("threaded", [True, False])
+def test_r13_kept_definitions_take_over_with_the_first_one_that_is_not_applied(threaded):
+    log = [make(1), ddl(2, CREATE), make(3), ddl(4, b"create table later (a int primary key)"), make(5)]
+    kept = [table("t"), table("u")]
+    feed, catalog, schema = feed_of(log, threaded=threaded, kept=(kept, lambda transaction: transaction.ordinal <= 3))
+    known = [sorted(table.name for table in schema) for _ in feed]
+    assert sorted(table.name for table in schema) == ["later", "t", "u"]
+    assert threaded or known == [["t"], ["later", "t", "u"], ["later", "t", "u"]]
+    assert all(catalog.tables.get(("d", name)) for name in ("t", "u", "later"))
