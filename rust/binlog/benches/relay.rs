@@ -1,6 +1,7 @@
 //! A relay log's writer and reader alone, together, and together under one lock that both and the status take, as servers had it.
 //!
-//! Rates are counted over the same interval, in rounds that alternate; printed are medians.
+//! Rates are counted over the same interval, in rounds that alternate; printed are medians. What two cores lose by being busy at the same
+//! time (clock, caches, memory) shows where the two work on logs of their own and share nothing.
 
 #[path = "../tests/by_hand/mod.rs"]
 mod by_hand;
@@ -23,28 +24,52 @@ const POLL: Duration = Duration::from_millis(1);
 
 /// What takes part in a round.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "who takes part is four independent choices")]
+#[expect(clippy::struct_excessive_bools, reason = "who takes part and in what is five independent choices")]
 struct Cast {
     name: &'static str,
     writes: bool,
     reads: bool,
     polls: bool,
     one_lock: bool,
+    apart: bool,
 }
 
-const CASTS: [Cast; 7] = [
-    Cast { name: "receiver alone", writes: true, reads: false, polls: false, one_lock: false },
-    Cast { name: "applier alone", writes: false, reads: true, polls: false, one_lock: false },
-    Cast { name: "both", writes: true, reads: true, polls: false, one_lock: false },
-    Cast { name: "both, status 1,000 times a second", writes: true, reads: true, polls: true, one_lock: false },
-    Cast { name: "receiver, status 1,000 times a second", writes: true, reads: false, polls: true, one_lock: false },
-    Cast { name: "both, one lock", writes: true, reads: true, polls: false, one_lock: true },
+const CASTS: [Cast; 8] = [
+    Cast { name: "receiver alone", writes: true, reads: false, polls: false, one_lock: false, apart: false },
+    Cast { name: "applier alone", writes: false, reads: true, polls: false, one_lock: false, apart: false },
+    Cast { name: "both", writes: true, reads: true, polls: false, one_lock: false, apart: false },
+    Cast {
+        name: "both, each on a log of its own",
+        writes: true,
+        reads: true,
+        polls: false,
+        one_lock: false,
+        apart: true,
+    },
+    Cast {
+        name: "both, status 1,000 times a second",
+        writes: true,
+        reads: true,
+        polls: true,
+        one_lock: false,
+        apart: false,
+    },
+    Cast {
+        name: "receiver, status 1,000 times a second",
+        writes: true,
+        reads: false,
+        polls: true,
+        one_lock: false,
+        apart: false,
+    },
+    Cast { name: "both, one lock", writes: true, reads: true, polls: false, one_lock: true, apart: false },
     Cast {
         name: "both, one lock, status 1,000 times a second",
         writes: true,
         reads: true,
         polls: true,
         one_lock: true,
+        apart: false,
     },
 ];
 
@@ -95,15 +120,11 @@ fn cut_up(mut rest: &[u8]) -> Vec<Vec<u8>> {
 
 /// One round; transactions a second of the writer and of the reader.
 fn round(cast: Cast, events: &[Vec<Vec<u8>>]) -> (f64, f64) {
-    let folder = Folder::new();
-    let options = WriterOptions { max_bytes: 1 << 40, ..WriterOptions::default() };
-    let mut writer = RelayWriter::open(&folder.0, options).expect("the folder is new");
-    let format = Log::new(true).bytes.split_off(4);
-    writer.append(&format, false).expect("a format description");
+    let (folder, other_folder) = (Folder::new(), Folder::new());
+    let mut writer = begun(&folder, events);
+    let other = cast.apart.then(|| begun(&other_folder, events));
     let lock: OneLock = cast.one_lock.then(Arc::default);
-    // What the reader finds: it begins anew at the end, so that it always has enough.
-    write(&mut writer, &events[..events.len() / 4], None);
-    let shared = Arc::clone(writer.shared());
+    let shared = Arc::clone(other.as_ref().unwrap_or(&writer).shared());
     let ended = Arc::new(AtomicBool::new(false));
     let read = Arc::new(AtomicU64::new(0));
     let mut helpers = Vec::new();
@@ -132,6 +153,16 @@ fn round(cast: Cast, events: &[Vec<Vec<u8>>]) -> (f64, f64) {
         helper.join().expect("a helper ended by itself");
     }
     (events.len() as f64 / seconds, count as f64 / seconds)
+}
+
+/// A log with what the reader finds: it begins anew at the end, so that it always has enough.
+fn begun(folder: &Folder, events: &[Vec<Vec<u8>>]) -> RelayWriter {
+    let options = WriterOptions { max_bytes: 1 << 40, ..WriterOptions::default() };
+    let mut writer = RelayWriter::open(&folder.0, options).expect("the folder is new");
+    let format = Log::new(true).bytes.split_off(4);
+    writer.append(&format, false).expect("a format description");
+    write(&mut writer, &events[..events.len() / 4], None);
+    writer
 }
 
 /// Appends and publishes; with a lock it is taken twice an event, for the event and for the receiver's position.
