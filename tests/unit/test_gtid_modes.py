@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from paraply.errors import UsageError
@@ -16,8 +18,8 @@ BLIND = Facts(gtids=True, log_bin=True, replicas=0, group_member=False, blind="P
 WITHOUT_LOG = Facts(gtids=True, log_bin=False, replicas=0, group_member=False)
 
 
-def plan(gtid_mode: str = "auto", *, two_phase: bool = False) -> ApplyPlan:
-    return ApplyPlan("c", "f", 4, gtid_mode=gtid_mode, two_phase=two_phase)  # type: ignore[arg-type]
+def plan(gtid_mode: Literal["auto", "record", "preserve"] = "auto", *, two_phase: bool = False) -> ApplyPlan:
+    return ApplyPlan("c", "f", 4, gtid_mode=gtid_mode, two_phase=two_phase)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ impl Assembler {
         Self { open: None, snapshot: None, most_bytes, keeps_rows: true }
     }
 
-    /// Transactions without their row events, of which only whether there are any is known.
+    /// Transactions without their row events: one empty event stands for however many there are.
     ///
     /// Compressed row events of MariaDB are not unpacked, so their compressed size counts.
     pub fn without_rows(most_bytes: u64) -> Self {
@@ -152,18 +152,22 @@ impl Assembler {
             transaction.no_foreign_key_checks |= row_flags(event)? & NO_FOREIGN_KEY_CHECKS != 0;
         }
         let type_code = plain_type.unwrap_or(event.header.type_code);
-        if !keeps_rows {
-            let size = transaction.events.pop().map_or(0, |seen| seen.range.end) + event.bytes.len();
-            transaction.events.push(RawEvent { type_code, range: 0..size, offset: event.offset });
-            return within(size, most_bytes);
-        }
         let start = transaction.data.len();
         match plain_type {
+            _ if !keeps_rows => {}
             Some(plain) => mariadb::append_plain_rows(event.bytes, plain, event.format, &mut transaction.data)?,
             None => transaction.data.extend_from_slice(event.bytes),
         }
         let range = start..transaction.data.len();
-        within(range.end, most_bytes)?;
+        group.row_bytes += if keeps_rows { range.len() } else { event.bytes.len() } as u64;
+        if group.row_bytes > most_bytes {
+            return Err(Fault::not_understood(format!(
+                "its transaction has more than {most_bytes} bytes of row events; raise the limit, or apply it with mysqlbinlog"
+            )));
+        }
+        if !keeps_rows && !transaction.events.is_empty() {
+            return Ok(());
+        }
         correct_header(transaction.data.get_mut(range.clone()).unwrap_or_default(), type_code);
         transaction.events.push(RawEvent { type_code, range, offset: event.offset });
         Ok(())
@@ -311,16 +315,6 @@ impl From<LogError> for Failure {
     fn from(error: LogError) -> Self {
         Self::Error(Box::new(error))
     }
-}
-
-/// Refuses a transaction with too many bytes of row events.
-fn within(bytes: usize, most: u64) -> Result<(), Fault> {
-    if bytes as u64 <= most {
-        return Ok(());
-    }
-    Err(Fault::not_understood(format!(
-        "its transaction has more than {most} bytes of row events; raise the limit, or apply it with mysqlbinlog"
-    )))
 }
 
 /// The flags behind a row event's table number.

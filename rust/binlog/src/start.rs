@@ -34,6 +34,8 @@ pub(crate) struct Group {
     pub(crate) view_change: bool,
     /// The receiver began a new file or connected again inside the transaction; it may be sent once more.
     pub(crate) interrupted: bool,
+    /// Bytes of row events, whether they are kept or not.
+    pub(crate) row_bytes: u64,
 }
 
 impl Group {
@@ -48,6 +50,7 @@ impl Group {
             xa: false,
             view_change: false,
             interrupted: false,
+            row_bytes: 0,
         }
     }
 

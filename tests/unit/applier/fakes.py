@@ -319,3 +319,8 @@ try:
     import paraply._native  # noqa: F401
 except ImportError:
     sys.modules["paraply._native"] = native_module()
+
+
+def independent(count: int) -> list[Transaction]:
+    """So many transactions, each with a key of its own."""
+    return [make(n, f"k{n}") for n in range(1, count + 1)]

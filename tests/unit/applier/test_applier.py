@@ -7,7 +7,7 @@ import time
 
 import pytest
 from unit.applier.fake_database import Database, Target
-from unit.applier.fakes import LogReader, make
+from unit.applier.fakes import LogReader, independent, make
 from unit.applier.harness import apply, check_serial, make_applier, run_within
 
 from paraply.errors import (
@@ -27,10 +27,6 @@ def stop_after(applier, target, count: int) -> None:
     while len(target.database.applied) < count:
         time.sleep(0.001)
     applier.stop()
-
-
-def independent(count: int) -> list:
-    return [make(n, f"k{n}") for n in range(1, count + 1)]
 
 
 @pytest.mark.parametrize("workers", WORKERS)

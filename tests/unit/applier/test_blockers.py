@@ -6,14 +6,10 @@ import threading
 
 import pytest
 from unit.applier.fake_database import Database, Target
-from unit.applier.fakes import make
+from unit.applier.fakes import independent, make
 from unit.applier.harness import apply, check_serial, make_applier, run_within
 
 from paraply.errors import ApplyFailed
-
-
-def independent(count: int) -> list:
-    return [make(n, f"k{n}") for n in range(1, count + 1)]
 
 
 @pytest.mark.parametrize("tells", [True, False])
