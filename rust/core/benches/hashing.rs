@@ -12,11 +12,15 @@ use paraply_core::value::Value;
 use paraply_core::write_set::{KeyHasher, Options, Row, WriteSetBuilder, key_prefix};
 
 const BYTES: &str = "utf8mb4_0900_bin";
-const COLLATIONS: [&str; 7] = [
+const COLLATIONS: [&str; 11] = [
     BYTES,
     "utf8mb4_bin",
     "utf8mb4_0900_ai_ci",
     "utf8mb4_0900_as_cs",
+    "utf8mb4_hu_0900_as_cs",
+    "utf8mb4_ja_0900_as_cs_ks",
+    "utf8mb4_uca1400_as_ci",
+    "utf8mb4_uca1400_nopad_as_cs",
     "utf8mb4_general_ci",
     "utf8mb4_unicode_ci",
     "latin1_swedish_ci",
@@ -24,7 +28,7 @@ const COLLATIONS: [&str; 7] = [
 const ASCII: &str = "ascii";
 const ACCENTS: &str = "latin with accents";
 /// What people put into unique columns, by script.
-const SCRIPTS: [(&str, &[&str]); 7] = [
+const SCRIPTS: [(&str, &[&str]); 8] = [
     (ASCII, &["anna", "Bertil", "cecilia", "David"]),
     (ACCENTS, &["\u{e5}sa", "J\u{f6}rg", "Zo\u{eb}", "Bj\u{f6}rn", "Ren\u{e9}e"]),
     (
@@ -34,6 +38,14 @@ const SCRIPTS: [(&str, &[&str]); 7] = [
     ("cjk", &["\u{5f20}\u{4f1f}", "\u{738b}\u{79c0}\u{82f1}", "\u{674e}\u{5a1c}"]),
     ("kana", &["\u{3055}\u{304f}\u{3089}", "\u{30b5}\u{30af}\u{30e9}", "\u{304c}\u{304e}"]),
     ("hangul", &["\u{ae40}\u{bbfc}\u{c900}", "\u{c774}\u{c11c}\u{c5f0}", "\u{bc15}\u{c9c0}"]),
+    (
+        "thai",
+        &[
+            "\u{e2a}\u{e21}\u{e0a}\u{e32}\u{e22}",
+            "\u{e40}\u{e01}\u{e23}\u{e35}\u{e22}\u{e07}\u{e44}\u{e01}\u{e23}",
+            "\u{e41}\u{e01}\u{e49}\u{e27}\u{e43}\u{e08}",
+        ],
+    ),
     ("emoji", &["\u{1f600}\u{1f680}", "\u{1f44d}", "\u{2764}\u{1f389}"]),
 ];
 /// Rounds of the table.

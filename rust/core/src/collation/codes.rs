@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::levels::{Level, PAGE, Page};
+use super::writer::{PADDED, Writer};
 
 /// An ASCII character without a weight.
 const IGNORED: u8 = 0xFF;
-/// Stands in an entry's upper byte where the codes are in the arena; else that byte is the number of bytes in the entry.
-const IN_ARENA: u32 = 0xFF;
+/// Stands in an entry's last byte where its first three are a place in the arena; else that byte is the number of codes before it.
+const IN_ARENA: u8 = 0xFF;
 
 /// The codes of all characters.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(super) struct Codes {
     ascii_regular: bool,
     coder: Coder,
     pages: Vec<CodePage>,
-    /// A length byte and so many bytes of codes, again and again.
+    /// A length byte and so many bytes of codes, again and again; then so many bytes that each can be read padded.
     arena: Vec<u8>,
 }
 
@@ -30,7 +31,7 @@ enum CodePage {
     Two([u16; 4]),
     /// No weight, or more than two.
     Even(Vec<(u16, u16)>),
-    Listed(Box<[u32; PAGE]>),
+    Listed(Box<[[u8; 4]; PAGE]>),
 }
 
 /// What a weight is written as: an ASCII character, or three bytes with the high bit.
@@ -43,14 +44,16 @@ impl Coder {
     fn code(&self, weight: u16, out: &mut Vec<u8>) {
         match self.ascii.get(&weight) {
             Some(byte) => out.push(*byte),
-            None => out.extend_from_slice(&three_bytes(weight)),
+            None => out.extend_from_slice(&three_bytes(weight).to_le_bytes()[..3]),
         }
     }
 }
 
-fn three_bytes(weight: u16) -> [u8; 3] {
-    let seven = |shift: u16| 0x80 | (weight >> shift & 0x7F) as u8;
-    [seven(14), seven(7), seven(0)]
+/// The three bytes of a weight, the first one in the lowest bits.
+#[inline]
+fn three_bytes(weight: u16) -> u64 {
+    let weight = u64::from(weight);
+    0x80_8080 | weight >> 14 | (weight >> 7 & 0x7F) << 8 | (weight & 0x7F) << 16
 }
 
 /// The weight of a code point on a page that grows evenly.
@@ -74,6 +77,7 @@ impl Codes {
         }
         let mut arena = Vec::new();
         let pages = level.pages().map(|page| code_page(page, &coder, &mut arena)).collect();
+        arena.extend([0; PADDED]);
         Self { ascii, ascii_ignores: ascii[..128].contains(&IGNORED), ascii_regular, coder, pages, arena }
     }
 
@@ -107,52 +111,46 @@ impl Codes {
     }
 
     /// Appends the codes of one character.
-    #[inline]
-    pub(super) fn append_one(&self, code_point: u32, out: &mut Vec<u8>) {
-        if code_point < 0x80 && self.ascii_regular {
-            let code = self.ascii[code_point as usize & 0x7F];
-            if code != IGNORED {
-                out.push(code);
-            }
-        } else {
-            self.append_character(code_point as usize, out);
-        }
-    }
-
-    #[inline]
-    fn append_character(&self, code_point: usize, out: &mut Vec<u8>) {
+    #[expect(
+        clippy::inline_always,
+        reason = "so that the writer's end stays in a register from one character to the next"
+    )]
+    #[inline(always)]
+    pub(super) fn append_one(&self, code_point: u32, out: &mut Writer<'_>) {
+        let code_point = code_point as usize;
         match self.pages.get(code_point / PAGE) {
             Some(CodePage::Listed(entries)) => {
                 let entry = entries[code_point % PAGE];
-                let low = entry.to_be_bytes();
-                match entry >> 24 {
-                    3 => out.extend_from_slice(&low[1..]),
-                    1 => out.push(low[3]),
-                    0 => {}
-                    _ => self.append_from_arena((entry & 0x00FF_FFFF) as usize, out),
+                let [.., length] = entry;
+                if length == IN_ARENA {
+                    self.append_from_arena(entry, out);
+                } else {
+                    out.put(entry, usize::from(length));
                 }
             }
             Some(CodePage::One([first, step])) => {
-                out.extend_from_slice(&three_bytes(nth(*first, *step, code_point)));
+                out.put(three_bytes(nth(*first, *step, code_point)).to_le_bytes(), 3);
             }
             Some(CodePage::Two([first, step, second, second_step])) => {
-                let mut both = [0; 6];
-                both[..3].copy_from_slice(&three_bytes(nth(*first, *step, code_point)));
-                both[3..].copy_from_slice(&three_bytes(nth(*second, *second_step, code_point)));
-                out.extend_from_slice(&both);
+                let first = three_bytes(nth(*first, *step, code_point));
+                let second = three_bytes(nth(*second, *second_step, code_point));
+                out.put((first | second << 24).to_le_bytes(), 6);
             }
             Some(CodePage::Even(steps)) => {
                 for (first, step) in steps {
-                    out.extend_from_slice(&three_bytes(nth(*first, *step, code_point)));
+                    out.put(three_bytes(nth(*first, *step, code_point)).to_le_bytes(), 3);
                 }
             }
             None => {}
         }
     }
 
-    fn append_from_arena(&self, at: usize, out: &mut Vec<u8>) {
-        let length = self.arena.get(at).map_or(0, |length| usize::from(*length));
-        out.extend_from_slice(self.arena.get(at + 1..at + 1 + length).unwrap_or_default());
+    #[inline]
+    fn append_from_arena(&self, [a, b, c, _]: [u8; 4], out: &mut Writer<'_>) {
+        let at = u32::from_le_bytes([a, b, c, 0]) as usize;
+        if let Some((length, codes)) = self.arena.get(at..).and_then(<[u8]>::split_first) {
+            out.put_padded(codes, usize::from(*length));
+        }
     }
 }
 
@@ -168,19 +166,20 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
             _ => CodePage::Even(steps.clone()),
         };
     }
-    let mut entries = Box::new([0; PAGE]);
+    let mut entries = Box::new([[0; 4]; PAGE]);
     for (n, entry) in entries.iter_mut().enumerate() {
         let mut bytes = Vec::new();
         page.weights(n, |weight| coder.code(weight, &mut bytes));
         *entry = match *bytes.as_slice() {
-            [] => 0,
-            [a] => u32::from_be_bytes([1, 0, 0, a]),
-            [a, b, c] if a >= 0x80 => u32::from_be_bytes([3, a, b, c]),
+            [] => [0; 4],
+            [a] => [a, 0, 0, 1],
+            [a, b] => [a, b, 0, 2],
+            [a, b, c] => [a, b, c, 3],
             _ => {
-                let at = arena.len() as u32;
+                let [a, b, c, _] = (arena.len() as u32).to_le_bytes();
                 arena.push(bytes.len() as u8);
                 arena.append(&mut bytes);
-                IN_ARENA << 24 | at
+                [a, b, c, IN_ARENA]
             }
         };
     }

@@ -2,6 +2,7 @@
 
 use super::codes::Codes;
 use super::signatures::{Numbers, Signatures};
+use super::writer::PADDED;
 
 /// Japanese marks that are weighed by the kana before them.
 const FOLLOWERS: [u32; 5] = [0x309D, 0x309E, 0x30FC, 0x30FD, 0x30FE];
@@ -17,8 +18,9 @@ pub(super) struct Contractions {
     /// By code point: the place in `lists` of those that begin with it, plus one; 0 if none does.
     heads: Vec<u16>,
     lists: Vec<List>,
-    /// For each ASCII character, whether each ASCII character comes second behind it.
-    ascii: Box<[[bool; ASCII]; ASCII]>,
+    /// For each ASCII character, a bit for each ASCII character that comes second behind it, by its last six bits.
+    ascii: Box<[u64; ASCII]>,
+    has_ascii: bool,
     has_followers: bool,
 }
 
@@ -62,8 +64,8 @@ pub(super) struct Unit {
     second: u32,
     /// The characters after the second.
     rest: Box<[u32]>,
-    /// The codes of its first-level weights.
-    pub(super) codes: Vec<u8>,
+    /// The codes of its first-level weights, padded; and how many bytes they are.
+    pub(super) codes: (Box<[u8]>, usize),
     /// What it weighs in the later levels.
     pub(super) signature: u32,
     /// What its last character adds in the later levels, where a kana and a mark weigh together.
@@ -82,7 +84,8 @@ impl Contractions {
         let mut out = Self {
             heads: vec![0; *greatest as usize + 1],
             lists: Vec::new(),
-            ascii: Box::new([[false; ASCII]; ASCII]),
+            ascii: Box::new([0; ASCII]),
+            has_ascii: false,
             has_followers: false,
         };
         for (text, weights) in list {
@@ -100,7 +103,10 @@ impl Contractions {
             };
             out.has_followers |= follower.is_some();
             let signature = signatures.number(later, numbers);
-            out.add(*head, Unit { second: *second, rest: rest.into(), codes: unit, signature, follower });
+            let length = unit.len();
+            unit.resize(length.max(PADDED), 0);
+            let codes = (unit.into_boxed_slice(), length);
+            out.add(*head, Unit { second: *second, rest: rest.into(), codes, signature, follower });
         }
         out.lists.iter_mut().for_each(List::sort);
         Some(out)
@@ -108,9 +114,11 @@ impl Contractions {
 
     /// Adds a contraction behind those with its head.
     fn add(&mut self, head: u32, unit: Unit) {
-        let seconds = self.ascii.get_mut(head as usize).and_then(|seconds| seconds.get_mut(unit.second as usize));
-        if let Some(comes_second) = seconds {
-            *comes_second = true;
+        if let Some(seconds) = self.ascii.get_mut(head as usize)
+            && unit.second < ASCII as u32
+        {
+            *seconds |= 1 << (unit.second % u64::BITS);
+            self.has_ascii = true;
         }
         let place = &mut self.heads[head as usize];
         if *place == 0 {
@@ -124,11 +132,16 @@ impl Contractions {
 
     /// Whether a text of ASCII characters has a contraction.
     pub(super) fn are_in(&self, ascii: &[u8]) -> bool {
-        let two_begin = |two: &[u8]| match *two {
-            [a, b] => self.ascii[usize::from(a) % ASCII][usize::from(b) % ASCII],
-            _ => false,
+        // The lowest bit says that two characters may begin one.
+        let may_begin = |two: &[u8]| match *two {
+            [a, b] => self.ascii[usize::from(a) % ASCII] >> (u32::from(b) % u64::BITS),
+            _ => 0,
         };
-        ascii.windows(2).enumerate().any(|(at, two)| two_begin(two) && self.begins(ascii.get(at..).unwrap_or_default()))
+        // Most texts have none: that is found without a branch for each character.
+        self.has_ascii && ascii.windows(2).fold(0, |found, two| found | may_begin(two)) & 1 == 1 && {
+            let mut places = ascii.windows(2).enumerate().filter(|(_, two)| may_begin(two) & 1 == 1);
+            places.any(|(at, _)| self.begins(ascii.get(at..).unwrap_or_default()))
+        }
     }
 
     /// Whether a text of ASCII characters begins with a contraction.
@@ -173,27 +186,4 @@ fn added(later: &[Vec<u16>], head: u32, signatures: &mut Signatures, numbers: &m
         rest.push(weights.strip_prefix(heads.as_slice())?.to_vec());
     }
     Some(signatures.number(&rest, numbers))
-}
-
-/// What a text is weighed by: single characters, and contractions.
-pub(super) enum Piece<'t> {
-    /// A character.
-    One(u32),
-    /// Characters that weigh together.
-    Together(&'t Unit),
-}
-
-/// Cuts a text into what weighs together, as a server does: the longest contraction first, from the left.
-#[inline]
-pub(super) fn pieces<'t>(contractions: Option<&'t Contractions>, text: &'t [u32]) -> impl Iterator<Item = Piece<'t>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (first, after) = rest.split_first()?;
-        if let Some((unit, length)) = contractions.and_then(|all| all.at(rest)) {
-            rest = rest.get(length..).unwrap_or_default();
-            return Some(Piece::Together(unit));
-        }
-        rest = after;
-        Some(Piece::One(*first))
-    })
 }

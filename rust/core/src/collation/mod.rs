@@ -12,9 +12,11 @@ mod fold;
 mod gb18030;
 mod levels;
 mod names;
+mod runs;
 mod signatures;
 mod thai;
 mod weights;
+mod writer;
 
 use std::cell::RefCell;
 
@@ -27,12 +29,20 @@ use self::weights::{Comparison, Tables};
 /// So many ASCII characters of a set that writes them in several bytes are taken the short way.
 const NARROW: usize = 128;
 
-/// The characters of a text, and runs of what they weigh in the later levels.
-type Room = (Vec<u32>, Vec<weights::Run>);
+/// Room to work in.
+#[derive(Debug)]
+struct Room {
+    /// The characters of a text.
+    text: Vec<u32>,
+    /// Runs of what they weigh in the later levels.
+    runs: Vec<runs::Run>,
+    /// Their form.
+    form: Vec<u8>,
+}
 
 thread_local! {
     /// Room to work in.
-    static ROOM: RefCell<Room> = const { RefCell::new((Vec::new(), Vec::new())) };
+    static ROOM: RefCell<Room> = const { RefCell::new(Room { text: Vec::new(), runs: Vec::new(), form: Vec::new() }) };
 }
 
 /// Why a value has no equality form.
@@ -176,28 +186,25 @@ impl Collation {
         out: &mut Vec<u8>,
     ) -> Result<(), CollationError> {
         let mut narrow = [0; NARROW];
-        if self.charset.has_ascii() {
-            if value.is_ascii() && tables.is_simple(value) {
-                tables.append_ascii(value, by, out);
-                return Ok(());
-            }
-        } else if let Some(length) = self.charset.narrow(value, &mut narrow)
-            && let Some(ascii) = narrow.get(..length)
-            && tables.is_simple(ascii)
-        {
-            tables.append_ascii(ascii, by, out);
+        let ascii = if self.charset.has_ascii() {
+            value.is_ascii().then_some(value)
+        } else {
+            self.charset.narrow(value, &mut narrow).and_then(|length| narrow.get(..length))
+        };
+        if let Some(ascii) = ascii.filter(|ascii| tables.is_simple(ascii)) {
+            ROOM.with_borrow_mut(|room| tables.append_ascii(ascii, by, room, out));
             return Ok(());
         }
         if by.levels == 1 && self.charset.is_utf8() && !tables.has_contractions() {
             let text = self.utf8(value)?;
-            out.reserve(value.len() * 2);
-            tables.append_characters(text.chars().map(u32::from), by, out);
+            ROOM.with_borrow_mut(|room| tables.append_characters(text, by, room, out));
             return Ok(());
         }
-        ROOM.with_borrow_mut(|(text, runs)| {
+        ROOM.with_borrow_mut(|room| {
+            let text = &mut room.text;
             text.clear();
             if self.charset.is_utf8() {
-                text.extend(self.utf8(value)?.chars().map(u32::from));
+                append_code_points(self.utf8(value)?, text);
             } else {
                 self.charset.decode(value, text).map_err(|offset| self.invalid(offset))?;
             }
@@ -207,7 +214,7 @@ impl Collation {
                     *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
                 }
             }
-            tables.append_text(text, by, runs, out);
+            tables.append_text(by, room, out);
             Ok(())
         })
     }
@@ -243,6 +250,19 @@ impl Collation {
         }
         Ok(value.get(..read.at()).unwrap_or(value))
     }
+}
+
+/// Appends the code points of a text.
+fn append_code_points(text: &str, out: &mut Vec<u32>) {
+    let start = out.len();
+    // No text has more characters than bytes; so the buffer need not be asked for room for each of them.
+    out.resize(start + text.len(), 0);
+    let mut count = 0;
+    for (place, character) in out.get_mut(start..).unwrap_or_default().iter_mut().zip(text.chars()) {
+        *place = character.into();
+        count += 1;
+    }
+    out.truncate(start + count);
 }
 
 /// The full name of a collation number; MySQL and MariaDB give some numbers to different collations.

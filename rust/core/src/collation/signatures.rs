@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use super::levels::{Level, PAGE};
 
-/// Stands for a level with no weight, or with more than one.
-const NOT_ONE: u32 = u32::MAX;
+/// Stands for a level with different weights.
+const MIXED: (u16, u16) = (0, u16::MAX);
 
 /// The signatures of all characters, and of what weighs together.
 #[derive(Debug, Default)]
@@ -14,8 +14,8 @@ pub(super) struct Signatures {
     levels: usize,
     ascii: Vec<u32>,
     pages: Vec<SignaturePage>,
-    /// For each signature and level its one weight, or [`NOT_ONE`].
-    single: Vec<u32>,
+    /// For each signature and level its weight, and how often it has it; or [`MIXED`].
+    uniform: Vec<(u16, u16)>,
     /// For each signature and level all weights.
     weights: Vec<Box<[u16]>>,
 }
@@ -69,7 +69,11 @@ impl Signatures {
         let next = numbers.0.len() as u32;
         *numbers.0.entry(key).or_insert_with(|| {
             for level in weights {
-                self.single.push(if let [one] = **level { u32::from(one) } else { NOT_ONE });
+                self.uniform.push(match level.split_first() {
+                    None => (0, 0),
+                    Some((one, rest)) if rest.iter().all(|weight| weight == one) => (*one, level.len() as u16),
+                    Some(_) => MIXED,
+                });
                 self.weights.push(level.clone().into_boxed_slice());
             }
             next
@@ -94,17 +98,17 @@ impl Signatures {
     #[inline]
     pub(super) fn weights(&self, signature: u32, count: u32, level: usize, mut f: impl FnMut(u16, u32)) {
         let at = signature as usize * self.levels + level;
-        match self.single.get(at) {
-            Some(&NOT_ONE) => {
+        match self.uniform.get(at) {
+            Some(&MIXED) => {
                 let all = self.weights.get(at).map(AsRef::as_ref).unwrap_or_default();
-                for _ in 0..if all.is_empty() { 0 } else { count } {
+                for _ in 0..count {
                     for weight in all {
                         f(*weight, 1);
                     }
                 }
             }
-            Some(weight) => f(*weight as u16, count),
-            None => {}
+            Some((_, 0)) | None => {}
+            Some((weight, times)) => f(*weight, count * u32::from(*times)),
         }
     }
 }

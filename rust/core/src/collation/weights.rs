@@ -8,14 +8,14 @@
 //! A collation that pads compares as if the shorter text ended in spaces, level by level; so each level loses the weights of spaces
 //! at its end. MariaDB's newest collations without padding still pad the levels after the first.
 
+use super::Room;
 use super::archive::Raw;
 use super::codes::Codes;
-use super::contractions::{Contractions, Piece, pieces};
+use super::contractions::Contractions;
 use super::levels::Level;
+use super::runs::{Finder, Runs};
 use super::signatures::{Numbers, Signatures};
-
-/// Stands before each later level; neither a code nor a run begins with it.
-const LEVEL: u8 = 0xFF;
+use super::writer::Writer;
 
 /// The levels that a collation compares: bit n for level n + 1; the first is always compared.
 pub(super) type Levels = u8;
@@ -30,9 +30,6 @@ pub(super) struct Comparison {
     /// Whether they count for nothing in the later levels.
     pub(super) pads_later: bool,
 }
-
-/// A signature, and how many characters one after the other have it.
-pub(super) type Run = (u32, u32);
 
 /// The weights of one table.
 #[derive(Debug)]
@@ -50,10 +47,21 @@ struct Later {
     number: usize,
     /// The one weight of each ASCII byte; 0 for those without.
     ascii: [u16; 256],
-    /// The weight that all ASCII characters share, if they do.
-    common: Option<u16>,
+    /// What they have in common.
+    ascii_weights: Regular,
     /// Whether no ASCII character has two weights.
     regular: bool,
+}
+
+/// What the weights of ASCII characters have in common.
+#[derive(Debug)]
+enum Regular {
+    /// No character has a weight.
+    None,
+    /// Those that have a weight in the first level have this one, and no other has one.
+    Common(u16),
+    /// Nothing.
+    Listed,
 }
 
 impl Tables {
@@ -83,80 +91,94 @@ impl Tables {
         self.later.iter().filter(move |level| levels >> level.number & 1 == 1)
     }
 
-    /// Appends the form of a text of ASCII characters only.
-    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, out: &mut Vec<u8>) {
+    /// Appends the form of a text of ASCII characters only; `room` is room to work in.
+    #[inline(never)]
+    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, room: &mut Room, out: &mut Vec<u8>) {
         let start = out.len();
         self.first.append_ascii(value, out);
         let weighed = out.len() - start;
         if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        for later in self.later(by.levels) {
-            later.append_ascii(value, weighed, by.pads_later, out);
+        if by.levels == 1 {
+            return;
         }
+        let mut form = Writer::new(&mut room.form);
+        for later in self.later(by.levels) {
+            let mut weights = Runs::begin(&mut form);
+            match later.ascii_weights {
+                Regular::None => {}
+                Regular::Common(weight) => weights.add(weight, weighed as u32),
+                Regular::Listed => weights.add_bytes(value, &later.ascii),
+            }
+            weights.end(later.pad(by.pads_later));
+        }
+        out.extend_from_slice(form.written());
     }
 
     /// Appends the form of any text without contractions, in a collation that compares the first level only.
-    pub(super) fn append_characters(&self, text: impl Iterator<Item = u32>, by: Comparison, out: &mut Vec<u8>) {
-        let start = out.len();
-        for code_point in text {
-            self.first.append_one(code_point, out);
+    #[inline(never)]
+    pub(super) fn append_characters(&self, text: &str, by: Comparison, room: &mut Room, out: &mut Vec<u8>) {
+        let mut form = Writer::new(&mut room.form);
+        for character in text.chars() {
+            self.first.append_one(character.into(), &mut form);
         }
         if by.pads_first {
-            super::strip_trailing(out, start, self.first.space());
+            form.strip_trailing(self.first.space());
         }
+        out.extend_from_slice(form.written());
     }
 
-    /// Appends the form of any text; `runs` is room to work in.
-    pub(super) fn append_text(&self, text: &[u32], by: Comparison, runs: &mut Vec<Run>, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.reserve(text.len() * 3);
+    /// Appends the form of the text in `room`.
+    #[inline(never)]
+    pub(super) fn append_text(&self, by: Comparison, room: &mut Room, out: &mut Vec<u8>) {
+        let Room { text, runs, form } = room;
+        let mut form = Writer::new(form);
+        let mut signatures = Finder::new(runs, text.len(), u32::MAX);
         if by.levels == 1 {
-            for piece in pieces(self.contractions.as_ref(), text) {
-                match piece {
-                    Piece::One(code_point) => self.first.append_one(code_point, out),
-                    Piece::Together(unit) => out.extend_from_slice(&unit.codes),
-                }
-            }
-            if by.pads_first {
-                super::strip_trailing(out, start, self.first.space());
-            }
-            return;
+            self.append_first(text, &mut form, |_| ());
+        } else {
+            self.append_first(text, &mut form, |signature| signatures.add(signature));
         }
-        runs.clear();
-        let mut run = (u32::MAX, 0);
-        let mut at_start = self.contractions.as_ref().and_then(|all| all.follower_at_start(text));
-        for piece in pieces(self.contractions.as_ref(), text) {
-            let signature = match piece {
-                Piece::One(code_point) => {
-                    self.first.append_one(code_point, out);
-                    self.signatures.of(code_point)
-                }
-                Piece::Together(unit) => {
-                    out.extend_from_slice(&unit.codes);
-                    unit.signature
-                }
-            };
-            let signature = at_start.take().unwrap_or(signature);
-            if signature == run.0 {
-                run.1 += 1;
-            } else {
-                runs.push(run);
-                run = (signature, 1);
-            }
-        }
-        runs.push(run);
         if by.pads_first {
-            super::strip_trailing(out, start, self.first.space());
+            form.strip_trailing(self.first.space());
         }
         for later in self.later(by.levels) {
-            let mut written = Runs::begin(out);
-            // The first run is none.
-            for (signature, count) in runs.iter().skip(1) {
-                self.signatures
-                    .weights(*signature, *count, later.number - 1, |weight, times| written.add(weight, times));
+            let mut weights = Runs::begin(&mut form);
+            for (signature, count) in signatures.found() {
+                self.signatures.weights(signature, count, later.number - 1, |weight, times| weights.add(weight, times));
             }
-            written.end(later.pad(by.pads_later));
+            weights.end(later.pad(by.pads_later));
+        }
+        out.extend_from_slice(form.written());
+    }
+
+    /// Appends the first level, and calls `f` with the signature of each character, or of those that weigh together.
+    ///
+    /// A server takes the longest contraction first, from the left.
+    #[inline]
+    fn append_first(&self, text: &[u32], out: &mut Writer<'_>, mut f: impl FnMut(u32)) {
+        let Some(contractions) = &self.contractions else {
+            for code_point in text {
+                self.first.append_one(*code_point, out);
+                f(self.signatures.of(*code_point));
+            }
+            return;
+        };
+        let mut at_start = contractions.follower_at_start(text);
+        let mut rest = text;
+        while let Some((first, after)) = rest.split_first() {
+            let signature = if let Some((unit, length)) = contractions.at(rest) {
+                let (codes, count) = &unit.codes;
+                out.put_padded(codes, *count);
+                rest = rest.get(length..).unwrap_or_default();
+                unit.signature
+            } else {
+                self.first.append_one(*first, out);
+                rest = after;
+                self.signatures.of(*first)
+            };
+            f(at_start.take().unwrap_or(signature));
         }
     }
 }
@@ -176,76 +198,16 @@ impl Later {
             like_first &= (count == 1) == first.weighs(byte);
         }
         let mut distinct = ascii.iter().copied().filter(|w| *w != 0);
-        let common = distinct.next().filter(|first| like_first && distinct.all(|w| w == *first));
-        Self { number, ascii, common, regular }
+        let ascii_weights = match distinct.next() {
+            None => Regular::None,
+            Some(first) if like_first && distinct.all(|weight| weight == first) => Regular::Common(first),
+            Some(_) => Regular::Listed,
+        };
+        Self { number, ascii, ascii_weights, regular }
     }
 
     /// The weight that is left out at the end.
     fn pad(&self, pads: bool) -> Option<u16> {
         pads.then_some(self.ascii[usize::from(b' ')])
-    }
-
-    /// Appends this level's runs for a text of ASCII characters, `weighed` of which have weights.
-    fn append_ascii(&self, value: &[u8], weighed: usize, pads: bool, out: &mut Vec<u8>) {
-        let mut runs = Runs::begin(out);
-        if let Some(weight) = self.common {
-            runs.add(weight, weighed as u32);
-        } else {
-            for byte in value {
-                runs.add_one(self.ascii[usize::from(*byte)]);
-            }
-        }
-        runs.end(self.pad(pads));
-    }
-}
-
-/// Writes weights as runs: two bytes of weight, four of length.
-struct Runs<'o> {
-    out: &'o mut Vec<u8>,
-    weight: u16,
-    length: u32,
-}
-
-impl<'o> Runs<'o> {
-    fn begin(out: &'o mut Vec<u8>) -> Self {
-        out.push(LEVEL);
-        Self { out, weight: 0, length: 0 }
-    }
-
-    #[inline]
-    fn add(&mut self, weight: u16, length: u32) {
-        if weight != self.weight {
-            self.write();
-            self.weight = weight;
-        }
-        self.length += length;
-    }
-
-    /// Adds a weight, or nothing if it is 0.
-    #[inline]
-    fn add_one(&mut self, weight: u16) {
-        if weight == self.weight {
-            self.length += u32::from(weight != 0);
-        } else if weight != 0 {
-            self.write();
-            (self.weight, self.length) = (weight, 1);
-        }
-    }
-
-    fn write(&mut self) {
-        if self.length > 0 {
-            let mut run = [0; 6];
-            run[..2].copy_from_slice(&self.weight.to_be_bytes());
-            run[2..].copy_from_slice(&self.length.to_be_bytes());
-            self.out.extend_from_slice(&run);
-            self.length = 0;
-        }
-    }
-
-    /// Writes the last run, unless it is of the weight that spaces have.
-    fn end(mut self, pad: Option<u16>) {
-        if pad != Some(self.weight) {
-            self.write();
-        }
     }
 }
