@@ -132,6 +132,18 @@ class MariaDbServer:
             host="127.0.0.1", port=self.port, user="app", password="app", database=database, charset="utf8mb4", autocommit=True
         )  # fmt: skip
 
+    def sql(self, *statements: str) -> list[tuple[object, ...]]:
+        """The rows of the last one of these statements."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends its process a signal."""
+        assert self.process is not None
+        self.process.send_signal(number)
+
     def stop(self) -> None:
         """Shuts it down in order."""
         self._end(signal.SIGTERM)

@@ -394,7 +394,16 @@ class ReplicaConnection:
             ServerError: The source refuses.
         """
     def receive(
-        self, relay: RelayLog, server_id: int, *, behind: GtidSet | None = None, file: str = "", position: int = 4, semi_sync: bool = False
+        self,
+        relay: RelayLog,
+        server_id: int,
+        *,
+        behind: GtidSet | None = None,
+        file: str = "",
+        position: int = 4,
+        semi_sync: bool = False,
+        report_host: str = "",
+        report_port: int = 0,
     ) -> None:
         """Registers as a replica and receives into a relay log, until ``relay.stop_receiving``; the connection then is of no other use.
 
@@ -407,6 +416,8 @@ class ReplicaConnection:
             position: The offset of an event in it.
             semi_sync: The session has agreed on semi-synchronous replication: what the source waits for is synced to the disk and
                 acknowledged.
+            report_host: What the source's list of replicas shows as the host.
+            report_port: Likewise the port; 0 for none.
 
         Raises:
             ConnectionLost: The source ended the connection, or was silent for longer than ``read_timeout``.
@@ -448,7 +459,7 @@ class LogReader:
         stop_time: End before the first transaction that was not committed before this time, microseconds since 1970, UTC.
         stop_before: End before this GTID.
         stop_after: End behind this GTID.
-        stop_view_change: End behind a view change of a group.
+        stop_view_change: End behind a view change of a group that is not among these.
         piece: Where in the only file to begin (offset, offset of the format description, whether it is a relay log) and to end; the end
             is None where it is the file's.
         position: Transactions before the first one.
@@ -466,7 +477,7 @@ class LogReader:
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
-        stop_view_change: bool = False,
+        stop_view_change: GtidSet | None = None,
         piece: tuple[tuple[int, int, bool], int | None] | None = None,
         position: int = 0,
         selection: Selection | None = None,
@@ -530,6 +541,9 @@ class RelayLog:
     def idle_at(self) -> int | None:
         """When the source said last that it has nothing more, microseconds since 1970, UTC."""
     @property
+    def heartbeats(self) -> int:
+        """How often the source said that it has nothing more."""
+    @property
     def acknowledgements(self) -> int:
         """How often the source was told that what it sent is on the disk here."""
     def stop_receiving(self) -> None:
@@ -568,7 +582,7 @@ class RelayLog:
         stop_time: int | None = None,
         stop_before: str | None = None,
         stop_after: str | None = None,
-        stop_view_change: bool = False,
+        stop_view_change: GtidSet | None = None,
     ) -> LogReader:
         """A reader of its own descriptor, from the oldest file on, that follows what is appended; arguments as of ``LogReader``."""
     def close(self) -> None:

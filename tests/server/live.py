@@ -140,6 +140,10 @@ class Replica:
         self.process.communicate()
         self.process = self._start()
 
+    def wait_for_begin(self) -> None:
+        """Waits until it has received something: a source that is down before that ends the command, as it should."""
+        self.wait_until(lambda: any(index.stat().st_size for index in self.relay.glob("*.index")), "the relay log's beginning")
+
     def stop(self) -> dict[str, Any]:
         """Ends it as Ctrl-C does; gives its report."""
         assert self.process.poll() is None, self.said()

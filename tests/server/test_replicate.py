@@ -75,7 +75,8 @@ def counted(place: PostgresPlace, rows: str) -> int:
 
 
 def restarted(server: MariaDbServer) -> Callable[[Replica], None]:
-    def restart(_replica: Replica) -> None:
+    def restart(replica: Replica) -> None:
+        replica.wait_for_begin()
         server.kill()
         time.sleep(0.5)
         server.start()
@@ -83,7 +84,8 @@ def restarted(server: MariaDbServer) -> Callable[[Replica], None]:
     return restart
 
 
-def run_command(_replica: Replica) -> None:
+def run_command(replica: Replica) -> None:
+    replica.wait_for_begin()
     subprocess.run(os.environ["PARAPLY_TEST_MYSQL_RESTART"], shell=True, check=True, capture_output=True, timeout=120)
 
 

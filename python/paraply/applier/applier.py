@@ -400,7 +400,7 @@ class Applier:
             raise
         finally:
             monitor.end(ended)
-            self._report = replace(make_report(run, feed, self._workers), filtered=run.filtered, stop=stop_place(self._reader))
+            self._report = replace(make_report(run, feed, self._workers), stop=stop_place(self._reader, self._options.stop))
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:

@@ -141,7 +141,7 @@ def scan(options: Options, look: Look) -> DryRun:
     while (batch := reader.next_batch()) is not None:
         for transaction in batch:
             _note(found, options, look, transaction)
-    found.stop = stop_place(reader)
+    found.stop = stop_place(reader, options.stop)
     if options.stop is not None and found.stop is None:
         look.outline.notes.append(f"the logs end before the stop ({options.stop.text})")
     return found

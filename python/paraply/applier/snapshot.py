@@ -120,6 +120,7 @@ def make_report(run: RunState, feed: Feed, workers: Sequence[Worker]) -> ApplyRe
         transactions=run.transactions,
         commits=run.commits,
         skipped=run.skipped,
+        filtered=run.filtered,
         rows=run.rows,
         merged=run.merged,
         executed=run.executed_text(),

@@ -12,6 +12,8 @@ from paraply.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from paraply._native import GtidSet
+
 __all__ = ["StopPlace", "StopPoint", "moment_text", "parse_stop"]
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?")
@@ -31,14 +33,14 @@ class StopPoint:
             later), else in whole seconds.
         after: The GTID of the last transaction that is applied.
         before: The GTID of the first transaction that is not.
-        view_change: Whether the stop is behind the next view change of a group (R30).
+        view_change: The stop is behind the next view change of a group (R30) that is not among these.
         text: As the user gave it, for messages.
     """
 
     time: int | None = None
     after: str | None = None
     before: str | None = None
-    view_change: bool = False
+    view_change: GtidSet | None = field(default=None, compare=False)
     text: str = field(default="", compare=False)
 
     @property
@@ -50,7 +52,7 @@ class StopPoint:
     def reader_options(self) -> dict[str, Any]:
         """The stop as the native reader takes it."""
         options: dict[str, Any] = {"stop_time": self.time, "stop_before": self.before, "stop_after": self.after}
-        return options | ({"stop_view_change": True} if self.view_change else {})
+        return options | ({"stop_view_change": self.view_change} if self.view_change is not None else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class StopPlace:
         gtid: Its GTID, if it has one.
         committed_at: When its source committed it, microseconds since 1970, UTC.
         included: Whether it is the last one that is applied; else it is the first one that is not.
+        asked: The options that asked for the stop, as the user gave them.
     """
 
     file: str
@@ -70,6 +73,7 @@ class StopPlace:
     gtid: str | None
     committed_at: int | None
     included: bool
+    asked: str = ""
 
     def __str__(self) -> str:
         """Where that is, for people."""
@@ -85,6 +89,7 @@ class StopPlace:
             "gtid": self.gtid,
             "committed_at": None if self.committed_at is None else moment_text(self.committed_at),
             "included": self.included,
+            "asked": self.asked,
         }
 
 

@@ -11,14 +11,20 @@ if TYPE_CHECKING:
     from paraply._native import LogReader
     from paraply.applier.preparation import Options, Start
     from paraply.applier.run_state import RunState
+    from paraply.applier.stop_point import StopPoint
 
 __all__ = ["check_result", "stop_place"]
 
 
-def stop_place(reader: LogReader | None) -> StopPlace | None:
-    """The transaction at which the log was left; None where it was read to its end, or not yet so far."""
+def stop_place(reader: LogReader | None, stop: StopPoint | None) -> StopPlace | None:
+    """The transaction at which the log was left; None where it was read to its end, or not yet so far.
+
+    Args:
+        reader: Reads the log.
+        stop: What was asked for.
+    """
     stopped = reader.stopped if reader is not None else None
-    return None if stopped is None else StopPlace(*stopped)
+    return None if stopped is None else StopPlace(*stopped, asked=stop.text if stop is not None else "")
 
 
 def check_result(options: Options, start: Start, run: RunState, reader: LogReader | None) -> None:
@@ -39,7 +45,7 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
     stop = options.stop
     if stop is None:
         return
-    place = stop_place(reader)
+    place = stop_place(reader, stop)
     if place is None:
         if stop.gtids:
             named = " and ".join(f"{option} {gtid}" for option, gtid in stop.gtids)

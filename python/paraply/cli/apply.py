@@ -242,7 +242,8 @@ def show(report: ApplyReport) -> None:
     if report.filtered:
         output.console.print(f"{report.filtered:,} transactions had nothing that is to be applied; they are recorded as done")
     if report.stop is not None:
-        output.console.print(f"stopped {report.stop}", soft_wrap=True)
+        asked = f", as {escape(report.stop.asked)} asked" if report.stop.asked else ""
+        output.console.print(f"stopped {report.stop}{asked}", soft_wrap=True)
     for note in report.notes:
         output.console.print(escape(note), soft_wrap=True)
     for reason, table, count in report.fallbacks:

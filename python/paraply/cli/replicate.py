@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,7 +37,7 @@ from paraply.errors import UsageError
 if TYPE_CHECKING:
     from paraply.replication import Replication
 
-__all__ = ["parse_place", "replicate"]
+__all__ = ["parse_place", "parse_report_host", "replicate"]
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -50,6 +51,11 @@ EXAMPLES = """
 Passwords need not stand in the URLs: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
 Ctrl-C stops at a transaction boundary; the same command goes on from there.
 """
+
+LONGEST_HOST = 60
+"""What every server takes."""
+LARGEST_PORT = 65535
+_REPORT_HOST = re.compile(r"(?:\[([0-9A-Za-z:.%]+)\]|([^:\[\]\s]+))(?::(\d{1,5}))?", re.ASCII)
 
 POLICIES = ("dependency", "logical-clock", "barrier", "optimistic", "table")
 
@@ -79,6 +85,15 @@ def replicate(
         bool,
         typer.Option("--semi-sync", help="Let the source wait, if it does so, until a transaction is in the relay log and on the disk."),
     ] = False,
+    source_timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=3.0, help="A source that sends nothing for so long, not even a heartbeat, is connected to anew."
+        ),
+    ] = 30.0,
+    report_host: Annotated[
+        str | None, typer.Option(metavar="HOST[:PORT]", help="What the source's SHOW REPLICAS shows for this replica. Default: nothing.")
+    ] = None,
     workers: Workers = None,
     policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
     consistency: ConsistencyLevel = "any-time",
@@ -117,6 +132,8 @@ def replicate(
                 relay_file_bytes=relay_log_size,
                 semi_sync=semi_sync,
                 until=parse_until(until),
+                source_timeout=source_timeout,
+                report=parse_report_host(report_host) if report_host is not None else ("", 0),
                 applier={
                     "workers": workers,
                     "policy": policy,
@@ -169,6 +186,26 @@ def parse_place(text: str) -> tuple[str, int]:
     if not colon or not file or not position.isdecimal() or int(position) < 4:
         raise UsageError(f"--start-at {text}: give FILE:POSITION, such as binlog.000041:157; a log's first event is at 4")
     return file, int(position)
+
+
+def parse_report_host(text: str) -> tuple[str, int]:
+    """What ``--report-host`` says; port 0 is none.
+
+    Raises:
+        UsageError: It is no host with or without a port.
+
+    >>> parse_report_host("db2.example.org:3306")
+    ('db2.example.org', 3306)
+    >>> parse_report_host("[2001:db8::2]"), parse_report_host("db2")
+    (('2001:db8::2', 0), ('db2', 0))
+    """
+    matched = _REPORT_HOST.fullmatch(text)
+    host, port = (matched[1] or matched[2], int(matched[3] or 0)) if matched is not None else ("", 0)
+    if not host or len(host) > LONGEST_HOST or port > LARGEST_PORT:
+        raise UsageError(
+            f"--report-host {text}: give HOST or HOST:PORT, such as db2.example.org:3306; a host has at most {LONGEST_HOST} characters"
+        )
+    return host, port
 
 
 replicate.__doc__ = (replicate.__doc__ or "") + "\n" + EXAMPLES

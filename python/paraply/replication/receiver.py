@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from paraply.errors import ConnectionFailed, ParaplyError, ReceiveFailed, ServerError
-from paraply.replication.source import replica_server_id
+from paraply.replication.source import HEARTBEAT_SECONDS, replica_server_id
 
 if TYPE_CHECKING:
     from paraply._native import GtidSet, RelayLog
@@ -28,7 +29,8 @@ class Receiver:
     """Receives a source's log into a relay log until it is stopped.
 
     A connection that breaks is made again, after a quarter of a second first and five at most. What the source refuses for
-    good ends the relay log, so that whoever follows it ends behind what was received.
+    good ends the relay log, so that whoever follows it ends behind what was received. One that sends nothing, not even a heartbeat,
+    for as long as it may be silent is connected to anew.
 
     Args:
         source: The source.
@@ -38,6 +40,7 @@ class Receiver:
         by_gtid: Whether the source is asked by GTIDs.
         semi_sync: Whether a source that waits for its replicas may wait for this one: what it waits for is brought to the disk and
             acknowledged. A source that does not is received from as ever, with a warning.
+        report: Host and port that the source's list of replicas shows for this one; as with servers, none by default.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Receiver:
         place: tuple[str, int] | None = None,
         by_gtid: bool = True,
         semi_sync: bool = False,
+        report: tuple[str, int] = ("", 0),
     ) -> None:
         self._source = source
         self._relay = relay
@@ -56,6 +60,9 @@ class Receiver:
         self._place = place
         self._by_gtid = by_gtid
         self._wants_semi_sync = semi_sync
+        self._report = report
+        self._connected_at = 0.0
+        self._lost_at: float | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="paraply-receiver", daemon=True)
         self.connected = False
@@ -89,15 +96,17 @@ class Receiver:
             try:
                 self._receive()
             except ParaplyError as error:
-                self.last_error = str(error)
+                self.last_error = self._why(error)
                 if (failure := permanent(error)) is not None:
                     self._give_up(failure)
                     return
-                _log.warning("the source was lost: %s", error)
+                _log.warning("the source was lost: %s", self.last_error)
             except BaseException as error:  # whoever waits for transactions must hear of it
                 self._give_up(ReceiveFailed(f"the receiver ended unexpectedly: {error}"))
                 raise
             finally:
+                if self.connected:
+                    self._lost_at = time.monotonic()
                 self.connected = False
             wait = _FIRST_WAIT if self._relay.status().transactions > before else min(_LONGEST_WAIT, wait * 2)
             self._ended.wait(wait)
@@ -105,6 +114,14 @@ class Receiver:
     def _give_up(self, failure: ParaplyError) -> None:
         self.failure = failure
         self._relay.close()
+
+    def _why(self, error: ParaplyError) -> str:
+        """Why a connection ended; a source that has not sent even a heartbeat is called silent."""
+        if self.connected and isinstance(error, ConnectionFailed):
+            quiet = time.time() - max(self._connected_at, (self._relay.heard_at or 0) / 1e6)
+            if quiet >= self._source.timeout - HEARTBEAT_SECONDS:
+                return f"it sent nothing for {quiet:.0f} s, not even a heartbeat, which it was asked for every {HEARTBEAT_SECONDS:g} s"
+        return str(error)
 
     def _agree_on_semi_sync(self) -> bool:
         """Whether acknowledgements are asked for and the source takes them; a refusal is told once."""
@@ -126,12 +143,19 @@ class Receiver:
             self._source.prepare(connection, self._relay.folder, received, semi_sync=semi_sync)
             self.connected = True
             self.connections += 1
+            self._connected_at = time.time()
+            if self._lost_at is not None:
+                _log.warning("the source is there again, after %.1f s", time.monotonic() - self._lost_at)
+                self._lost_at = None
+            host, port = self._report
             if received is None:
                 file, position = (status.source_file, status.source_position) if status.source_file else self._place or ("", 4)
-                connection.receive(self._relay, self._server_id, file=file, position=position, semi_sync=semi_sync)
+                connection.receive(
+                    self._relay, self._server_id, file=file, position=position, semi_sync=semi_sync, report_host=host, report_port=port
+                )
             else:
                 behind = None if self._source.mariadb else received
-                connection.receive(self._relay, self._server_id, behind=behind, semi_sync=semi_sync)
+                connection.receive(self._relay, self._server_id, behind=behind, semi_sync=semi_sync, report_host=host, report_port=port)
         finally:
             connection.close()
 

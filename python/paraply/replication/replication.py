@@ -19,7 +19,7 @@ from paraply.applier.housekeeping import stopped_error
 from paraply.applier.preparation import check_channel, parse_gtids
 from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.replication.receiver import Receiver
-from paraply.replication.source import Source, look
+from paraply.replication.source import SILENCE_SECONDS, Source, look
 from paraply.target.base import ApplyPlan
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class ReplicationOptions:
         relay_file_bytes: A file of the relay log is followed by the next one when it is so large.
         semi_sync: Whether the source may wait until what it commits is in the relay log, on the disk.
         until: Where it ends; None for never.
+        source_timeout: Seconds without a word from the source, heartbeats included, behind which it is connected to anew.
+        report: Host and port that the source's list of replicas shows.
         applier: Further arguments of ``Applier``.
     """
 
@@ -70,6 +72,8 @@ class ReplicationOptions:
     relay_file_bytes: int = 256 << 20
     semi_sync: bool = False
     until: StopPoint | None = None
+    source_timeout: float = SILENCE_SECONDS
+    report: tuple[str, int] = ("", 0)
     applier: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -104,6 +108,7 @@ class Replication:
         self._relay: RelayLog | None = None
         self._source: Source | None = None
         self._held = GtidSet()
+        self._until = options.until
         self._goes_on = False
         self._time_over = False
         self._stops = 0
@@ -131,7 +136,7 @@ class Replication:
             ParaplyError: Whatever ends an apply, by its class.
         """
         self._goes_on = any(index.stat().st_size for index in self._options.relay_folder.glob("*.index"))
-        source = self._source = self._reached("source", lambda: look(self._url))
+        source = self._source = self._reached("source", lambda: look(self._url, self._options.source_timeout))
         by_gtid = source.gtids and self._options.start_at is None
         if not by_gtid and self._options.start_after:
             raise UsageError("--start-after names GTIDs, but the source has none; use --start-at FILE:POSITION")
@@ -146,6 +151,7 @@ class Replication:
             if self._is_reached(held):
                 self._on_event(f"the target holds {self._options.until.text if self._options.until else ''} already")
                 return None
+            self._until = _behind(self._options.until, held)
             if by_gtid:
                 relay.hold(held)
             receiver = self._receiver = Receiver(
@@ -155,6 +161,7 @@ class Replication:
                 place=self._options.start_at,
                 by_gtid=by_gtid,
                 semi_sync=self._options.semi_sync,
+                report=self._options.report,
             )
             receiver.start()
             keeper = threading.Thread(target=self._keep, args=(relay,), name="paraply-relay-keeper", daemon=True)
@@ -186,6 +193,7 @@ class Replication:
             "last_error": receiver.last_error,
             "semi_sync": "on" if receiver.semi_sync else "refused" if self._options.semi_sync and receiver.semi_sync_refusal else "off",
             "semi_sync_refusal": receiver.semi_sync_refusal,
+            "heartbeats": relay.heartbeats,
             "acknowledgements": relay.acknowledgements,
             "received": str(status.received),
             "received_transactions": status.transactions,
@@ -237,7 +245,7 @@ class Replication:
             target,
             relay=relay,
             receiver=self.status,
-            stop=options.until,
+            stop=self._until,
             channel=options.channel,
             start_after=options.start_after,
             **options.applier,
@@ -355,6 +363,14 @@ class Replication:
             if before is not None and before <= executed | self._held:
                 relay.purge(file)
                 return
+
+
+def _behind(until: StopPoint | None, held: GtidSet) -> StopPoint | None:
+    """The stop for a target that held these transactions when the replication began: a view change among them is none to wait for.
+
+    What is applied later is not among them: a target that is lost behind the view's transaction changes nothing.
+    """
+    return until if until is None or until.view_change is None else replace(until, view_change=held)
 
 
 @contextmanager

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet, MySqlConnection, ReplicaConnection
     from paraply.target.url import DatabaseUrl
 
-__all__ = ["HEARTBEAT_SECONDS", "Source", "look", "parse_source"]
+__all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source"]
 
 HEARTBEAT_SECONDS = 1.0
 """How often a source without news says so; a receiver that is to stop notices it then."""
-_SILENCE_SECONDS = 30.0
-"""A source that is silent for so long is gone."""
+SILENCE_SECONDS = 30.0
+"""A source that is silent for so long is gone, unless another time is named."""
 _SETTINGS = ("server_id", "server_uuid", "log_bin", "binlog_format", "gtid_mode", "version")
 _SEMI_SYNC = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
 _LOWEST_ID = 1_000_000_000
@@ -39,6 +39,7 @@ class Source:
         server_uuid: Its UUID; empty on MariaDB.
         version: Its version.
         gtids: Whether its transactions have GTIDs.
+        timeout: Seconds without a word, heartbeats included, behind which a connection to it is given up.
     """
 
     url: DatabaseUrl
@@ -47,6 +48,7 @@ class Source:
     server_uuid: str
     version: str
     gtids: bool
+    timeout: float = SILENCE_SECONDS
 
     def connect(self) -> ReplicaConnection:
         """A connection for a receiver.
@@ -56,7 +58,7 @@ class Source:
         """
         from paraply._native import ReplicaConnection
 
-        return _connect(self.url, ReplicaConnection)
+        return _connect(self.url, ReplicaConnection, self.timeout)
 
     def semi_sync_refusal(self) -> str | None:
         """Why the source does not wait for acknowledgements, as it is set now; None if it does.
@@ -64,7 +66,7 @@ class Source:
         Raises:
             ConnectionFailed: The source cannot be reached.
         """
-        found = _variables(self.url, "LIKE 'rpl\\_semi\\_sync\\_%\\_enabled'")
+        found = _variables(self.url, "LIKE 'rpl\\_semi\\_sync\\_%\\_enabled'", self.timeout)
         for name in _SEMI_SYNC:
             if (value := found.get(name)) is not None:
                 return None if value.upper() in ("ON", "1") else f"{name} is {value.upper()} on the source"
@@ -120,29 +122,33 @@ def parse_source(text: str, *, defaults_file: str | None = None) -> DatabaseUrl:
     return parse_url(text, defaults_file=defaults_file)
 
 
-def look(url: DatabaseUrl) -> Source:
+def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS) -> Source:
     """Asks a source what it is, and whether it can be replicated from.
+
+    Args:
+        url: Where it is.
+        timeout: For how many seconds it may be silent.
 
     Raises:
         ConnectionFailed: It cannot be reached.
         ReceiveFailed: It writes no binlog, or not the rows.
     """
     names = ", ".join(f"'{name}'" for name in _SETTINGS)
-    found = _variables(url, f"WHERE Variable_name IN ({names})")
+    found = _variables(url, f"WHERE Variable_name IN ({names})", timeout)
     mariadb = "mariadb" in found.get("version", "").lower()
     if found.get("log_bin", "OFF").upper() in ("OFF", "0"):
         raise ReceiveFailed(f"the source {url} writes no binlog: start it with log_bin")
     if (form := found.get("binlog_format", "ROW").upper()) != "ROW":
         raise ReceiveFailed(f"the source {url} writes its binlog as binlog_format={form}: set it to ROW there, globally")
     gtids = mariadb or found.get("gtid_mode", "OFF").upper() == "ON"
-    return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids)
+    return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids, timeout)
 
 
-def _variables(url: DatabaseUrl, which: str) -> dict[str, str]:
+def _variables(url: DatabaseUrl, which: str, timeout: float) -> dict[str, str]:
     """Global variables of a source, by their names in lower case."""
     from paraply._native import MySqlConnection
 
-    connection = _connect(url, MySqlConnection)
+    connection = _connect(url, MySqlConnection, timeout)
     try:
         rows = connection.query(f"SHOW GLOBAL VARIABLES {which}")[0][1]
     finally:
@@ -154,7 +160,7 @@ def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _connect(url: DatabaseUrl, kind: type[_Connection]) -> _Connection:
+def _connect(url: DatabaseUrl, kind: type[_Connection], timeout: float) -> _Connection:
     from paraply.target.mysql_errors import connect_error
 
     url.check_tls_files()
@@ -167,7 +173,7 @@ def _connect(url: DatabaseUrl, kind: type[_Connection]) -> _Connection:
             socket=url.socket,
             tls=url.tls_options(),
             connect_timeout=url.connect_timeout,
-            read_timeout=_SILENCE_SECONDS,
+            read_timeout=timeout,
         )
     except (ServerError, ConnectionFailed) as error:
         raise connect_error(error, f"the source {url}", tls=url.tls != "disabled") from None

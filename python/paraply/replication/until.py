@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from paraply._native import GtidSet
 from paraply.applier.stop_point import StopPoint, parse_stop
 from paraply.errors import UsageError
 
@@ -14,21 +15,21 @@ def parse_until(text: str | None) -> StopPoint | None:
     """What ``--until`` says.
 
     Args:
-        text: ``view-change`` (behind the next view change of a group, R30), a GTID, which is still applied, or a time in RFC 3339
-            with an offset: the stop is before the first transaction that was not committed earlier.
+        text: ``view-change`` (behind the next view change of a group that the target does not hold, R30), a GTID, which is still
+            applied, or a time in RFC 3339 with an offset: the stop is before the first transaction that was not committed earlier.
 
     Raises:
         UsageError: It is none of them.
 
     >>> parse_until("view-change").view_change
-    True
+    GtidSet('')
     >>> parse_until("0-1-17").after
     '0-1-17'
     """
     if text is None:
         return None
     if text.strip().lower() == "view-change":
-        return StopPoint(view_change=True, text="--until view-change")
+        return StopPoint(view_change=GtidSet(), text="--until view-change")
     try:
         stop = parse_stop(text)
     except UsageError as error:

@@ -1,6 +1,6 @@
 //! Where a replay stops: before a time, at or before a transaction.
 
-use paraply_core::gtid::Gtid;
+use paraply_core::gtid::{Gtid, GtidSet};
 
 use crate::transaction::{Identity, Kind, Transaction};
 
@@ -13,8 +13,8 @@ pub struct StopPoint {
     pub before: Option<Gtid>,
     /// Behind this transaction.
     pub after: Option<Gtid>,
-    /// Behind the next view change of a group (rule R30).
-    pub view_change: bool,
+    /// Behind the next view change of a group that is not among these (rule R30).
+    pub view_change: Option<GtidSet>,
 }
 
 /// The transaction at which a log was left.
@@ -42,7 +42,8 @@ impl StopPoint {
         let is = |wanted: &Option<Gtid>| wanted.is_some() && wanted.as_ref() == gtid;
         let late = self.time.zip(transaction.committed_at).is_some_and(|(stop, time)| time >= stop);
         let beyond = late || is(&self.before);
-        let view_change = self.view_change && transaction.kind == Kind::ViewChange;
+        let is_new = |held: &GtidSet| !gtid.is_some_and(|gtid| held.contains(gtid));
+        let view_change = transaction.kind == Kind::ViewChange && self.view_change.as_ref().is_some_and(is_new);
         (beyond || is(&self.after) || view_change).then(|| StopPlace {
             file: transaction.file,
             offset: transaction.offset,

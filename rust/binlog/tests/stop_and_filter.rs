@@ -12,7 +12,7 @@ use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::rows::{RowsHeader, STMT_END};
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Kind, Transaction};
-use paraply_core::gtid::{Gtid, Origin};
+use paraply_core::gtid::{Gtid, GtidSet, Origin};
 
 const COMMITTED: i64 = 1_700_000_001_000_003;
 
@@ -60,9 +60,18 @@ fn r25_a_stop_is_before_or_behind_its_transaction() {
 fn r30_a_view_change_is_still_applied_and_nothing_behind_it() {
     const VIEW_CHANGE: u8 = 37;
     let log = Log::new(true).transaction(1).gtid(2).query("BEGIN").event(VIEW_CHANGE, 0, &[0; 52]).query("COMMIT");
-    let stop = || StopPoint { view_change: true, ..StopPoint::default() };
+    let stop = || StopPoint { view_change: Some(GtidSet::default()), ..StopPoint::default() };
     assert_eq!(until(&log.clone().transaction(3), stop()), (2, Some(true)));
     assert_eq!(until(&Log::new(true).transaction(1), stop()), (1, None));
+    let held = format!("{}-2", gtid(1)).parse().expect("a set");
+    let next = StopPoint { view_change: Some(held), ..StopPoint::default() };
+    assert_eq!(
+        until(&log.clone().transaction(3), next.clone()),
+        (3, None),
+        "one that was applied before is not the next one"
+    );
+    let log = log.gtid(3).query("BEGIN").event(VIEW_CHANGE, 0, &[0; 52]).query("COMMIT").transaction(4);
+    assert_eq!(until(&log, next), (3, Some(true)));
 }
 
 #[test]

@@ -50,14 +50,15 @@ pub struct ReadOptions<'a> {
     pub stop_time: Option<i64>,
     pub stop_before: Option<&'a str>,
     pub stop_after: Option<&'a str>,
-    pub stop_view_change: bool,
+    pub stop_view_change: Option<&'a PyGtidSet>,
 }
 
 impl ReadOptions<'_> {
     fn stop(&self, py: Python<'_>) -> PyResult<StopPoint> {
         let gtid = |text: Option<&str>| text.map(|text| parse_gtid(py, text)).transpose();
         let (before, after) = (gtid(self.stop_before)?, gtid(self.stop_after)?);
-        Ok(StopPoint { time: self.stop_time, before, after, view_change: self.stop_view_change })
+        let view_change = self.stop_view_change.map(PyGtidSet::snapshot);
+        Ok(StopPoint { time: self.stop_time, before, after, view_change })
     }
 
     fn filter(&self) -> TableFilter {
@@ -186,7 +187,7 @@ impl PyLogReader {
     #[allow(clippy::too_many_arguments)] // keywords in Python
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
-        stop_after=None, stop_view_change=false, piece=None, position=0, selection=None, count_rows=true,
+        stop_after=None, stop_view_change=None, piece=None, position=0, selection=None, count_rows=true,
     ))]
     fn new(
         py: Python<'_>,
@@ -198,7 +199,7 @@ impl PyLogReader {
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
-        stop_view_change: bool,
+        stop_view_change: Option<&PyGtidSet>,
         piece: Option<(Start, Option<u64>)>,
         position: i64,
         selection: Option<&PySelection>,

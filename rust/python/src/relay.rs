@@ -94,6 +94,12 @@ impl PyRelayLog {
         Some(self.signals.heard_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
     }
 
+    /// How often the source said that it has nothing more.
+    #[getter]
+    fn heartbeats(&self) -> u64 {
+        self.signals.heartbeats.load(Ordering::Relaxed)
+    }
+
     /// How often the source was told that what it sent is safe here.
     #[getter]
     fn acknowledgements(&self) -> u64 {
@@ -155,7 +161,7 @@ impl PyRelayLog {
 
     #[pyo3(signature = (
         *, executed=None, after=None, tables=None, stop_time=None, stop_before=None, stop_after=None,
-        stop_view_change=false,
+        stop_view_change=None,
     ))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn reader(
@@ -167,7 +173,7 @@ impl PyRelayLog {
         stop_time: Option<i64>,
         stop_before: Option<&str>,
         stop_after: Option<&str>,
-        stop_view_change: bool,
+        stop_view_change: Option<&PyGtidSet>,
     ) -> PyResult<PyLogReader> {
         let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
         PyLogReader::follow(py, Follower::new(Arc::clone(&self.shared)), &options)

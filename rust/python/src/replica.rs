@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use paraply_target::mysql::connection::Error;
-use paraply_target::mysql::receive::{Begin, ReceiveError, receive};
+use paraply_target::mysql::receive::{Begin, Identity, ReceiveError, receive};
 use paraply_target::mysql::replica::ReplicaConnection;
 use pyo3::prelude::*;
 
@@ -62,7 +62,7 @@ impl PyReplicaConnection {
     }
 
     /// Receives the source's log into a relay log; the connection is of no other use from then on.
-    #[pyo3(signature = (relay, server_id, *, behind=None, file="", position=4, semi_sync=false))]
+    #[pyo3(signature = (relay, server_id, *, behind=None, file="", position=4, semi_sync=false, report_host="", report_port=0))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn receive(
         &self,
@@ -73,6 +73,8 @@ impl PyReplicaConnection {
         file: &str,
         position: u64,
         semi_sync: bool,
+        report_host: &str,
+        report_port: u16,
     ) -> PyResult<()> {
         let begin = match behind {
             Some(gtids) => Begin::Behind(gtids.snapshot()),
@@ -81,8 +83,9 @@ impl PyReplicaConnection {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
         let connection =
             connection.ok_or_else(|| raise(py, "ConnectionLost", "the connection is closed", &Where::default()))?;
+        let identity = Identity { server_id, host: report_host.to_owned(), port: report_port };
         let (writer, signals) = (relay.writer(), relay.signals());
-        let received = py.detach(|| receive(connection, server_id, &begin, semi_sync, &writer, &signals));
+        let received = py.detach(|| receive(connection, &identity, &begin, semi_sync, &writer, &signals));
         received.map_err(|error| match error {
             ReceiveError::Source(error) => mysql_error(py, &error),
             ReceiveError::Relay(error) => relay_error(py, &error),

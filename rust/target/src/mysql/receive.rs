@@ -29,6 +29,17 @@ pub enum Begin {
     },
 }
 
+/// As whom a source knows a replica.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// No other replica of the source has it.
+    pub server_id: u32,
+    /// What the source's list of replicas shows as the host; may be empty.
+    pub host: String,
+    /// Likewise the port; 0 for none.
+    pub port: u16,
+}
+
 /// Why receiving ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
@@ -49,6 +60,8 @@ pub struct Signals {
     pub heard_at: AtomicI64,
     /// When it said last that it has nothing more, likewise.
     pub idle_at: AtomicI64,
+    /// How often it has said so.
+    pub heartbeats: AtomicU64,
     /// How often it was told that what it sent is safe.
     pub acknowledgements: AtomicU64,
 }
@@ -59,13 +72,13 @@ pub struct Signals {
 /// is published as it comes, and acknowledged where the source asks for it; what came of an unfinished one is taken back at the end.
 pub fn receive(
     connection: ReplicaConnection,
-    server_id: u32,
+    identity: &Identity,
     begin: &Begin,
     semi_sync: bool,
     writer: &Mutex<RelayWriter>,
     signals: &Signals,
 ) -> Result<(), ReceiveError> {
-    let stream = connection.dump(&request(server_id, begin)?, semi_sync)?;
+    let stream = connection.dump(identity, &request(identity.server_id, begin)?, semi_sync)?;
     let state = Receiver { stream, writer, signals, checksums: None, semi_sync, due: false, told: None };
     let received = state.run();
     match &received {
@@ -120,6 +133,7 @@ impl Receiver<'_> {
                 Kind::Event => append(self.writer, arrived.event, &mut self.checksums)?,
                 Kind::Heartbeat(place) => {
                     self.signals.idle_at.store(heard, Ordering::Relaxed);
+                    self.signals.heartbeats.fetch_add(1, Ordering::Relaxed);
                     if self.semi_sync {
                         self.acknowledge(place)?;
                     }

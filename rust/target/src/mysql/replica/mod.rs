@@ -16,6 +16,7 @@ use mysql_common::packets::binlog_request::BinlogRequest;
 use mysql_common::proto::MySerialize;
 
 use crate::mysql::connection::{Error, Options};
+use crate::mysql::receive::Identity;
 use crate::mysql::replica::handshake::{odd, server_error};
 use crate::mysql::replica::packets::Packets;
 pub(crate) use crate::mysql::replica::stream::EventStream;
@@ -56,8 +57,15 @@ impl ReplicaConnection {
 
     /// Registers as a replica and asks for the log; with `semi_sync`, which the session must have agreed on before, every event
     /// comes with the header of semi-synchronous replication.
-    pub(crate) fn dump(mut self, request: &BinlogRequest<'_>, semi_sync: bool) -> Result<EventStream, Error> {
-        self.command(&serialized(&ComRegisterSlave::new(request.server_id())))?;
+    pub(crate) fn dump(
+        mut self,
+        identity: &Identity,
+        request: &BinlogRequest<'_>,
+        semi_sync: bool,
+    ) -> Result<EventStream, Error> {
+        let registration =
+            ComRegisterSlave::new(identity.server_id).with_hostname(identity.host.as_bytes()).with_port(identity.port);
+        self.command(&serialized(&registration))?;
         self.packets.begin();
         self.packets.write(&serialized(&request.as_cmd()))?;
         self.packets.count_loosely();
