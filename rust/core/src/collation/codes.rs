@@ -7,7 +7,9 @@ use super::writer::{PADDED, Writer};
 
 /// An ASCII character without a weight.
 const IGNORED: u8 = 0xFF;
-/// Stands in an entry's last byte where its first three are a place in the arena; else that byte is the number of codes before it.
+/// A character's codes, and in the last byte how many they are; more than seven bytes are in the arena, and the first four are the place.
+type CodeEntry = [u8; 8];
+/// Stands in the last byte of an entry whose codes are in the arena.
 const IN_ARENA: u8 = 0xFF;
 
 /// The codes of all characters.
@@ -31,7 +33,7 @@ enum CodePage {
     Two([u16; 4]),
     /// No weight, or more than two.
     Even(Vec<(u16, u16)>),
-    Listed(Box<[[u8; 4]; PAGE]>),
+    Listed(Box<[CodeEntry; PAGE]>),
 }
 
 /// What a weight is written as: an ASCII character, or three bytes with the high bit.
@@ -146,8 +148,8 @@ impl Codes {
     }
 
     #[inline]
-    fn append_from_arena(&self, [a, b, c, _]: [u8; 4], out: &mut Writer<'_>) {
-        let at = u32::from_le_bytes([a, b, c, 0]) as usize;
+    fn append_from_arena(&self, [a, b, c, d, ..]: CodeEntry, out: &mut Writer<'_>) {
+        let at = u32::from_le_bytes([a, b, c, d]) as usize;
         if let Some((length, codes)) = self.arena.get(at..).and_then(<[u8]>::split_first) {
             out.put_padded(codes, usize::from(*length));
         }
@@ -166,22 +168,20 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
             _ => CodePage::Even(steps.clone()),
         };
     }
-    let mut entries = Box::new([[0; 4]; PAGE]);
+    let mut entries = Box::new([CodeEntry::default(); PAGE]);
     for (n, entry) in entries.iter_mut().enumerate() {
         let mut bytes = Vec::new();
         page.weights(n, |weight| coder.code(weight, &mut bytes));
-        *entry = match *bytes.as_slice() {
-            [] => [0; 4],
-            [a] => [a, 0, 0, 1],
-            [a, b] => [a, b, 0, 2],
-            [a, b, c] => [a, b, c, 3],
-            _ => {
-                let [a, b, c, _] = (arena.len() as u32).to_le_bytes();
-                arena.push(bytes.len() as u8);
-                arena.append(&mut bytes);
-                [a, b, c, IN_ARENA]
-            }
-        };
+        let [codes @ .., last] = entry;
+        if let Some(own) = codes.get_mut(..bytes.len()) {
+            own.copy_from_slice(&bytes);
+            *last = bytes.len() as u8;
+        } else {
+            codes[..4].copy_from_slice(&(arena.len() as u32).to_le_bytes());
+            *last = IN_ARENA;
+            arena.push(bytes.len() as u8);
+            arena.append(&mut bytes);
+        }
     }
     CodePage::Listed(entries)
 }
