@@ -7,10 +7,32 @@ use super::writer::{PADDED, Writer};
 
 /// An ASCII character without a weight.
 const IGNORED: u8 = 0xFF;
-/// A character's codes, and in the last byte how many they are; more than seven bytes are in the arena, and the first four are the place.
-type CodeEntry = [u8; 8];
-/// Stands in the last byte of an entry whose codes are in the arena.
+/// Stands for the length of codes that are in the arena.
 const IN_ARENA: u8 = 0xFF;
+/// Set in an entry's signature if there is more to the character than the entry says.
+const NOT_PLAIN: u32 = 1 << 31;
+
+/// A character's codes, and what it weighs in the later levels.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Entry {
+    /// Up to seven codes, then how many; more are in the arena, and the first four bytes are the place.
+    codes: [u8; 8],
+    signature: u32,
+}
+
+impl Entry {
+    fn length(&self) -> u8 {
+        let [.., length] = self.codes;
+        length
+    }
+
+    /// Appends the codes of a plain character, and gives its signature.
+    #[inline]
+    pub(super) fn append_to(&self, out: &mut Writer<'_>) -> u32 {
+        out.put(self.codes, usize::from(self.length()));
+        self.signature
+    }
+}
 
 /// The codes of all characters.
 #[derive(Debug)]
@@ -33,7 +55,7 @@ enum CodePage {
     Two([u16; 4]),
     /// No weight, or more than two.
     Even(Vec<(u16, u16)>),
-    Listed(Box<[CodeEntry; PAGE]>),
+    Listed(Box<[Entry; PAGE]>),
 }
 
 /// What a weight is written as: an ASCII character, or three bytes with the high bit.
@@ -83,6 +105,31 @@ impl Codes {
         Self { ascii, ascii_ignores: ascii[..128].contains(&IGNORED), ascii_regular, coder, pages, arena }
     }
 
+    /// Gives each entry its signature; `begins` says of which characters there may be more to say.
+    pub(super) fn mark(&mut self, signature: impl Fn(u32) -> u32, begins: impl Fn(u32) -> bool) {
+        for (number, page) in self.pages.iter_mut().enumerate() {
+            if let CodePage::Listed(entries) = page {
+                for (n, entry) in entries.iter_mut().enumerate() {
+                    let code_point = (number * PAGE + n) as u32;
+                    let plain = entry.length() != IN_ARENA && !begins(code_point);
+                    entry.signature = signature(code_point) | if plain { 0 } else { NOT_PLAIN };
+                }
+            }
+        }
+    }
+
+    /// A character that its entry says all about, as most do.
+    #[inline]
+    pub(super) fn plain(&self, code_point: u32) -> Option<&Entry> {
+        match self.pages.get(code_point as usize / PAGE) {
+            Some(CodePage::Listed(entries)) => {
+                let entry = &entries[code_point as usize % PAGE];
+                (entry.signature & NOT_PLAIN == 0).then_some(entry)
+            }
+            _ => None,
+        }
+    }
+
     /// Appends the code of one weight.
     pub(super) fn code(&self, weight: u16, out: &mut Vec<u8>) {
         self.coder.code(weight, out);
@@ -112,22 +159,16 @@ impl Codes {
         }
     }
 
-    /// Appends the codes of one character.
-    #[expect(
-        clippy::inline_always,
-        reason = "so that the writer's end stays in a register from one character to the next"
-    )]
-    #[inline(always)]
+    /// Appends the codes of any character.
+    #[inline]
     pub(super) fn append_one(&self, code_point: u32, out: &mut Writer<'_>) {
         let code_point = code_point as usize;
         match self.pages.get(code_point / PAGE) {
             Some(CodePage::Listed(entries)) => {
-                let entry = entries[code_point % PAGE];
-                let [.., length] = entry;
-                if length == IN_ARENA {
-                    self.append_from_arena(entry, out);
-                } else {
-                    out.put(entry, usize::from(length));
+                let entry = &entries[code_point % PAGE];
+                match (entry.length(), entry.codes) {
+                    (IN_ARENA, [a, b, c, d, ..]) => self.append_from_arena(u32::from_le_bytes([a, b, c, d]), out),
+                    (length, codes) => out.put(codes, usize::from(length)),
                 }
             }
             Some(CodePage::One([first, step])) => {
@@ -148,9 +189,8 @@ impl Codes {
     }
 
     #[inline]
-    fn append_from_arena(&self, [a, b, c, d, ..]: CodeEntry, out: &mut Writer<'_>) {
-        let at = u32::from_le_bytes([a, b, c, d]) as usize;
-        if let Some((length, codes)) = self.arena.get(at..).and_then(<[u8]>::split_first) {
+    fn append_from_arena(&self, at: u32, out: &mut Writer<'_>) {
+        if let Some((length, codes)) = self.arena.get(at as usize..).and_then(<[u8]>::split_first) {
             out.put_padded(codes, usize::from(*length));
         }
     }
@@ -168,11 +208,11 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
             _ => CodePage::Even(steps.clone()),
         };
     }
-    let mut entries = Box::new([CodeEntry::default(); PAGE]);
+    let mut entries = Box::new([Entry::default(); PAGE]);
     for (n, entry) in entries.iter_mut().enumerate() {
         let mut bytes = Vec::new();
         page.weights(n, |weight| coder.code(weight, &mut bytes));
-        let [codes @ .., last] = entry;
+        let [codes @ .., last] = &mut entry.codes;
         if let Some(own) = codes.get_mut(..bytes.len()) {
             own.copy_from_slice(&bytes);
             *last = bytes.len() as u8;

@@ -2,15 +2,13 @@
 
 use super::codes::Codes;
 use super::signatures::{Numbers, Signatures};
-use super::writer::PADDED;
+use super::writer::Padded;
 
 /// Japanese marks that are weighed by the kana before them.
 const FOLLOWERS: [u32; 5] = [0x309D, 0x309E, 0x30FC, 0x30FD, 0x30FE];
 
 /// How many ASCII characters there are.
 const ASCII: usize = 128;
-/// Characters of the longest contraction that any collation has, at least.
-const LONGEST: usize = 8;
 
 /// The contractions of one table.
 #[derive(Debug)]
@@ -64,8 +62,8 @@ pub(super) struct Unit {
     second: u32,
     /// The characters after the second.
     rest: Box<[u32]>,
-    /// The codes of its first-level weights, padded; and how many bytes they are.
-    pub(super) codes: (Box<[u8]>, usize),
+    /// The codes of its first-level weights.
+    pub(super) codes: Padded,
     /// What it weighs in the later levels.
     pub(super) signature: u32,
     /// What its last character adds in the later levels, where a kana and a mark weigh together.
@@ -103,10 +101,7 @@ impl Contractions {
             };
             out.has_followers |= follower.is_some();
             let signature = signatures.number(later, numbers);
-            let length = unit.len();
-            unit.resize(length.max(PADDED), 0);
-            let codes = (unit.into_boxed_slice(), length);
-            out.add(*head, Unit { second: *second, rest: rest.into(), codes, signature, follower });
+            out.add(*head, Unit { second: *second, rest: rest.into(), codes: Padded::new(unit), signature, follower });
         }
         out.lists.iter_mut().for_each(List::sort);
         Some(out)
@@ -140,39 +135,41 @@ impl Contractions {
         // Most texts have none: that is found without a branch for each character.
         self.has_ascii && ascii.windows(2).fold(0, |found, two| found | may_begin(two)) & 1 == 1 && {
             let mut places = ascii.windows(2).enumerate().filter(|(_, two)| may_begin(two) & 1 == 1);
-            places.any(|(at, _)| self.begins(ascii.get(at..).unwrap_or_default()))
+            places.any(|(at, _)| {
+                let mut text = ascii.get(at..).unwrap_or_default().iter().copied().map(u32::from);
+                text.next().is_some_and(|first| self.at(first, text).is_some())
+            })
         }
     }
 
-    /// Whether a text of ASCII characters begins with a contraction.
-    fn begins(&self, ascii: &[u8]) -> bool {
-        let mut characters = [0; LONGEST];
-        let length = ascii.len().min(LONGEST);
-        characters.iter_mut().zip(ascii).for_each(|(character, byte)| *character = u32::from(*byte));
-        self.at(characters.get(..length).unwrap_or_default()).is_some()
+    /// Whether a contraction begins with this character.
+    pub(super) fn begin_with(&self, code_point: u32) -> bool {
+        self.heads.get(code_point as usize).is_some_and(|place| *place > 0)
     }
 
-    /// The longest contraction that a text begins with, and its length.
+    /// The longest contraction of a character and those behind it, and how many of those it takes.
     #[inline]
-    pub(super) fn at(&self, text: &[u32]) -> Option<(&Unit, usize)> {
-        let [first, second, ..] = text else { return None };
-        let place = self.heads.get(*first as usize).filter(|place| **place > 0)?;
-        let units = self.lists.get(usize::from(*place) - 1)?.from(*second);
-        let rest = text.get(2..)?;
-        let mut alike = units.iter().take_while(|unit| unit.second == *second);
-        let unit = alike.find(|unit| unit.rest.is_empty() || rest.starts_with(&unit.rest))?;
-        Some((unit, unit.rest.len() + 2))
+    pub(super) fn at(&self, first: u32, behind: impl Iterator<Item = u32> + Clone) -> Option<(&Unit, usize)> {
+        let place = self.heads.get(first as usize).filter(|place| **place > 0)?;
+        let mut rest = behind;
+        let second = rest.next()?;
+        let units = self.lists.get(usize::from(*place) - 1)?.from(second);
+        let mut alike = units.iter().take_while(|unit| unit.second == second);
+        let length = |unit: &Unit| unit.rest.len();
+        let follows = |unit: &Unit| rest.clone().take(length(unit)).eq(unit.rest.iter().copied());
+        let unit = alike.find(|unit| unit.rest.is_empty() || follows(unit))?;
+        Some((unit, length(unit) + 1))
     }
 
     /// What a mark at the start of a text weighs in the later levels, if it weighs otherwise there.
     ///
     /// MySQL goes through a text once for each level, and takes the last character of the pass before for the one before the first.
-    pub(super) fn follower_at_start(&self, text: &[u32]) -> Option<u32> {
+    pub(super) fn follower_at_start(&self, mut text: impl DoubleEndedIterator<Item = u32>) -> Option<u32> {
         if !self.has_followers {
             return None;
         }
-        let (first, last) = (text.first()?, text.last()?);
-        self.at(&[*last, *first]).filter(|(_, length)| *length == 2 && text.len() > 1)?.0.follower
+        let (first, last) = (text.next()?, text.next_back()?);
+        self.at(last, std::iter::once(first)).filter(|(_, behind)| *behind == 1)?.0.follower
     }
 }
 

@@ -192,29 +192,24 @@ impl Collation {
             self.charset.narrow(value, &mut narrow).and_then(|length| narrow.get(..length))
         };
         if let Some(ascii) = ascii.filter(|ascii| tables.is_simple(ascii)) {
-            ROOM.with_borrow_mut(|room| tables.append_ascii(ascii, by, room, out));
+            ROOM.with_borrow_mut(|room| tables.append_ascii(ascii, by, &mut room.form, out));
             return Ok(());
         }
-        if by.levels == 1 && self.charset.is_utf8() && !tables.has_contractions() {
-            let text = self.utf8(value)?;
-            ROOM.with_borrow_mut(|room| tables.append_characters(text, by, room, out));
-            return Ok(());
-        }
-        ROOM.with_borrow_mut(|room| {
-            let text = &mut room.text;
-            text.clear();
+        ROOM.with_borrow_mut(|Room { text, runs, form }| {
             if self.charset.is_utf8() {
-                append_code_points(self.utf8(value)?, text);
-            } else {
-                self.charset.decode(value, text).map_err(|offset| self.invalid(offset))?;
+                let text = self.utf8(value)?.chars().map(u32::from);
+                tables.append_text(text, value.len(), by, (runs, form), out);
+                return Ok(());
             }
+            text.clear();
+            self.charset.decode(value, text).map_err(|offset| self.invalid(offset))?;
             if self.charset == Charset::Gb18030 {
                 for character in &mut *text {
                     // One that Unicode lacks is text to the server, but not to its conversion, and so has no weight to know.
                     *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
                 }
             }
-            tables.append_text(by, room, out);
+            tables.append_text(text.iter().copied(), text.len(), by, (runs, form), out);
             Ok(())
         })
     }
@@ -250,19 +245,6 @@ impl Collation {
         }
         Ok(value.get(..read.at()).unwrap_or(value))
     }
-}
-
-/// Appends the code points of a text.
-fn append_code_points(text: &str, out: &mut Vec<u32>) {
-    let start = out.len();
-    // No text has more characters than bytes; so the buffer need not be asked for room for each of them.
-    out.resize(start + text.len(), 0);
-    let mut count = 0;
-    for (place, character) in out.get_mut(start..).unwrap_or_default().iter_mut().zip(text.chars()) {
-        *place = character.into();
-        count += 1;
-    }
-    out.truncate(start + count);
 }
 
 /// The full name of a collation number; MySQL and MariaDB give some numbers to different collations.

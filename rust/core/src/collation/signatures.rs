@@ -12,7 +12,6 @@ const MIXED: (u16, u16) = (0, u16::MAX);
 #[derive(Debug, Default)]
 pub(super) struct Signatures {
     levels: usize,
-    ascii: Vec<u32>,
     pages: Vec<SignaturePage>,
     /// For each signature and level its weight, and how often it has it; or [`MIXED`].
     uniform: Vec<(u16, u16)>,
@@ -58,7 +57,6 @@ impl Signatures {
             };
             out.pages.push(found);
         }
-        out.ascii = (0..128).map(|byte| out.of(byte)).collect();
         out
     }
 
@@ -83,9 +81,6 @@ impl Signatures {
     /// The signature of a character.
     #[inline]
     pub(super) fn of(&self, code_point: u32) -> u32 {
-        if let Some(signature) = self.ascii.get(code_point as usize) {
-            return *signature;
-        }
         match self.pages.get(code_point as usize / PAGE) {
             Some(SignaturePage::All(signature)) => *signature,
             Some(SignaturePage::Listed(listed)) => listed[code_point as usize % PAGE],

@@ -8,12 +8,11 @@
 //! A collation that pads compares as if the shorter text ended in spaces, level by level; so each level loses the weights of spaces
 //! at its end. MariaDB's newest collations without padding still pad the levels after the first.
 
-use super::Room;
 use super::archive::Raw;
 use super::codes::Codes;
 use super::contractions::Contractions;
 use super::levels::Level;
-use super::runs::{Finder, Runs};
+use super::runs::{Finder, Run, Runs};
 use super::signatures::{Numbers, Signatures};
 use super::writer::Writer;
 
@@ -67,19 +66,16 @@ enum Regular {
 impl Tables {
     pub(super) fn new(raw: &Raw) -> Self {
         let empty = Level::default();
-        let first = Codes::new(raw.levels.first().unwrap_or(&empty));
+        let mut first = Codes::new(raw.levels.first().unwrap_or(&empty));
         let later: Vec<_> =
             raw.levels.iter().enumerate().skip(1).map(|(n, level)| Later::new(n, level, &first)).collect();
         let mut numbers = Numbers::default();
         let mut signatures = Signatures::new(raw.levels.get(1..).unwrap_or_default(), &mut numbers);
         let contractions = Contractions::new(&raw.contractions, &first, &mut signatures, &mut numbers);
+        let begins = |code_point| contractions.as_ref().is_some_and(|all| all.begin_with(code_point));
+        first.mark(|code_point| signatures.of(code_point), begins);
         let ascii_regular = first.ascii_regular() && later.iter().all(|level| level.regular);
         Self { first, later, signatures, contractions, ascii_regular }
-    }
-
-    /// Whether a text has to be taken apart into characters first.
-    pub(super) fn has_contractions(&self) -> bool {
-        self.contractions.is_some()
     }
 
     /// Whether [`Self::append_ascii`] may be called for this text of ASCII characters.
@@ -93,7 +89,7 @@ impl Tables {
 
     /// Appends the form of a text of ASCII characters only; `room` is room to work in.
     #[inline(never)]
-    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, room: &mut Room, out: &mut Vec<u8>) {
+    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, room: &mut Vec<u8>, out: &mut Vec<u8>) {
         let start = out.len();
         self.first.append_ascii(value, out);
         let weighed = out.len() - start;
@@ -103,7 +99,7 @@ impl Tables {
         if by.levels == 1 {
             return;
         }
-        let mut form = Writer::new(&mut room.form);
+        let mut form = Writer::new(room);
         for later in self.later(by.levels) {
             let mut weights = Runs::begin(&mut form);
             match later.ascii_weights {
@@ -116,25 +112,18 @@ impl Tables {
         out.extend_from_slice(form.written());
     }
 
-    /// Appends the form of any text without contractions, in a collation that compares the first level only.
-    #[inline(never)]
-    pub(super) fn append_characters(&self, text: &str, by: Comparison, room: &mut Room, out: &mut Vec<u8>) {
-        let mut form = Writer::new(&mut room.form);
-        for character in text.chars() {
-            self.first.append_one(character.into(), &mut form);
-        }
-        if by.pads_first {
-            form.strip_trailing(self.first.space());
-        }
-        out.extend_from_slice(form.written());
-    }
-
-    /// Appends the form of the text in `room`.
-    #[inline(never)]
-    pub(super) fn append_text(&self, by: Comparison, room: &mut Room, out: &mut Vec<u8>) {
-        let Room { text, runs, form } = room;
+    /// Appends the form of a text of so many characters at most; `room` is room to work in.
+    #[inline]
+    pub(super) fn append_text(
+        &self,
+        text: impl DoubleEndedIterator<Item = u32> + Clone,
+        most: usize,
+        by: Comparison,
+        (runs, form): (&mut Vec<Run>, &mut Vec<u8>),
+        out: &mut Vec<u8>,
+    ) {
         let mut form = Writer::new(form);
-        let mut signatures = Finder::new(runs, text.len(), u32::MAX);
+        let mut signatures = Finder::new(runs, most, u32::MAX);
         if by.levels == 1 {
             self.append_first(text, &mut form, |_| ());
         } else {
@@ -157,26 +146,27 @@ impl Tables {
     ///
     /// A server takes the longest contraction first, from the left.
     #[inline]
-    fn append_first(&self, text: &[u32], out: &mut Writer<'_>, mut f: impl FnMut(u32)) {
-        let Some(contractions) = &self.contractions else {
-            for code_point in text {
-                self.first.append_one(*code_point, out);
-                f(self.signatures.of(*code_point));
-            }
-            return;
-        };
-        let mut at_start = contractions.follower_at_start(text);
-        let mut rest = text;
-        while let Some((first, after)) = rest.split_first() {
-            let signature = if let Some((unit, length)) = contractions.at(rest) {
-                let (codes, count) = &unit.codes;
-                out.put_padded(codes, *count);
-                rest = rest.get(length..).unwrap_or_default();
+    fn append_first(
+        &self,
+        mut text: impl DoubleEndedIterator<Item = u32> + Clone,
+        out: &mut Writer<'_>,
+        mut f: impl FnMut(u32),
+    ) {
+        let mut at_start = self.contractions.as_ref().and_then(|all| all.follower_at_start(text.clone()));
+        while let Some(code_point) = text.next() {
+            let signature = if let Some(entry) = self.first.plain(code_point) {
+                entry.append_to(out)
+            } else if let Some((unit, behind)) =
+                self.contractions.as_ref().and_then(|all| all.at(code_point, text.clone()))
+            {
+                unit.codes.append_to(out);
+                for _ in 0..behind {
+                    text.next();
+                }
                 unit.signature
             } else {
-                self.first.append_one(*first, out);
-                rest = after;
-                self.signatures.of(*first)
+                self.first.append_one(code_point, out);
+                self.signatures.of(code_point)
             };
             f(at_start.take().unwrap_or(signature));
         }

@@ -56,6 +56,33 @@ impl<'r> Writer<'r> {
     }
 }
 
+/// A piece that is kept as it is put.
+#[derive(Debug)]
+pub(super) struct Padded {
+    short: [u8; PADDED],
+    /// All of it, where it is longer.
+    long: Box<[u8]>,
+    length: usize,
+}
+
+impl Padded {
+    pub(super) fn new(mut piece: Vec<u8>) -> Self {
+        let length = piece.len();
+        piece.resize(length.max(PADDED), 0);
+        let short = *piece.first_chunk().unwrap_or(&[0; PADDED]);
+        Self { short, long: piece.into_boxed_slice(), length }
+    }
+
+    #[inline]
+    pub(super) fn append_to(&self, out: &mut Writer<'_>) {
+        if self.length <= PADDED {
+            out.put(self.short, self.length);
+        } else {
+            out.put_padded(&self.long, self.length);
+        }
+    }
+}
+
 /// Puts a piece behind the first `end` bytes of the room, which is too small for it.
 #[cold]
 fn put_at_end(room: &mut Vec<u8>, end: usize, piece: &[u8]) {
