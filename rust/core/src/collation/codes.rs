@@ -212,12 +212,12 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
     for (n, entry) in entries.iter_mut().enumerate() {
         let mut bytes = Vec::new();
         page.weights(n, |weight| coder.code(weight, &mut bytes));
-        let [codes @ .., last] = &mut entry.codes;
-        if let Some(own) = codes.get_mut(..bytes.len()) {
+        let [all @ .., last] = &mut entry.codes;
+        if let Some(own) = all.get_mut(..bytes.len()) {
             own.copy_from_slice(&bytes);
             *last = bytes.len() as u8;
         } else {
-            codes[..4].copy_from_slice(&(arena.len() as u32).to_le_bytes());
+            all[..4].copy_from_slice(&(arena.len() as u32).to_le_bytes());
             *last = IN_ARENA;
             arena.push(bytes.len() as u8);
             arena.append(&mut bytes);
