@@ -9,9 +9,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from paraply.cli.output import one_line, print_json, stderr
+from paraply.cli.plain_values import taking_plain_values
 
 __all__ = ["app", "main"]
 
@@ -21,6 +22,10 @@ COMMANDS = ("apply", "replicate", "status", "verify", "trace", "group", "demo", 
 
 class Commands(TyperGroup):
     """The commands; a module is imported, and its options are made, when its command is chosen or told of."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """What stands in front of the command."""
+        return taking_plain_values(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Their names."""
@@ -33,11 +38,19 @@ class Commands(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
 
+class Command(TyperCommand):
+    """One of them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its options and arguments."""
+        return taking_plain_values(super().get_params(ctx))
+
+
 @cache
 def made(name: str) -> Any:
     """Typer's form of a command."""
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    alone.command(name)(getattr(import_module(f"paraply.cli.{name}"), name))
+    alone.command(name, cls=Command)(getattr(import_module(f"paraply.cli.{name}"), name))
     return typer.main.get_command(alone)
 
 
