@@ -33,6 +33,7 @@ else:
             "paraply.source": ("open_log",),
             "paraply.target": ("make_target", "open_target"),
         },
+        modules=("analysis", "applier", "explain", "hashing", "schema", "source", "target"),
     )
 
 __all__ = [

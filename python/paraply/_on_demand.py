@@ -10,12 +10,15 @@ from typing import Any
 __all__ = ["names_on_demand"]
 
 
-def names_on_demand(package: str, homes: Mapping[str, tuple[str, ...]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def names_on_demand(
+    package: str, homes: Mapping[str, tuple[str, ...]], modules: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """A package's ``__getattr__`` and ``__dir__``.
 
     Args:
         package: Its name.
         homes: The modules that define what it offers, and the names that are taken from each.
+        modules: Modules below it that are there without having been imported by their own names.
 
     >>> get, names = names_on_demand(__name__, {"fractions": ("Fraction",)})
     >>> get("Fraction")(1, 2)
@@ -29,9 +32,11 @@ def names_on_demand(package: str, homes: Mapping[str, tuple[str, ...]]) -> tuple
     present = vars(sys.modules[package])
 
     def get(name: str) -> Any:
+        if name in modules:
+            return import_module(f"{package}.{name}")
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
         present[name] = getattr(import_module(home_of[name]), name)  # from now on an attribute like any other
         return present[name]
 
-    return get, lambda: sorted({*present, *home_of})
+    return get, lambda: sorted({*present, *home_of, *modules})
