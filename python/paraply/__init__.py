@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from paraply import errors
-from paraply._native import Certified, Certifier, GtidSet, Transaction
-from paraply._version import version
-from paraply.analysis.rows import events, rows
-from paraply.analysis.trace import trace
-from paraply.applier import Applier, ApplyReport, CommitOrder
-from paraply.errors import ParaplyError
-from paraply.explain import ExplainedKey, Explanation, explain_transaction, explain_write_set
-from paraply.hashing import WriteSet, write_set, write_set_hash
-from paraply.source import open_log
-from paraply.target import make_target, open_target
+from typing import TYPE_CHECKING
 
-__version__ = version()
+from paraply import errors
+from paraply.errors import ParaplyError
+
+if TYPE_CHECKING:
+    from paraply._native import Certified, Certifier, GtidSet, Transaction
+    from paraply._version import __version__
+    from paraply.analysis.rows import events, rows
+    from paraply.analysis.trace import trace
+    from paraply.applier import Applier, ApplyReport, CommitOrder
+    from paraply.explain import ExplainedKey, Explanation, explain_transaction, explain_write_set
+    from paraply.hashing import WriteSet, write_set, write_set_hash
+    from paraply.source import open_log
+    from paraply.target import make_target, open_target
+else:
+    from paraply._on_demand import names_on_demand
+
+    __getattr__, __dir__ = names_on_demand(
+        __name__,
+        {
+            "paraply._native": ("Certified", "Certifier", "GtidSet", "Transaction"),
+            "paraply._version": ("__version__",),
+            "paraply.analysis.rows": ("events", "rows"),
+            "paraply.analysis.trace": ("trace",),
+            "paraply.applier": ("Applier", "ApplyReport", "CommitOrder"),
+            "paraply.explain": ("ExplainedKey", "Explanation", "explain_transaction", "explain_write_set"),
+            "paraply.hashing": ("WriteSet", "write_set", "write_set_hash"),
+            "paraply.source": ("open_log",),
+            "paraply.target": ("make_target", "open_target"),
+        },
+        modules=("analysis", "applier", "explain", "hashing", "schema", "source", "target"),
+    )
 
 __all__ = [
     "Applier",

@@ -1,16 +1,10 @@
-"""The version of the installed package."""
+"""The version of the installed package; to be imported where it is told, because reading it takes as long as importing a room."""
 
 from __future__ import annotations
 
 from importlib import metadata
 
-__all__ = ["version"]
+__all__ = ["__version__"]
 
-
-def version() -> str:
-    """The installed version.
-
-    >>> version().count(".") >= 1
-    True
-    """
-    return metadata.version("paraply")
+__version__ = metadata.version("paraply")
+"""As the package's metadata have it."""

@@ -14,7 +14,9 @@ from paraply.cli.app import app
 
 REFERENCE = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
 # Typer's newer versions bring a click of their own, so its classes are not named here.
-COMMANDS: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
+GROUP: Any = typer.main.get_command(app)
+CONTEXT = GROUP.context_class(GROUP)
+COMMANDS: dict[str, Any] = {name: GROUP.get_command(CONTEXT, name) for name in GROUP.list_commands(CONTEXT)}
 
 
 def section(command: str) -> str:

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
 
-from paraply._version import version
-from paraply.cli.apply import apply
-from paraply.cli.bench import bench
-from paraply.cli.demo import demo
-from paraply.cli.group import group
 from paraply.cli.output import one_line, print_json, stderr
-from paraply.cli.replicate import replicate
-from paraply.cli.status import status
-from paraply.cli.trace import trace
-from paraply.cli.verify import verify
 
 __all__ = ["app", "main"]
 
+COMMANDS = ("apply", "replicate", "status", "verify", "trace", "group", "demo", "bench")
+"""The commands in the order of the help; each is the function of this name in the module of this name."""
+
+
+class Commands(TyperGroup):
+    """The commands; a module is imported, and its options are made, when its command is chosen or told of."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One by its name; of a name that is none Typer compares all, to say which was meant."""
+        for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
+            self.add_command(made(name), name)
+        return super().get_command(ctx, cmd_name)
+
+
+@cache
+def made(name: str) -> Any:
+    """Typer's form of a command."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    alone.command(name)(getattr(import_module(f"paraply.cli.{name}"), name))
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
     name="paraply",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -30,14 +51,14 @@ app = typer.Typer(
     help="Replays replicated MySQL and MariaDB transactions in parallel, in the source's order.",
     epilog="Exit codes: 0 done, 1 the apply failed, 2 usage, 3 the log is damaged or not understood, 4 stopped and resumable.",
 )
-for command in (apply, replicate, status, verify, trace, group, demo, bench):
-    app.command()(command)
 
 
 def show_version(wanted: bool) -> None:
     """Prints the version and leaves."""
     if wanted:
-        print(f"paraply {version()}")
+        from paraply._version import __version__
+
+        print(f"paraply {__version__}")
         raise typer.Exit
 
 

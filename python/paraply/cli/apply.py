@@ -37,6 +37,7 @@ from paraply.errors import UsageError
 
 if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport
+    from paraply.schema.catalog import SchemaCatalog
 
 __all__ = ["apply", "report_json"]
 
@@ -110,14 +111,12 @@ def apply(
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier import Applier
         from paraply.applier.filters import parse_filters
-        from paraply.monitor.metrics_server import parse_address
-        from paraply.schema.dump import read_dump
         from paraply.source import log_paths
         from paraply.target import open_target
 
         nonlocal applier
         decision = ddl_decision(ddl_done, ddl_not_done)
-        address = parse_address(metrics) if metrics is not None else None
+        address = metrics_address(metrics)
         log_paths(log)
         with open_target(to, defaults_file=defaults_file) as target, apply_line(quiet=quiet or as_json) as line:
             applier = Applier(
@@ -129,7 +128,7 @@ def apply(
                 merge=merge_setting(merge),
                 gtid=gtid_mode(gtid),
                 start_after=start_after,
-                schema=read_dump(schema) if schema is not None else None,
+                schema=tables_of(schema),
                 channel=channel,
                 allow_nontransactional=allow_nontransactional,
                 ddl_decision=decision,
@@ -164,6 +163,24 @@ def apply(
         return report_json(report)
 
     output.run("apply", body, as_json=as_json, debug=debug, so_far=so_far)
+
+
+def metrics_address(text: str | None) -> tuple[str, int] | None:
+    """What ``--metrics`` says, if it is there."""
+    if text is None:
+        return None
+    from paraply.monitor.metrics_server import parse_address
+
+    return parse_address(text)
+
+
+def tables_of(schema: Path | None) -> SchemaCatalog | None:
+    """What ``--schema`` says, if it is there."""
+    if schema is None:
+        return None
+    from paraply.schema.dump import read_dump
+
+    return read_dump(schema)
 
 
 def merge_setting(text: str) -> Literal["auto", "off"] | int:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply._version import version
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -63,8 +61,10 @@ def render_metrics(counters: Counters, identity: RunIdentity | None = None) -> s
     """
     page = _Page()
     if identity is not None:
+        from paraply._version import __version__
+
         labels = {"channel": identity.channel, "policy": identity.policy, "consistency": identity.consistency,
-                  "gtid_mode": identity.gtid_mode, "version": version()}  # fmt: skip
+                  "gtid_mode": identity.gtid_mode, "version": __version__}  # fmt: skip
         page.family("info", "gauge", "The run, in its labels; always 1.", [(labels, 1)])
         page.gauge("start_time_seconds", "When the run began, in seconds since 1970.", identity.started)
     _of_progress(page, counters)

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from paraply._version import version
 from paraply.applier.stop_point import moment_text
 
 if TYPE_CHECKING:
@@ -66,9 +65,11 @@ def status_object(
         outcome: How it ended: ``done``, ``stopped`` or ``failed``; None while it runs.
         error: What it ended with.
     """
+    from paraply._version import __version__
+
     running = outcome is None
     return {
-        "version": version(),
+        "version": __version__,
         "host": identity.host,
         "pid": identity.pid,
         "started_at": _moment(identity.started),
