@@ -78,3 +78,25 @@ def test_r13_what_is_kept_is_read_back_as_it_was(files: list[Path], postgres_ser
         applier.run()
         assert target.seed_tables() == seen
     assert [len(table.keys) for table in seen] == [2]
+
+
+@pytest.mark.parametrize("ends", [f"DROP TABLE {DATABASE}.t", f"RENAME TABLE {DATABASE}.t TO {DATABASE}.old", f"DROP DATABASE {DATABASE}"])
+def test_r13_a_dump_does_not_bring_back_what_the_log_has_dropped(
+    history_source: Source, tmp_path: Path, postgres_server: str, ends: str
+) -> None:
+    place = history_source.place
+    place.empty()
+    first = len(place.sql("SHOW BINARY LOGS")) - 1
+    steps: list[Sequence[str]] = [
+        [f"CREATE DATABASE IF NOT EXISTS {DATABASE}", CREATE, f"INSERT INTO {DATABASE}.t VALUES (1, 'one')", ends],
+        [f"CREATE DATABASE IF NOT EXISTS {DATABASE}", CREATE, f"INSERT INTO {DATABASE}.t VALUES (7, 'seven')"],
+    ]
+    for step in steps:
+        place.sql(*step, "FLUSH BINARY LOGS")
+    names = [str(row[0]) for row in place.sql("SHOW BINARY LOGS")][first : first + len(steps)]
+    files = [Path(shutil.copy(history_source.binlogs / name, tmp_path / name)) for name in names]
+    target = PostgresHistoryPlace(postgres_server)
+    target.empty()
+    apply(files[:1], target.url)
+    apply(files[1:], target.url, schema=as_dumped())
+    assert target.state()["t"] == ["(7,seven)"]

@@ -10,7 +10,7 @@ from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
 from paraply.target.pg_errors import failure
 from paraply.target.pg_last_writer import ANY_ROWS
-from paraply.target.pg_source_tables import delete_table, store_table
+from paraply.target.pg_source_tables import drop_table, store_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -195,7 +195,7 @@ class PostgresSession:
             else:
                 self._run_ddl(step.encode(), block)
         for database, name in sorted(plan.forget):
-            self._run_ddl(delete_table(channel, database, name), block)
+            self._run_ddl(drop_table(channel, database, name), block)
         for table in plan.define.values():
             self._run_ddl(store_table(channel, table), block, table)
 

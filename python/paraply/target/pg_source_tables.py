@@ -1,7 +1,8 @@
 """The source's table definitions, kept in the target beside the progress.
 
 An apply that resumes in the middle of a log has not seen the DDL before it; the target's own tables do not say what the
-source's looked like (signs, labels, character sets), so the definitions are kept as the source had them.
+source's looked like (signs, labels, character sets), so the definitions are kept as the source had them. A table that the log
+has dropped or renamed stays known by its name alone, so that a dump from before does not bring it back.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from paraply.target.pg_types import quote_literal
 if TYPE_CHECKING:
     from paraply.target.pg_connection import PgConnection
 
-__all__ = ["delete_table", "from_json", "load_tables", "store_table", "to_json"]
+__all__ = ["drop_table", "from_json", "load_dropped", "load_tables", "store_table", "to_json"]
 
 
 def to_json(table: Table) -> str:
@@ -54,16 +55,27 @@ def store_table(channel: str, table: Table) -> bytes:
     ).encode()
 
 
-def delete_table(channel: str, database: str, name: str) -> bytes:
-    """The statement that drops a definition."""
+def drop_table(channel: str, database: str, name: str) -> bytes:
+    """The statement that keeps that the log has dropped a table."""
+    values = ", ".join(quote_literal(value) for value in (channel, database, name))
     return (
-        f"DELETE FROM paraply.source_table WHERE channel = {quote_literal(channel)}"
-        f" AND database = {quote_literal(database)} AND name = {quote_literal(name)}"
+        f"INSERT INTO paraply.source_table VALUES ({values}, 'null') ON CONFLICT (channel, database, name)"
+        " DO UPDATE SET definition = excluded.definition"
     ).encode()
 
 
 def load_tables(connection: PgConnection, channel: str) -> list[Table]:
     """All definitions of a channel."""
-    select = f"SELECT definition FROM paraply.source_table WHERE channel = {quote_literal(channel)} ORDER BY database, name"
+    return [from_json(definition) for _, _, definition in _kept(connection, channel) if definition != b"null"]
+
+
+def load_dropped(connection: PgConnection, channel: str) -> set[tuple[str, str]]:
+    """Database and name of the tables that the log has dropped."""
+    return {(database, name) for database, name, definition in _kept(connection, channel) if definition == b"null"}
+
+
+def _kept(connection: PgConnection, channel: str) -> list[tuple[str, str, bytes]]:
+    select = f"SELECT database, name, definition FROM paraply.source_table WHERE channel = {quote_literal(channel)} ORDER BY database, name"
     result = connection.run([select.encode()])[0]
-    return [from_json(result.get_value(row, 0) or b"") for row in range(result.ntuples)]
+    rows = [[result.get_value(row, column) or b"" for column in range(3)] for row in range(result.ntuples)]
+    return [(database.decode(), name.decode(), definition) for database, name, definition in rows]

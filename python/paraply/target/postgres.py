@@ -27,7 +27,7 @@ from paraply.target.pg_last_writer import PgLastWriter
 from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
-from paraply.target.pg_source_tables import load_tables, store_table
+from paraply.target.pg_source_tables import load_dropped, load_tables, store_table
 from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
 from paraply.target.progress import ProgressLedger
@@ -96,6 +96,7 @@ class PostgresTarget:
         self._channel: Channel | None = None
         self._ledger: ProgressLedger = ProgressLedger(new_gtid_set(""), has_gtids=True, copy=lambda gtids: gtids)
         self._tables: dict[TableKey, Table] = {}
+        self._dropped: set[TableKey] = set()
         self._checked: set[str] = set()
         self._changes: list[SchemaChange] | None = None
         self._slots: dict[int, int] = {}
@@ -169,6 +170,7 @@ class PostgresTarget:
             self._recover_branches(control, plan)
             for table in load_tables(control, plan.channel):
                 self._put(table)
+            self._dropped = load_dropped(control, plan.channel)
         return progress
 
     def _recover_branches(self, control: PgConnection, plan: ApplyPlan) -> None:
@@ -221,7 +223,8 @@ class PostgresTarget:
     def create_tables(self, tables: Iterable[Table]) -> None:
         """Takes over definitions from a dump (``--schema``): makes the tables that are missing, and checks the others.
 
-        Tables whose definitions are kept from an earlier run are left alone: the log has moved them on since.
+        Tables whose definitions are kept from an earlier run are left alone, and those that it dropped stay away: the log has moved them
+        on since.
 
         Raises:
             TypeNotMapped: A column has no counterpart.
@@ -230,7 +233,8 @@ class PostgresTarget:
         with self._control_lock:
             control = self._connect_control()
             for table in tables:
-                if (table.database, table.name) not in self._tables:
+                key = (table.database, table.name)
+                if key not in self._tables and key not in self._dropped:
                     self._create(control, table)
                     self._put(table)
 
