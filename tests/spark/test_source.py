@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("pyspark")
 
+from pyspark.errors import PySparkException
+
 from paraply.spark import dependencies, gtid_subset, gtid_subtract, unwrap, write_set_hash
 from paraply.spark.dependencies import Limits, Options, number
 
@@ -141,6 +143,20 @@ def test_r11_hashes_of_columns_are_those_of_the_library(spark: SparkSession) -> 
     assert (other[1], other[2]) == (None, row[2])
     dated = frame.select(write_set_hash("k", "shop", "t", "f")).first()[0] % (1 << 64)
     assert dated == paraply.write_set_hash("k", "shop", "t", "2024-02-29")
+
+
+def test_r11_times_and_intervals_are_hashed_as_time(spark: SparkSession) -> None:
+    frame = spark.sql(
+        "select time'08:09:10.5' as t, interval '-100:00:01' hour to second as i, interval '0' second as z, interval '900' hour as far,"
+        " null as nothing"
+    )
+    hashes = frame.select(*(write_set_hash("k", "shop", "t", name) for name in ("t", "i", "z", "nothing"))).first()
+    expected = [paraply.write_set_hash("k", "shop", "t", text) for text in ("08:09:10.500000", "-100:00:01", "00:00:00")]
+    assert [value % (1 << 64) for value in hashes[:3]] == expected
+    assert hashes[3] is None
+    with pytest.raises(PySparkException) as failed:
+        frame.select(write_set_hash("k", "shop", "t", "far")).collect()
+    assert isinstance(unwrap(failed.value), UsageError)
 
 
 def test_functions_work_in_sql(spark: SparkSession) -> None:

@@ -25,8 +25,8 @@ def write_set_hash(key_name: str, database: str, table: str, *columns: Column | 
         key_name: ``PRIMARY`` or the unique key's name.
         database: The table's database.
         table: The table.
-        columns: The key's parts in order: numbers, text, binary, dates, timestamps (``timestamp_ntz`` is DATETIME). A decimal has the
-            table's own scale.
+        columns: The key's parts in order: numbers, text, binary, dates, timestamps (``timestamp_ntz`` is DATETIME), times and intervals of
+            days to seconds (both are TIME; one of months is no key, and pyarrow has none). A decimal has the table's own scale.
         collation: The collation of the text parts; None hashes their bytes.
 
     Returns:

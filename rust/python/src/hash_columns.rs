@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
 use arrow_schema::{DataType, Field, TimeUnit};
@@ -21,6 +22,8 @@ use crate::hashing::collation_of;
 
 const MICROS: i64 = 1_000_000;
 const SECONDS_OF_DAY: i64 = 86_400;
+/// TIME ends one second before this hour, on both sides of zero.
+const HOURS: i64 = 839;
 
 /// The hash of one key for each row (rule R11).
 #[pyfunction]
@@ -86,8 +89,10 @@ fn hash_rows(prefix: &[u8], columns: &[ArrayRef], collation: Option<&str>) -> Re
     }
     let mut hasher = KeyHasher::default();
     let mut form = Vec::new();
+    // A column without a type has no bits that say that its values are null.
+    let untyped = columns.iter().any(|column| *column.data_type() == DataType::Null);
     let hash = |row: usize| {
-        if columns.iter().any(|column| column.is_null(row)) {
+        if untyped || columns.iter().any(|column| column.is_null(row)) {
             return Ok(None);
         }
         hasher.begin(prefix);
@@ -131,6 +136,9 @@ fn append_form(column: &ArrayRef, row: usize, collation: Option<&Collation>, out
             let micros = column.as_primitive::<TimestampMicrosecondType>().value(row);
             timestamp(micros, zone.is_some())?
         }
+        DataType::Time64(TimeUnit::Microsecond) => time(column.as_primitive::<Time64MicrosecondType>().value(row))?,
+        DataType::Time64(TimeUnit::Nanosecond) => time(column.as_primitive::<Time64NanosecondType>().value(row) / 1000)?,
+        DataType::Duration(TimeUnit::Microsecond) => time(column.as_primitive::<DurationMicrosecondType>().value(row))?,
         other => return Err(format!("a key's column cannot be {other}; cast it to what the table's column is")),
     };
     plain_form(&value, out).map_err(|reason| reason.text().to_owned())
@@ -154,6 +162,17 @@ fn timestamp(micros: i64, zone: bool) -> Result<Value<'static>, String> {
     let second = seconds.rem_euclid(SECONDS_OF_DAY);
     let (hour, minute, second) = ((second / 3600) as u8, (second / 60 % 60) as u8, (second % 60) as u8);
     Ok(Value::DateTime { year, month, day, hour, minute, second, micros: fraction, decimals: 6 })
+}
+
+/// A time of day, or an interval of days to seconds, as TIME.
+fn time(micros: i64) -> Result<Value<'static>, String> {
+    let (seconds, fraction) = ((micros / MICROS).abs(), (micros % MICROS).unsigned_abs() as u32);
+    let hours = seconds / 3600;
+    if hours >= HOURS {
+        return Err(format!("an interval of {hours} hours is no TIME, which has less than {HOURS}"));
+    }
+    let (minutes, seconds) = ((seconds / 60 % 60) as u8, (seconds % 60) as u8);
+    Ok(Value::Time { negative: micros < 0, hours: hours as u16, minutes, seconds, micros: fraction, decimals: 6 })
 }
 
 /// The date of a day counted from 1970.
