@@ -23,7 +23,7 @@ from server.replay import PostgresPlace
 from servers import MariaDbServer, running_mariadb
 
 from paraply.replication import Receiver, RelayLog, parse_source
-from paraply.replication.source import HEARTBEAT_SECONDS, look, replica_server_id, replica_uuid
+from paraply.replication.source import HEARTBEAT_SECONDS, SILENCE_SECONDS, look, replica_server_id, replica_uuid
 
 pytestmark = [pytest.mark.mariadb, pytest.mark.postgres, pytest.mark.timeout(300)]
 TIMEOUT = 4
@@ -123,18 +123,17 @@ def test_a_replica_reports_no_host_unless_it_is_told_one(source: Source, postgre
     wait_until(lambda: replicas(source) == [], "the replica's end in the source's list")
 
 
-def test_a_source_without_news_sends_its_heartbeats_in_time(source: Source, folder: Path) -> None:
+def test_a_source_without_news_sends_heartbeats_no_oftener_than_asked(source: Source, folder: Path) -> None:
     relay = RelayLog(folder)
     receiver = Receiver(look(parse_source(source.url)), relay)
     receiver.start()
     try:
         wait_until(lambda: relay.heartbeats > 0, "a heartbeat")
         before, began, received = relay.heartbeats, time.monotonic(), relay.status().transactions
-        time.sleep(5 * HEARTBEAT_SECONDS)
+        wait_until(lambda: relay.heartbeats >= before + 3, "more of them")
         count, seconds = relay.heartbeats - before, time.monotonic() - began
-        assert seconds / HEARTBEAT_SECONDS - 2 <= count <= seconds / HEARTBEAT_SECONDS + 1
+        assert count <= seconds / HEARTBEAT_SECONDS + 1
         assert relay.heard_at is not None
-        assert time.time() - relay.heard_at / 1e6 < 2 * HEARTBEAT_SECONDS
         assert (receiver.connections, relay.status().transactions) == (1, received), "heartbeats are no part of the relay log"
         source.sql("INSERT INTO shop.t VALUES (1)")
         wait_until(lambda: relay.status().transactions == received + 1, "the row")
@@ -155,8 +154,8 @@ def test_a_source_that_hangs_is_noticed_and_gone_on_with(source: Source, postgre
         with hanging(source):
             began = time.monotonic()
             replica.wait_until(lambda: "nothing for" in replica.said(), "a word of its silence")
-            assert TIMEOUT - 2 * HEARTBEAT_SECONDS < time.monotonic() - began < 3 * TIMEOUT
-            assert re.search(r"it sent nothing for \d s, not even a heartbeat, which it was asked for every 1 s", replica.said())
+            assert TIMEOUT - 2 * HEARTBEAT_SECONDS < time.monotonic() - began < SILENCE_SECONDS
+            assert re.search(r"it sent nothing for \d+ s, not even a heartbeat, which it was asked for every 1 s", replica.said())
             replica.wait_until(lambda: shown(postgres_place).get("connected") is False, "the same in the status")
             assert shown(postgres_place)["last_error"]
             replica.wait_until(lambda: replica.said().count("the source was lost") >= 2, "another try that nobody answers")
@@ -174,7 +173,7 @@ def test_a_source_that_hangs_does_not_keep_the_replica_from_ending(source: Sourc
             time.sleep(2 * HEARTBEAT_SECONDS)
             began = time.monotonic()
             assert ended(replica) == 4
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < SILENCE_SECONDS
 
 
 def ended(replica: Replica) -> int:
@@ -182,7 +181,7 @@ def ended(replica: Replica) -> int:
 
 
 def test_a_short_silence_is_no_loss(source: Source, postgres_place: PostgresPlace, folder: Path) -> None:
-    with replicating(source.url, postgres_place.url, folder, "--source-timeout", str(2 * TIMEOUT)) as replica:
+    with replicating(source.url, postgres_place.url, folder, "--source-timeout", str(8 * TIMEOUT)) as replica:
         replica.wait_until(lambda: rows_in(postgres_place) == [], "the table")
         with hanging(source):
             time.sleep(TIMEOUT)
