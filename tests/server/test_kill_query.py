@@ -15,7 +15,7 @@ import pytest
 from server.mysql_fixtures import Server, mariadb, mariadb_url, mysql, server
 from server.replay import SqlPlace, answer_to, end, expected_checksums, start
 
-from paraply.errors import ConnectionLost
+from paraply.errors import ConnectionLost, ServerError
 from paraply.target.mysql import MySqlTarget
 from paraply.target.url import parse_url
 
@@ -103,6 +103,31 @@ def test_r24_a_long_statement_is_no_reason_to_end_its_session(server: Server) ->
         time.sleep(0.5)
         session.rescue()
     assert len(answers) == 1
+
+
+def test_r24_an_interrupted_wait_for_the_lock_of_statements_is_not_taken_for_another_apply(server: Server) -> None:
+    target = server.opened()
+    holder, waiter = (target.session().connection for _ in range(2))
+    assert target.store.lock_statements(holder, 0)
+    raised: list[ServerError] = []
+
+    def wait() -> None:
+        try:
+            target.store.lock_statements(waiter, 60)
+        except ServerError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    waiting = f"SELECT 1 FROM information_schema.processlist WHERE id={waiter.connection_id} AND state='User lock'"
+    while not server.sql(waiting):
+        assert thread.is_alive()
+        time.sleep(0.05)
+    server.sql(f"KILL QUERY {waiter.connection_id}")
+    thread.join(30)
+    assert [error.code for error in raised] == [1317]
+    target.store.unlock_statements(holder)
+    assert target.store.lock_statements(waiter, 5)
 
 
 def kill_queries(place: SqlPlace, ended: threading.Event, most: int) -> int:

@@ -18,13 +18,14 @@ from paraply.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LOCK_WAIT_TIMEOUT", "connect_error", "explain", "interrupted", "names_a_row", "table_of"]
+__all__ = ["LOCK_WAIT_TIMEOUT", "QUERY_INTERRUPTED", "connect_error", "explain", "interrupted", "names_a_row", "table_of"]
 
 LOCK_WAIT_TIMEOUT = 1205
+QUERY_INTERRUPTED = 1317
 
 #: A KILL QUERY, which MySQL answers with the unknown error 1105 when it hits rows of a BINLOG statement, and with 3100 (a hook failed)
 #: when it hits a commit and Group Replication is installed; 1969 is a statement timeout.
-_INTERRUPTED = frozenset({1317, 1105, 1969, 3100})
+_INTERRUPTED = frozenset({QUERY_INTERRUPTED, 1105, 1969, 3100})
 #: Lock waits and deadlocks: 1020 is MariaDB's "record has changed since last read", 1412 a DDL in between, 1614 a deadlock met by XA,
 #: 3058/3572 lock services and NOWAIT, 3101 a conflict found by the group that the target is a member of.
 _TEMPORARY = frozenset({LOCK_WAIT_TIMEOUT, 1213, 1020, 1412, 1614, 3058, 3572, 3101}) | _INTERRUPTED

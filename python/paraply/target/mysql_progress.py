@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
-from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
+from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
 from paraply.target.mysql_sql import Connection, Result, bytes_literal, query_all, rows_of, text_literal, to_int, to_text
 from paraply.target.places import PlaceRow, Places, read_places
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PendingDdl", "ProgressStore", "StoredProgress"]
 
+_TRIES = 3
 _SCHEMA = """CREATE DATABASE IF NOT EXISTS paraply;
 CREATE TABLE IF NOT EXISTS paraply.channel (
   name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY COMMENT 'name of the channel',
@@ -241,12 +242,26 @@ class ProgressStore:
         return f"UPDATE paraply.channel SET ddl_ordinal=NULL WHERE name={self._name}"
 
     def lock_statements(self, connection: Connection, wait: int) -> bool:
-        """Takes the lock that a session holds while it runs a DDL, which no row lock outlives; false if it was not free in time."""
-        return to_int(rows_of(connection.query(f"SELECT GET_LOCK('{self._lock}', {wait})"))[0][0]) == 1
+        """Takes the lock that a session holds while it runs a DDL, which no row lock outlives; false if it was not free in time.
+
+        Raises:
+            ServerError: The wait was interrupted by KILL QUERY, which the servers tell by NULL.
+        """
+        answer = rows_of(connection.query(f"SELECT GET_LOCK('{self._lock}', {wait})"))[0][0]
+        if answer is None:
+            raise ServerError("Query execution was interrupted while it waited for the lock of statements", QUERY_INTERRUPTED, "70100")
+        return to_int(answer) == 1
 
     def unlock_statements(self, connection: Connection) -> None:
-        """Gives the lock of ``lock_statements`` back."""
-        connection.query(f"SELECT RELEASE_LOCK('{self._lock}')")
+        """Gives the lock of ``lock_statements`` back; a KILL QUERY does not make the session keep it."""
+        for tries in range(1, _TRIES + 1):
+            try:
+                connection.query(f"SELECT RELEASE_LOCK('{self._lock}')")
+            except ServerError as error:
+                if error.code != QUERY_INTERRUPTED or tries == _TRIES:
+                    raise
+            else:
+                return
 
     def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:
         rows = rows_of(connection.query(f"SELECT fingerprint FROM paraply.channel WHERE name={self._name}"))
