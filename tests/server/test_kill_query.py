@@ -9,15 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
 from server.mysql_fixtures import Server, mariadb, mariadb_url, mysql, server
 from server.replay import SqlPlace, answer_to, end, expected_checksums, start
 
-from paraply.errors import ConnectionLost, ServerError
-from paraply.target.mysql import MySqlTarget
-from paraply.target.url import parse_url
+from paraply.errors import ConnectionLost, ServerError, TemporaryFailure
+from paraply.target.mysql import MySqlTarget, connect
+from paraply.target.mysql_sql import Connection, Result
+from paraply.target.url import DatabaseUrl, parse_url
 
 __all__ = ["mariadb", "mariadb_url", "mysql", "server"]
 
@@ -128,6 +130,42 @@ def test_r24_an_interrupted_wait_for_the_lock_of_statements_is_not_taken_for_ano
     assert [error.code for error in raised] == [1317]
     target.store.unlock_statements(holder)
     assert target.store.lock_statements(waiter, 5)
+
+
+class Interrupted:
+    """A connection on which the next so many queries are killed."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.kills = 0
+
+    def query(self, sql: bytes | str) -> list[Result]:
+        if self.kills:
+            self.kills -= 1
+            raise ServerError("Query execution was interrupted", 1317, "70100")
+        return self._connection.query(sql)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_r24_what_is_read_of_the_target_is_read_again(server: Server) -> None:
+    made: list[Interrupted] = []
+
+    def connector(url: DatabaseUrl) -> Connection:
+        made.append(Interrupted(connect(url)))
+        return made[-1]
+
+    target = MySqlTarget(server.url, connector)
+    target.open(server.plan())
+    expected = target.seed_tables()
+    made[0].kills = 2
+    assert target.seed_tables() == expected
+    made[0].kills = 2
+    assert target.left_prepared() == []
+    made[0].kills = 3
+    with pytest.raises(TemporaryFailure, match="interrupted"):
+        target.seed_tables()
 
 
 def kill_queries(place: SqlPlace, ended: threading.Event, most: int) -> int:

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from paraply import _native
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
@@ -14,7 +14,7 @@ from paraply.target.base import ApplyPlan, Peek, Progress
 from paraply.target.mysql_board import MySqlBoard, open_board
 from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_checks import TableChecker, check_server
-from paraply.target.mysql_errors import connect_error, explain
+from paraply.target.mysql_errors import connect_error, explain, interrupted
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_peek import check_family, peek
@@ -44,6 +44,9 @@ __all__ = ["MySqlTarget", "connect"]
 
 _ZOMBIE_SECONDS = 30.0
 _REMEMBERED = 10_000
+_TRIES = 3
+
+T = TypeVar("T")
 
 
 def connect(url: DatabaseUrl) -> Connection:
@@ -162,17 +165,15 @@ class MySqlTarget:
 
     def left_prepared(self) -> list[str]:
         """The XA transactions of the log that are prepared and not ended."""
-        control = self._controlled()
-        ours = [part.xid for part in self.xa.read(control) if part.state == PREPARED]
-        held = prepared_xids(control) if ours else frozenset()
+        ours = [part.xid for part in self._read(self.xa.read) if part.state == PREPARED]
+        held = self._read(prepared_xids) if ours else frozenset()
         return [xid for xid in ours if xid in held]
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing."""
         from paraply.schema.live import read_tables
 
-        control = self._controlled()
-        tables = read_tables(lambda sql: rows_of(control.query(sql)), databases)
+        tables = self._read(lambda control: read_tables(lambda sql: rows_of(control.query(sql)), databases))
         return [table for table in tables if table.database != "paraply"]
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
@@ -187,6 +188,8 @@ class MySqlTarget:
         connection = self.connect()
         try:
             return read_channels(connection)
+        except ParaplyError as error:
+            raise explain(error) from None
         finally:
             connection.close()
 
@@ -390,6 +393,19 @@ class MySqlTarget:
                     f" (state: {to_text(rows[0][0]) or 'none'}); wait for it or restart the server, and start again"
                 )
             time.sleep(0.05)
+
+    def _read(self, read: Callable[[Connection], T]) -> T:
+        """What is read on the connection for everything but blocks; what KILL QUERY has ended is read again."""
+        for _ in range(_TRIES - 1):
+            try:
+                return read(self._controlled())
+            except ParaplyError as error:
+                if not interrupted(error):
+                    raise explain(error) from None
+        try:
+            return read(self._controlled())
+        except ParaplyError as error:
+            raise explain(error) from None
 
     def _controlled(self) -> Connection:
         """The connection for everything but blocks, made anew when it broke."""
