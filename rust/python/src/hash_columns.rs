@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    Int64Type, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
 use arrow_schema::{DataType, Field, TimeUnit};
@@ -137,7 +137,9 @@ fn append_form(column: &ArrayRef, row: usize, collation: Option<&Collation>, out
             timestamp(micros, zone.is_some())?
         }
         DataType::Time64(TimeUnit::Microsecond) => time(column.as_primitive::<Time64MicrosecondType>().value(row))?,
-        DataType::Time64(TimeUnit::Nanosecond) => time(column.as_primitive::<Time64NanosecondType>().value(row) / 1000)?,
+        DataType::Time64(TimeUnit::Nanosecond) => {
+            time(column.as_primitive::<Time64NanosecondType>().value(row) / 1000)?
+        }
         DataType::Duration(TimeUnit::Microsecond) => time(column.as_primitive::<DurationMicrosecondType>().value(row))?,
         other => return Err(format!("a key's column cannot be {other}; cast it to what the table's column is")),
     };
