@@ -6,16 +6,12 @@ import contextlib
 import os
 import shlex
 import shutil
-import signal
 import subprocess
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pymysql
 import pytest
-from servers import START_SECONDS, free_port
+from servers import START_SECONDS, LocalServer, ended, own_folder
 
 NOT_THERE = "NO MYSQL OF ITS OWN: set PARAPLY_TEST_MYSQLD to a command that runs mysqld, or install mysql-server"
 
@@ -55,23 +51,17 @@ def _of_a_running_one(url: str, data: Path) -> list[str] | None:
     return [str(loader), "--library-path", ":".join(libraries), *options] if loader is not None else None
 
 
-class OwnMySql:
-    """A MySQL on its own folder, socket and loopback port; user ``app`` with password ``app`` may do everything.
+class OwnMySql(LocalServer):
+    """A MySQL.
 
     Args:
-        folder: Where data, socket and log go; short, because socket paths must be.
-        options: Further options of ``mysqld``.
+        folder: As of ``LocalServer``.
+        options: Likewise.
     """
 
     def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
-        self.folder = folder
-        self.options = list(options)
-        self.port = free_port()
-        self.data = folder / "data"
-        self.log = folder / "error.log"
-        self._socket = folder / "s.sock"
-        self._command = mysqld_command()
-        self.process: subprocess.Popen[bytes] | None = None
+        super().__init__("mysqld", folder, options)
+        self._command = [*mysqld_command(), *self._user(), f"--datadir={self.data}", f"--tmpdir={self.folder}"]
 
     @property
     def url(self) -> str:
@@ -82,84 +72,21 @@ class OwnMySql:
         """Starts it (again), and waits until it answers."""
         first = not self.data.exists()
         if first:
-            self._run(["--initialize-insecure"]).wait(timeout=2 * START_SECONDS)
-        self.process = self._run([
-            f"--socket={self._socket}", f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}",
-            "--secure-file-priv=", "--mysqlx=OFF", "--innodb-buffer-pool-size=32M", "--log-bin=binlog", "--server-id=1", "--gtid-mode=ON",
-            "--enforce-gtid-consistency=ON", "--binlog-row-metadata=FULL", *self.options,
+            self._spawn([*self._command, "--initialize-insecure"]).wait(timeout=2 * START_SECONDS)
+        self.process = self._spawn([
+            *self._command, f"--socket={self.socket}", f"--port={self.port}", "--bind-address=127.0.0.1",
+            f"--pid-file={self.folder / 'pid'}", "--secure-file-priv=", "--mysqlx=OFF", "--innodb-buffer-pool-size=32M", "--log-bin=binlog",
+            "--server-id=1", "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--binlog-row-metadata=FULL", *self.options,
         ])  # fmt: skip
         self._wait()
         if first:
             self._make_user()
         return self
 
-    def _run(self, options: Sequence[str]) -> subprocess.Popen[bytes]:
-        user = ["--user=root"] if os.getuid() == 0 else []
-        command = [*self._command, *user, f"--datadir={self.data}", f"--tmpdir={self.folder}", *options]
-        with self.log.open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
-            if self.process is None or self.process.poll() is not None:
-                raise RuntimeError(f"mysqld ended at once:\n{self.said()}")
-            if self._socket.exists():
-                with contextlib.suppress(pymysql.err.OperationalError):
-                    pymysql.connect(unix_socket=str(self._socket), user="root").close()
-                    return
-            time.sleep(0.1)
-        raise RuntimeError(f"mysqld did not answer in {START_SECONDS} s:\n{self.said()}")
-
-    def _make_user(self) -> None:
-        with pymysql.connect(unix_socket=str(self._socket), user="root") as connection, connection.cursor() as cursor:
-            cursor.execute("SET sql_log_bin=0")
-            cursor.execute("CREATE USER app@'%' IDENTIFIED BY 'app'")
-            cursor.execute("GRANT ALL ON *.* TO app@'%' WITH GRANT OPTION")
-
-    def said(self) -> str:
-        """The end of its error log."""
-        return self.log.read_text(errors="replace")[-3000:]
-
-    def sql(self, *statements: str) -> list[tuple[object, ...]]:
-        """The rows of the last one of these statements."""
-        with pymysql.connect(
-            host="127.0.0.1", port=self.port, user="app", password="app", charset="utf8mb4", autocommit=True
-        ) as connection:  # fmt: skip
-            cursor = connection.cursor()
-            for statement in statements:
-                cursor.execute(statement)
-            return list(cursor.fetchall())
-
-    def send(self, number: signal.Signals) -> None:
-        """Sends its process a signal."""
-        assert self.process is not None
-        self.process.send_signal(number)
-
-    def stop(self) -> None:
-        """Shuts it down in order."""
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """Kills it as a power cut would."""
-        self._end(signal.SIGKILL)
-
-    def _end(self, number: signal.Signals) -> None:
-        if self.process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(number)
-            self.process.wait(timeout=60)
-            self.process = None
-
 
 @contextlib.contextmanager
 def running_mysql(options: Sequence[str] = ()) -> Iterator[OwnMySql]:
     """A MySQL that lives as long as the context; skips the test loudly where no binary is found."""
     mysqld_command()
-    folder = Path(tempfile.mkdtemp(prefix="paraply-mysql-"))
-    server = OwnMySql(folder, options)
-    try:
+    with own_folder("paraply-mysql-") as folder, ended(OwnMySql(folder, options)) as server:
         yield server.start()
-    finally:
-        server.kill()
-        shutil.rmtree(folder, ignore_errors=True)

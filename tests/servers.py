@@ -12,11 +12,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pymysql
 import pytest
 
 START_SECONDS = 60
+
+Own = TypeVar("Own", bound="LocalServer")
 
 
 def mysql_url() -> str:
@@ -42,15 +45,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class MariaDbServer:
-    """A MariaDB on its own folder, socket and loopback port; user ``app`` with password ``app`` may do everything.
+class LocalServer:
+    """A server on its own folder, socket and loopback port; user ``app`` with password ``app`` may do everything.
 
     Args:
+        program: What it is called in messages.
         folder: Where data, socket and log go; short, because socket paths must be.
-        options: Further options of ``mariadbd``, for example ``--log-bin``.
+        options: Further options of the server, for example ``--log-bin``.
     """
 
-    def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
+    def __init__(self, program: str, folder: Path, options: Sequence[str] = ()) -> None:
+        self.program = program
         self.folder = folder
         self.options = list(options)
         self.port = free_port()
@@ -58,73 +63,14 @@ class MariaDbServer:
         self.log = folder / "error.log"
         self.process: subprocess.Popen[bytes] | None = None
 
-    @staticmethod
-    def available() -> bool:
-        """Whether MariaDB's server is installed."""
-        return shutil.which("mariadbd") is not None and shutil.which("mariadb-install-db") is not None
-
-    @property
-    def url(self) -> str:
-        """The server as the commands take it."""
-        return f"mariadb://app:app@127.0.0.1:{self.port}"
-
     @property
     def data(self) -> Path:
         """The data folder, where binary logs are too."""
         return self.folder / "data"
 
-    def start(self, options: Sequence[str] = ()) -> MariaDbServer:
-        """Starts it (again), with these options besides its own, and waits until it answers."""
-        first = not self.data.exists()
-        if first:
-            self._install()
-        self.socket.unlink(missing_ok=True)
-        # A server that starts throws away what others have in a folder for temporary tables that it shares with them.
-        command = ["mariadbd", "--no-defaults", *self._user(), f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
-                   "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}", f"--tmpdir={self.folder}",
-                   "--innodb-buffer-pool-size=64M",
-                   *self.options, *options]  # fmt: skip
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
-        self._wait()
-        if first:
-            self._make_user()
-        return self
-
-    def _user(self) -> list[str]:
-        return ["--user=root"] if os.getuid() == 0 else []
-
-    def _install(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        command = [
-            "mariadb-install-db",
-            "--no-defaults",
-            *self._user(),
-            f"--datadir={self.data}",
-            "--auth-root-authentication-method=normal",
-            "--skip-test-db",
-        ]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
-            assert self.process is not None
-            if self.process.poll() is not None:
-                raise RuntimeError(f"mariadbd ended at once:\n{self.log.read_text(errors='replace')[-2000:]}")
-            # A connection that is refused leaves its socket open, so it is not tried before there is a server.
-            if self.socket.exists():
-                with contextlib.suppress(pymysql.err.OperationalError):
-                    pymysql.connect(unix_socket=str(self.socket), user="root").close()
-                    return
-            time.sleep(0.1)
-        raise RuntimeError(f"mariadbd did not answer in {START_SECONDS} s:\n{self.log.read_text(errors='replace')[-2000:]}")
-
-    def _make_user(self) -> None:
-        with pymysql.connect(unix_socket=str(self.socket), user="root") as connection, connection.cursor() as cursor:
-            cursor.execute("SET sql_log_bin=0")
-            cursor.execute("CREATE USER app@'%' IDENTIFIED BY 'app'")
-            cursor.execute("GRANT ALL ON *.* TO app@'%' WITH GRANT OPTION")
+    def said(self) -> str:
+        """The end of its error log."""
+        return self.log.read_text(errors="replace")[-3000:]
 
     def connect(self, database: str | None = None) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
         """A connection as ``app``, in autocommit mode."""
@@ -152,6 +98,34 @@ class MariaDbServer:
         """Kills it as a power cut would; ``start`` recovers."""
         self._end(signal.SIGKILL)
 
+    def _spawn(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Runs a program; what it says goes to the error log."""
+        with self.log.open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def _user(self) -> list[str]:
+        return ["--user=root"] if os.getuid() == 0 else []
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            assert self.process is not None
+            if self.process.poll() is not None:
+                raise RuntimeError(f"{self.program} ended at once:\n{self.said()}")
+            # A connection that is refused leaves its socket open, so it is not tried before there is a server.
+            if self.socket.exists():
+                with contextlib.suppress(pymysql.err.OperationalError):
+                    pymysql.connect(unix_socket=str(self.socket), user="root").close()
+                    return
+            time.sleep(0.1)
+        raise RuntimeError(f"{self.program} did not answer in {START_SECONDS} s:\n{self.said()}")
+
+    def _make_user(self) -> None:
+        with pymysql.connect(unix_socket=str(self.socket), user="root") as connection, connection.cursor() as cursor:
+            cursor.execute("SET sql_log_bin=0")
+            cursor.execute("CREATE USER app@'%' IDENTIFIED BY 'app'")
+            cursor.execute("GRANT ALL ON *.* TO app@'%' WITH GRANT OPTION")
+
     def _end(self, number: signal.Signals) -> None:
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -160,18 +134,83 @@ class MariaDbServer:
             self.process = None
 
 
+class MariaDbServer(LocalServer):
+    """A MariaDB.
+
+    Args:
+        folder: As of ``LocalServer``.
+        options: Likewise.
+    """
+
+    def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
+        super().__init__("mariadbd", folder, options)
+
+    @staticmethod
+    def available() -> bool:
+        """Whether MariaDB's server is installed."""
+        return shutil.which("mariadbd") is not None and shutil.which("mariadb-install-db") is not None
+
+    @property
+    def url(self) -> str:
+        """The server as the commands take it."""
+        return f"mariadb://app:app@127.0.0.1:{self.port}"
+
+    def start(self, options: Sequence[str] = ()) -> MariaDbServer:
+        """Starts it (again), with these options besides its own, and waits until it answers."""
+        first = not self.data.exists()
+        if first:
+            self._install()
+        self.socket.unlink(missing_ok=True)
+        # A server that starts throws away what others have in a folder for temporary tables that it shares with them.
+        command = ["mariadbd", "--no-defaults", *self._user(), f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
+                   "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}", f"--tmpdir={self.folder}",
+                   "--innodb-buffer-pool-size=64M",
+                   *self.options, *options]  # fmt: skip
+        self.process = self._spawn(command)
+        self._wait()
+        if first:
+            self._make_user()
+        return self
+
+    def _install(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = [
+            "mariadb-install-db",
+            "--no-defaults",
+            *self._user(),
+            f"--datadir={self.data}",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+
 @contextlib.contextmanager
 def running_mariadb(options: Sequence[str] = ()) -> Iterator[MariaDbServer]:
     """A MariaDB that lives as long as the context; skips the test loudly where it is not installed."""
     if not MariaDbServer.available():
         pytest.skip("needs MariaDB's server: apt-get install mariadb-server")
-    folder = Path(tempfile.mkdtemp(prefix="paraply-maria-"))
-    server = MariaDbServer(folder, options)
-    try:
+    with own_folder("paraply-maria-") as folder, ended(MariaDbServer(folder, options)) as server:
         yield server.start()
+
+
+@contextlib.contextmanager
+def own_folder(prefix: str) -> Iterator[Path]:
+    """A folder for a server, with a short path."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def ended(server: Own) -> Iterator[Own]:
+    """A server that is killed at the end, started or not."""
+    try:
+        yield server
     finally:
         server.kill()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

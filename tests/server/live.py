@@ -22,6 +22,7 @@ import pymysql
 PACKAGE = Path(__file__).parent.parent.parent / "python"
 TABLES = {"shop.account": "id", "shop.entry": "id", "shop.tally": "day, slot"}
 CATCH_UP_SECONDS = 120
+ENOUGH_SECONDS = 30
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
@@ -170,6 +171,14 @@ class Replica:
             assert self.process.poll() is None, self.said()
             time.sleep(0.1)
         raise AssertionError(f"{what} did not come within {CATCH_UP_SECONDS} s: {self.said()}")
+
+
+def wait_until(ready: Callable[[], bool], what: str, seconds: float = ENOUGH_SECONDS) -> None:
+    """Waits until something holds, where no process of its own may end meanwhile."""
+    deadline = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < deadline, f"{what} did not come within {seconds} s"
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager

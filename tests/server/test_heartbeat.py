@@ -9,7 +9,7 @@ import re
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from command_line import run_json
 from own_mysql import running_mysql
-from server.live import Replica, replicating
+from server.live import Replica, replicating, wait_until
 from server.replay import PostgresPlace
 from servers import MariaDbServer, running_mariadb
 
@@ -28,7 +28,6 @@ from paraply.replication.source import HEARTBEAT_SECONDS, SILENCE_SECONDS, look,
 pytestmark = [pytest.mark.mariadb, pytest.mark.postgres, pytest.mark.timeout(300)]
 TIMEOUT = 4
 """Seconds of silence that the tests allow."""
-ENOUGH_SECONDS = 30
 
 
 class Source(Protocol):
@@ -76,13 +75,6 @@ def replicas(source: Source) -> list[dict[str, str]]:
     names = ["id", "host", "port", "source"] if (mariadb := isinstance(source, MariaDbServer)) else ["id", "host", "port", "source", "uuid"]
     statement = "SHOW SLAVE HOSTS" if mariadb else "SHOW REPLICAS"
     return [dict(zip(names, map(str, row), strict=True)) for row in source.sql(statement)]
-
-
-def wait_until(ready: Callable[[], bool], what: str, seconds: float = ENOUGH_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < deadline, f"{what} did not come within {seconds} s"
-        time.sleep(0.05)
 
 
 @contextmanager

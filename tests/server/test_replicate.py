@@ -59,13 +59,15 @@ def mysql_source() -> Server:
 
 
 @pytest.fixture
-def mysql_target() -> Server:
+def mysql_target() -> Iterator[Server]:
+    """Empty before and after: the same server may be another test's source, which has to have its logs from the first GTID on."""
     url = os.environ.get("PARAPLY_TEST_MYSQL_TARGET")
     if not url:
         pytest.skip("NO SECOND MYSQL SERVER: set PARAPLY_TEST_MYSQL_TARGET=mysql://user:password@host:port to run this test")
     server = Server(url)
     server.empty()
-    return server
+    yield server
+    server.empty()
 
 
 def counted(place: PostgresPlace, rows: str) -> int:

@@ -12,14 +12,14 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pymysql
 import pytest
 from command_line import run_json
-from server.live import connect, replicating
+from server.live import ENOUGH_SECONDS, connect, replicating, wait_until
 from server.replay import PostgresPlace
 from servers import running_mariadb
 
@@ -31,7 +31,6 @@ from paraply.replication.source import look
 KILLS = int(os.environ.get("PARAPLY_RECEIVER_KILLS", "5"))
 FILE_BYTES = 60_000
 DATABASE = "semi_sync"
-ENOUGH_SECONDS = 30
 """For what takes a moment."""
 TIMEOUT = 600_000
 """Milliseconds that a source waits for its replicas: longer than any test."""
@@ -119,13 +118,6 @@ def source(request: pytest.FixtureRequest) -> Iterator[WaitingSource]:
 def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="paraply-semi-sync-") as name:
         yield Path(name)
-
-
-def wait_until(ready: Callable[[], bool], what: str, seconds: float = ENOUGH_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < deadline, f"{what} did not come within {seconds} s"
-        time.sleep(0.02)
 
 
 @contextmanager
