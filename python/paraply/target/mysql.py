@@ -394,17 +394,13 @@ class MySqlTarget:
                 )
             time.sleep(0.05)
 
-    def _read(self, read: Callable[[Connection], T]) -> T:
+    def _read(self, read: Callable[[Connection], T], tries: int = _TRIES) -> T:
         """What is read on the connection for everything but blocks; what KILL QUERY has ended is read again."""
-        for _ in range(_TRIES - 1):
-            try:
-                return read(self._controlled())
-            except ParaplyError as error:
-                if not interrupted(error):
-                    raise explain(error) from None
         try:
             return read(self._controlled())
         except ParaplyError as error:
+            if tries > 1 and interrupted(error):
+                return self._read(read, tries - 1)
             raise explain(error) from None
 
     def _controlled(self) -> Connection:

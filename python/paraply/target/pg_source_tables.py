@@ -17,7 +17,7 @@ from paraply.target.pg_types import quote_literal
 if TYPE_CHECKING:
     from paraply.target.pg_connection import PgConnection
 
-__all__ = ["drop_table", "from_json", "load_dropped", "load_tables", "store_table", "to_json"]
+__all__ = ["drop_table", "from_json", "load_tables", "store_table", "to_json"]
 
 
 def to_json(table: Table) -> str:
@@ -64,18 +64,16 @@ def drop_table(channel: str, database: str, name: str) -> bytes:
     ).encode()
 
 
-def load_tables(connection: PgConnection, channel: str) -> list[Table]:
-    """All definitions of a channel."""
-    return [from_json(definition) for _, _, definition in _kept(connection, channel) if definition != b"null"]
-
-
-def load_dropped(connection: PgConnection, channel: str) -> set[tuple[str, str]]:
-    """Database and name of the tables that the log has dropped."""
-    return {(database, name) for database, name, definition in _kept(connection, channel) if definition == b"null"}
-
-
-def _kept(connection: PgConnection, channel: str) -> list[tuple[str, str, bytes]]:
+def load_tables(connection: PgConnection, channel: str) -> tuple[list[Table], set[tuple[str, str]]]:
+    """All definitions of a channel, and the databases and names of the tables that the log has dropped."""
     select = f"SELECT database, name, definition FROM paraply.source_table WHERE channel = {quote_literal(channel)} ORDER BY database, name"
     result = connection.run([select.encode()])[0]
-    rows = [[result.get_value(row, column) or b"" for column in range(3)] for row in range(result.ntuples)]
-    return [(database.decode(), name.decode(), definition) for database, name, definition in rows]
+    tables: list[Table] = []
+    dropped: set[tuple[str, str]] = set()
+    for row in range(result.ntuples):
+        database, name, definition = (result.get_value(row, column) or b"" for column in range(3))
+        if definition == b"null":
+            dropped.add((database.decode(), name.decode()))
+        else:
+            tables.append(from_json(definition))
+    return tables, dropped

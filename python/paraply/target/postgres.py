@@ -27,7 +27,7 @@ from paraply.target.pg_last_writer import PgLastWriter
 from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
-from paraply.target.pg_source_tables import load_dropped, load_tables, store_table
+from paraply.target.pg_source_tables import load_tables, store_table
 from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
 from paraply.target.progress import ProgressLedger
@@ -137,7 +137,7 @@ class PostgresTarget:
             if plan.two_phase and not self._is_embedded:
                 check_two_phase(connection, plan.workers)
             progress = look(connection, plan, self._new_gtid_set)
-            known = load_tables(connection, plan.channel) if tables and progress.resumed else []
+            known = load_tables(connection, plan.channel)[0] if tables and progress.resumed else []
         except StatementFailed as failed:
             raise failure(failed.error) from failed
         finally:
@@ -168,9 +168,9 @@ class PostgresTarget:
                 check_two_phase(control, plan.workers)
             self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
             self._recover_branches(control, plan)
-            for table in load_tables(control, plan.channel):
+            tables, self._dropped = load_tables(control, plan.channel)
+            for table in tables:
                 self._put(table)
-            self._dropped = load_dropped(control, plan.channel)
         return progress
 
     def _recover_branches(self, control: PgConnection, plan: ApplyPlan) -> None:
