@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::levels::{Level, PAGE, Page};
-use super::writer::{PADDED, Writer};
+use super::writer::{LONG, SHORT, Writer};
 
-/// An ASCII character without a weight.
-const IGNORED: u8 = 0xFF;
+/// An ASCII character without a weight; no code has its high bit.
+pub(super) const IGNORED: u8 = 0xFF;
 /// Stands for the length of codes that are in the arena.
 const IN_ARENA: u8 = 0xFF;
 /// Set in an entry's signature if there is more to the character than the entry says.
@@ -14,23 +14,55 @@ const NOT_PLAIN: u32 = 1 << 31;
 
 /// A character's codes, and what it weighs in the later levels.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(16))]
 pub(super) struct Entry {
-    /// Up to seven codes, then how many; more are in the arena, and the first four bytes are the place.
-    codes: [u8; 8],
-    signature: u32,
+    /// Up to eleven codes, and how many; more are in the arena, and the first four bytes are the place. Then the signature.
+    ///
+    /// All together, so that a whole entry is read and stored in one go.
+    bytes: [u8; SHORT],
 }
 
 impl Entry {
+    /// Codes that an entry has room for.
+    const ROOM: usize = 11;
+
+    fn new(codes: &[u8], arena: &mut Vec<u8>) -> Self {
+        let mut bytes = [0; SHORT];
+        let short = codes.len() <= Self::ROOM;
+        let place = (arena.len() as u32).to_le_bytes();
+        let own = if short { codes } else { &place };
+        bytes[..own.len()].copy_from_slice(own);
+        bytes[Self::ROOM] = if short { codes.len() as u8 } else { IN_ARENA };
+        if !short {
+            arena.push(codes.len() as u8);
+            arena.extend_from_slice(codes);
+        }
+        Self { bytes }
+    }
+
     fn length(&self) -> u8 {
-        let [.., length] = self.codes;
-        length
+        self.bytes[Self::ROOM]
+    }
+
+    fn place(&self) -> u32 {
+        let [a, b, c, d, ..] = self.bytes;
+        u32::from_le_bytes([a, b, c, d])
+    }
+
+    fn signature(&self) -> u32 {
+        let [.., a, b, c, d] = self.bytes;
+        u32::from_le_bytes([a, b, c, d])
+    }
+
+    fn sign(&mut self, signature: u32) {
+        self.bytes[SHORT - 4..].copy_from_slice(&signature.to_le_bytes());
     }
 
     /// Appends the codes of a plain character, and gives its signature.
     #[inline]
     pub(super) fn append_to(&self, out: &mut Writer<'_>) -> u32 {
-        out.put(self.codes, usize::from(self.length()));
-        self.signature
+        out.put(&self.bytes, usize::from(self.length()));
+        self.signature()
     }
 }
 
@@ -38,24 +70,40 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct Codes {
     ascii: [u8; 256],
-    ascii_ignores: bool,
     /// Whether every ASCII character has one weight at most.
     ascii_regular: bool,
     coder: Coder,
     pages: Vec<CodePage>,
-    /// A length byte and so many bytes of codes, again and again; then so many bytes that each can be read padded.
+    /// A length byte and so many bytes of codes, again and again; then so many bytes that each can be read as a long piece.
     arena: Vec<u8>,
 }
 
 #[derive(Debug)]
 enum CodePage {
-    /// One weight each, evenly growing: first and step.
-    One([u16; 2]),
-    /// Two weights each, as characters have that are in no table.
-    Two([u16; 4]),
-    /// No weight, or more than two.
+    /// One or two weights each, as many characters have that are in no table.
+    Growing(Growing),
+    /// No weight, or more than two: what each is for the first character, and by how much it grows.
     Even(Vec<(u16, u16)>),
     Listed(Box<[Entry; PAGE]>),
+}
+
+/// A page of characters of which each has one weight or two that grow evenly.
+#[derive(Debug)]
+struct Growing {
+    first: [u16; 2],
+    step: [u16; 2],
+    /// Bytes of codes.
+    length: usize,
+    signature: u32,
+}
+
+impl Growing {
+    #[inline]
+    fn append_to(&self, code_point: usize, out: &mut Writer<'_>) -> u32 {
+        let code = |weight: usize| three_bytes(nth(self.first[weight], self.step[weight], code_point));
+        out.put(&(code(0) | code(1) << 24).to_le_bytes(), self.length);
+        self.signature
+    }
 }
 
 /// What a weight is written as: an ASCII character, or three bytes with the high bit.
@@ -101,30 +149,48 @@ impl Codes {
         }
         let mut arena = Vec::new();
         let pages = level.pages().map(|page| code_page(page, &coder, &mut arena)).collect();
-        arena.extend([0; PADDED]);
-        Self { ascii, ascii_ignores: ascii[..128].contains(&IGNORED), ascii_regular, coder, pages, arena }
+        arena.extend([0; LONG]);
+        Self { ascii, ascii_regular, coder, pages, arena }
     }
 
-    /// Gives each entry its signature; `begins` says of which characters there may be more to say.
-    pub(super) fn mark(&mut self, signature: impl Fn(u32) -> u32, begins: impl Fn(u32) -> bool) {
+    /// Notes what each character weighs in the later levels; `begins` says of which there may be more to say, `of_page` what all
+    /// characters of a page weigh of which there is no more to say.
+    pub(super) fn mark(
+        &mut self,
+        signature: impl Fn(u32) -> u32,
+        begins: impl Fn(u32) -> bool,
+        of_page: impl Fn(usize) -> Option<u32>,
+    ) {
         for (number, page) in self.pages.iter_mut().enumerate() {
-            if let CodePage::Listed(entries) = page {
-                for (n, entry) in entries.iter_mut().enumerate() {
-                    let code_point = (number * PAGE + n) as u32;
-                    let plain = entry.length() != IN_ARENA && !begins(code_point);
-                    entry.signature = signature(code_point) | if plain { 0 } else { NOT_PLAIN };
+            match page {
+                CodePage::Listed(entries) => {
+                    for (n, entry) in entries.iter_mut().enumerate() {
+                        let code_point = (number * PAGE + n) as u32;
+                        let plain = entry.length() != IN_ARENA && !begins(code_point);
+                        entry.sign(signature(code_point) | if plain { 0 } else { NOT_PLAIN });
+                    }
                 }
+                CodePage::Growing(growing) => growing.signature = of_page(number).unwrap_or(NOT_PLAIN),
+                CodePage::Even(_) => {}
             }
         }
     }
 
-    /// A character that its entry says all about, as most do.
-    #[inline]
-    pub(super) fn plain(&self, code_point: u32) -> Option<&Entry> {
-        match self.pages.get(code_point as usize / PAGE) {
-            Some(CodePage::Listed(entries)) => {
-                let entry = &entries[code_point as usize % PAGE];
-                (entry.signature & NOT_PLAIN == 0).then_some(entry)
+    /// Appends the codes of a plain character, as most are, and gives its signature; nothing if there is more to say of it.
+    #[expect(
+        clippy::inline_always,
+        reason = "so that the writer's end stays in a register from one character to the next"
+    )]
+    #[inline(always)]
+    pub(super) fn append_plain(&self, code_point: u32, out: &mut Writer<'_>) -> Option<u32> {
+        let code_point = code_point as usize;
+        match self.pages.get(code_point / PAGE)? {
+            CodePage::Listed(entries) => {
+                let entry = &entries[code_point % PAGE];
+                (entry.signature() & NOT_PLAIN == 0).then(|| entry.append_to(out))
+            }
+            CodePage::Growing(growing) if growing.signature & NOT_PLAIN == 0 => {
+                Some(growing.append_to(code_point, out))
             }
             _ => None,
         }
@@ -135,9 +201,14 @@ impl Codes {
         self.coder.code(weight, out);
     }
 
-    /// Whether every ASCII character has one weight at most, so that [`Self::append_ascii`] may be called.
+    /// Whether every ASCII character has one weight at most, so that [`Self::of_ascii`] says all.
     pub(super) fn ascii_regular(&self) -> bool {
         self.ascii_regular
+    }
+
+    /// The code of each ASCII character's one weight.
+    pub(super) fn of_ascii(&self) -> &[u8; 256] {
+        &self.ascii
     }
 
     /// Whether an ASCII character has a weight.
@@ -150,15 +221,6 @@ impl Codes {
         self.ascii[usize::from(b' ')]
     }
 
-    /// Appends the codes of a text of ASCII characters only.
-    pub(super) fn append_ascii(&self, value: &[u8], out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend(value.iter().map(|b| self.ascii[usize::from(*b)]));
-        if self.ascii_ignores {
-            retain_from(out, start, |byte| byte != IGNORED);
-        }
-    }
-
     /// Appends the codes of any character.
     #[inline]
     pub(super) fn append_one(&self, code_point: u32, out: &mut Writer<'_>) {
@@ -166,22 +228,18 @@ impl Codes {
         match self.pages.get(code_point / PAGE) {
             Some(CodePage::Listed(entries)) => {
                 let entry = &entries[code_point % PAGE];
-                match (entry.length(), entry.codes) {
-                    (IN_ARENA, [a, b, c, d, ..]) => self.append_from_arena(u32::from_le_bytes([a, b, c, d]), out),
-                    (length, codes) => out.put(codes, usize::from(length)),
+                if entry.length() == IN_ARENA {
+                    self.append_from_arena(entry.place(), out);
+                } else {
+                    entry.append_to(out);
                 }
             }
-            Some(CodePage::One([first, step])) => {
-                out.put(three_bytes(nth(*first, *step, code_point)).to_le_bytes(), 3);
-            }
-            Some(CodePage::Two([first, step, second, second_step])) => {
-                let first = three_bytes(nth(*first, *step, code_point));
-                let second = three_bytes(nth(*second, *second_step, code_point));
-                out.put((first | second << 24).to_le_bytes(), 6);
+            Some(CodePage::Growing(growing)) => {
+                growing.append_to(code_point, out);
             }
             Some(CodePage::Even(steps)) => {
                 for (first, step) in steps {
-                    out.put(three_bytes(nth(*first, *step, code_point)).to_le_bytes(), 3);
+                    out.put(&three_bytes(nth(*first, *step, code_point)).to_le_bytes(), 3);
                 }
             }
             None => {}
@@ -191,7 +249,7 @@ impl Codes {
     #[inline]
     fn append_from_arena(&self, at: u32, out: &mut Writer<'_>) {
         if let Some((length, codes)) = self.arena.get(at as usize..).and_then(<[u8]>::split_first) {
-            out.put_padded(codes, usize::from(*length));
+            out.put_long(codes, usize::from(*length));
         }
     }
 }
@@ -202,9 +260,17 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
         page.weights(n, |weight| has_ascii_weight |= coder.ascii.contains_key(&weight));
     }
     if let (Page::Even(steps), false) = (page, has_ascii_weight) {
+        let growing = |[first, second]: [(u16, u16); 2], length| {
+            CodePage::Growing(Growing {
+                first: [first.0, second.0],
+                step: [first.1, second.1],
+                length,
+                signature: NOT_PLAIN,
+            })
+        };
         return match *steps.as_slice() {
-            [(first, step)] => CodePage::One([first, step]),
-            [(first, step), (second, second_step)] => CodePage::Two([first, step, second, second_step]),
+            [first] => growing([first, (0, 0)], 3),
+            [first, second] => growing([first, second], 6),
             _ => CodePage::Even(steps.clone()),
         };
     }
@@ -212,31 +278,7 @@ fn code_page(page: &Page, coder: &Coder, arena: &mut Vec<u8>) -> CodePage {
     for (n, entry) in entries.iter_mut().enumerate() {
         let mut bytes = Vec::new();
         page.weights(n, |weight| coder.code(weight, &mut bytes));
-        let [all @ .., last] = &mut entry.codes;
-        if let Some(own) = all.get_mut(..bytes.len()) {
-            own.copy_from_slice(&bytes);
-            *last = bytes.len() as u8;
-        } else {
-            all[..4].copy_from_slice(&(arena.len() as u32).to_le_bytes());
-            *last = IN_ARENA;
-            arena.push(bytes.len() as u8);
-            arena.append(&mut bytes);
-        }
+        *entry = Entry::new(&bytes, arena);
     }
     CodePage::Listed(entries)
-}
-
-/// Drops the bytes after `start` that are not wanted.
-fn retain_from(out: &mut Vec<u8>, start: usize, keep: impl Fn(u8) -> bool) {
-    if out[start..].iter().all(|byte| keep(*byte)) {
-        return;
-    }
-    let mut end = start;
-    for at in start..out.len() {
-        if keep(out[at]) {
-            out[end] = out[at];
-            end += 1;
-        }
-    }
-    out.truncate(end);
 }

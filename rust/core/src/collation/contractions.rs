@@ -1,6 +1,7 @@
 //! Sequences of characters that a collation weighs together, such as `ch` in Czech.
 
 use super::codes::Codes;
+use super::levels::PAGE;
 use super::signatures::{Numbers, Signatures};
 use super::writer::Padded;
 
@@ -8,7 +9,7 @@ use super::writer::Padded;
 const FOLLOWERS: [u32; 5] = [0x309D, 0x309E, 0x30FC, 0x30FD, 0x30FE];
 
 /// How many ASCII characters there are.
-const ASCII: usize = 128;
+pub(super) const ASCII: usize = 128;
 
 /// The contractions of one table.
 #[derive(Debug)]
@@ -16,9 +17,8 @@ pub(super) struct Contractions {
     /// By code point: the place in `lists` of those that begin with it, plus one; 0 if none does.
     heads: Vec<u16>,
     lists: Vec<List>,
-    /// For each ASCII character, a bit for each ASCII character that comes second behind it, by its last six bits.
-    ascii: Box<[u64; ASCII]>,
-    has_ascii: bool,
+    /// See [`Self::ascii_pairs`].
+    ascii_pairs: Box<[u128; ASCII]>,
     has_followers: bool,
 }
 
@@ -82,8 +82,7 @@ impl Contractions {
         let mut out = Self {
             heads: vec![0; *greatest as usize + 1],
             lists: Vec::new(),
-            ascii: Box::new([0; ASCII]),
-            has_ascii: false,
+            ascii_pairs: ascii_pairs(list),
             has_followers: false,
         };
         for (text, weights) in list {
@@ -109,12 +108,6 @@ impl Contractions {
 
     /// Adds a contraction behind those with its head.
     fn add(&mut self, head: u32, unit: Unit) {
-        if let Some(seconds) = self.ascii.get_mut(head as usize)
-            && unit.second < ASCII as u32
-        {
-            *seconds |= 1 << (unit.second % u64::BITS);
-            self.has_ascii = true;
-        }
         let place = &mut self.heads[head as usize];
         if *place == 0 {
             self.lists.push(List::default());
@@ -125,26 +118,30 @@ impl Contractions {
         }
     }
 
+    /// For each ASCII character, a bit for each that may come behind it in a contraction: one of these pairs is in each contraction.
+    pub(super) fn ascii_pairs(&self) -> &[u128; ASCII] {
+        &self.ascii_pairs
+    }
+
     /// Whether a text of ASCII characters has a contraction.
     pub(super) fn are_in(&self, ascii: &[u8]) -> bool {
-        // The lowest bit says that two characters may begin one.
-        let may_begin = |two: &[u8]| match *two {
-            [a, b] => self.ascii[usize::from(a) % ASCII] >> (u32::from(b) % u64::BITS),
-            _ => 0,
-        };
-        // Most texts have none: that is found without a branch for each character.
-        self.has_ascii && ascii.windows(2).fold(0, |found, two| found | may_begin(two)) & 1 == 1 && {
-            let mut places = ascii.windows(2).enumerate().filter(|(_, two)| may_begin(two) & 1 == 1);
-            places.any(|(at, _)| {
-                let mut text = ascii.get(at..).unwrap_or_default().iter().copied().map(u32::from);
-                text.next().is_some_and(|first| self.at(first, text).is_some())
-            })
+        let mut text = ascii.iter().copied().map(u32::from);
+        while let Some(first) = text.next() {
+            if self.at(first, text.clone()).is_some() {
+                return true;
+            }
         }
+        false
     }
 
     /// Whether a contraction begins with this character.
     pub(super) fn begin_with(&self, code_point: u32) -> bool {
         self.heads.get(code_point as usize).is_some_and(|place| *place > 0)
+    }
+
+    /// Whether a contraction begins with a character of this page.
+    pub(super) fn begin_on(&self, page: usize) -> bool {
+        self.heads.iter().skip(page * PAGE).take(PAGE).any(|place| *place > 0)
     }
 
     /// The longest contraction of a character and those behind it, and how many of those it takes.
@@ -171,6 +168,22 @@ impl Contractions {
         let (first, last) = (text.next()?, text.next_back()?);
         self.at(last, std::iter::once(first)).filter(|(_, behind)| *behind == 1)?.0.follower
     }
+}
+
+/// See [`Contractions::ascii_pairs`].
+fn ascii_pairs(list: &[(Vec<u32>, Vec<Vec<u16>>)]) -> Box<[u128; ASCII]> {
+    let mut pairs = Box::new([0; ASCII]);
+    let of_length = |two: bool| list.iter().map(|(text, _)| text).filter(move |text| (text.len() == 2) == two);
+    // A longer one often ends in one of two, as Hungarian `nny` does; then that pair is enough.
+    for text in of_length(true).chain(of_length(false)).filter(|text| text.iter().all(|c| (*c as usize) < ASCII)) {
+        let known = |two: &[u32]| matches!(*two, [a, b] if pairs[a as usize] >> b & 1 == 1);
+        if let [first, second, ..] = *text.as_slice()
+            && !text.windows(2).any(known)
+        {
+            pairs[first as usize] |= 1 << second;
+        }
+    }
+    pairs
 }
 
 /// The signature of what stands behind the weights of a character in a contraction that begins with it.

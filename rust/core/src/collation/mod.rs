@@ -4,6 +4,7 @@
 //! language weighs together. A collation that is not known has no equality form here; the caller falls back as rule R13 demands.
 
 mod archive;
+mod ascii;
 mod bytes;
 mod charset;
 mod codes;
@@ -36,13 +37,11 @@ struct Room {
     text: Vec<u32>,
     /// Runs of what they weigh in the later levels.
     runs: Vec<runs::Run>,
-    /// Their form.
-    form: Vec<u8>,
 }
 
 thread_local! {
     /// Room to work in.
-    static ROOM: RefCell<Room> = const { RefCell::new(Room { text: Vec::new(), runs: Vec::new(), form: Vec::new() }) };
+    static ROOM: RefCell<Room> = const { RefCell::new(Room { text: Vec::new(), runs: Vec::new() }) };
 }
 
 /// Why a value has no equality form.
@@ -191,14 +190,13 @@ impl Collation {
         } else {
             self.charset.narrow(value, &mut narrow).and_then(|length| narrow.get(..length))
         };
-        if let Some(ascii) = ascii.filter(|ascii| tables.is_simple(ascii)) {
-            ROOM.with_borrow_mut(|room| tables.append_ascii(ascii, by, &mut room.form, out));
+        if ascii.is_some_and(|ascii| tables.append_ascii(ascii, by, out)) {
             return Ok(());
         }
-        ROOM.with_borrow_mut(|Room { text, runs, form }| {
+        ROOM.with_borrow_mut(|Room { text, runs }| {
             if self.charset.is_utf8() {
                 let text = self.utf8(value)?.chars().map(u32::from);
-                tables.append_text(text, value.len(), by, (runs, form), out);
+                tables.append_text(text, value.len(), by, runs, out);
                 return Ok(());
             }
             text.clear();
@@ -209,7 +207,7 @@ impl Collation {
                     *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
                 }
             }
-            tables.append_text(text.iter().copied(), text.len(), by, (runs, form), out);
+            tables.append_text(text.iter().copied(), text.len(), by, runs, out);
             Ok(())
         })
     }

@@ -4,6 +4,10 @@ use super::writer::Writer;
 
 /// Stands before each later level; neither a code nor a run begins with it.
 const LEVEL: u8 = 0xFF;
+/// Bytes of a written run.
+const WRITTEN: usize = 6;
+/// Runs that are written without a look at whether they are there.
+const AT_ANY_RATE: usize = 4;
 
 /// A number that comes several times one after the other, and how many numbers there are up to its last.
 pub(super) type Run = (u32, u32);
@@ -61,7 +65,7 @@ pub(super) struct Runs<'w, 'o> {
 impl<'w, 'o> Runs<'w, 'o> {
     /// Begins a level.
     pub(super) fn begin(out: &'w mut Writer<'o>) -> Self {
-        out.put([LEVEL], 1);
+        out.put(&[LEVEL], 1);
         Self { out, weight: 0, length: 0 }
     }
 
@@ -100,8 +104,7 @@ impl<'w, 'o> Runs<'w, 'o> {
     #[inline]
     fn write(&mut self) {
         if self.length > 0 {
-            let (weight, length) = (u64::from(self.weight), u64::from(self.length));
-            self.out.put((weight << 48 | length << 16).to_be_bytes(), 6);
+            self.out.put(&piece(self.weight, self.length), WRITTEN);
             self.length = 0;
         }
     }
@@ -114,11 +117,62 @@ impl<'w, 'o> Runs<'w, 'o> {
     }
 }
 
+/// Writes a level in which so many characters, up to 64, have one weight, and those with a bit set another.
+///
+/// Some runs are written at any rate, and count if they are there, which costs no branch on how many there are.
+#[inline]
+pub(super) fn write_two_weights(
+    out: &mut Writer<'_>,
+    (set, characters): (u64, u32),
+    [weight, weight_of_set]: [u16; 2],
+    pad: Option<u16>,
+) {
+    out.put(&[LEVEL], 1);
+    let all = u64::MAX.checked_shr(u64::BITS - characters).unwrap_or(0);
+    let mut begins = (set ^ set << 1 | 1) & all;
+    let mut last = None;
+    while begins != 0 {
+        for _ in 0..AT_ANY_RATE {
+            let at = begins.trailing_zeros();
+            let there = begins != 0;
+            begins &= begins.wrapping_sub(1);
+            let end = begins.trailing_zeros().min(characters);
+            let found = if set >> (at % u64::BITS) & 1 == 1 { weight_of_set } else { weight };
+            out.put(&piece(found, end.wrapping_sub(at)), if there { WRITTEN } else { 0 });
+            last = if there { Some(found) } else { last };
+        }
+    }
+    if last.is_some() && last == pad {
+        out.cut(WRITTEN);
+    }
+}
+
+/// A run as it is written.
+fn piece(weight: u16, length: u32) -> [u8; 8] {
+    (u64::from(weight) << 48 | u64::from(length) << 16).to_be_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn form(add: &dyn Fn(&mut Runs<'_, '_>)) -> Vec<u8> {
+        let mut room = Vec::new();
+        let mut writer = Writer::behind(&mut room, 0);
+        let mut runs = Runs::begin(&mut writer);
+        add(&mut runs);
+        runs.end(None);
+        writer.end();
+        room
+    }
+
+    fn one_by_one(runs: &mut Runs<'_, '_>, bytes: &[u8], weights: &[u16; 256]) {
+        for weight in bytes.iter().map(|byte| weights[usize::from(*byte)]).filter(|weight| *weight != 0) {
+            runs.add(weight, 1);
+        }
+    }
 
     proptest! {
         #[test]
@@ -135,23 +189,33 @@ mod tests {
         }
 
         #[test]
+        fn two_weights_are_written_as_if_added_one_by_one(
+            set in any::<u64>(), less in any::<u64>(), characters in 0_u32..=64, pad in proptest::option::of(1_u16..4),
+        ) {
+            for set in [set, set & less, 0, u64::MAX] {
+                let set = set & u64::MAX.checked_shr(64 - characters).unwrap_or(0);
+                let mut together = vec![1];
+                let mut writer = Writer::behind(&mut together, 0);
+                write_two_weights(&mut writer, (set, characters), [2, 3], pad);
+                writer.end();
+                let mut one_by_one = vec![1];
+                let mut writer = Writer::behind(&mut one_by_one, 0);
+                let mut runs = Runs::begin(&mut writer);
+                for at in 0..characters {
+                    runs.add(if set >> at & 1 == 1 { 3 } else { 2 }, 1);
+                }
+                runs.end(pad);
+                writer.end();
+                prop_assert_eq!(together, one_by_one);
+            }
+        }
+
+        #[test]
         fn weights_of_bytes_are_written_as_if_added_one_by_one(bytes in proptest::collection::vec(0_u8..4, 0..200)) {
             let mut weights = [0; 256];
             weights[..4].copy_from_slice(&[0, 2, 8, 8]);
-            let form = |add: &dyn Fn(&mut Runs<'_, '_>)| {
-                let mut room = Vec::new();
-                let mut writer = Writer::new(&mut room);
-                let mut runs = Runs::begin(&mut writer);
-                add(&mut runs);
-                runs.end(None);
-                writer.written().to_vec()
-            };
             let together = form(&|runs| runs.add_bytes(&bytes, &weights));
-            let one_by_one = form(&|runs| {
-                for weight in bytes.iter().map(|byte| weights[usize::from(*byte)]).filter(|weight| *weight != 0) {
-                    runs.add(weight, 1);
-                }
-            });
+            let one_by_one = form(&|runs| one_by_one(runs, &bytes, &weights));
             prop_assert_eq!(together, one_by_one);
         }
     }

@@ -88,6 +88,15 @@ impl Signatures {
         }
     }
 
+    /// The signature that all characters of a page have, if they have one.
+    pub(super) fn of_page(&self, page: usize) -> Option<u32> {
+        match self.pages.get(page) {
+            Some(SignaturePage::All(signature)) => Some(*signature),
+            Some(SignaturePage::Listed(_)) => None,
+            None => Some(0),
+        }
+    }
+
     /// Calls `f` with the weights of `count` times a signature in one level (0 for the first of the later levels), each with how
     /// often it comes.
     #[inline]

@@ -9,10 +9,11 @@
 //! at its end. MariaDB's newest collations without padding still pad the levels after the first.
 
 use super::archive::Raw;
+use super::ascii::{self, Ascii};
 use super::codes::Codes;
 use super::contractions::Contractions;
 use super::levels::Level;
-use super::runs::{Finder, Run, Runs};
+use super::runs::{Finder, Run, Runs, write_two_weights};
 use super::signatures::{Numbers, Signatures};
 use super::writer::Writer;
 
@@ -30,6 +31,9 @@ pub(super) struct Comparison {
     pub(super) pads_later: bool,
 }
 
+/// Bytes that the later levels of most texts have room in.
+const ROOM: usize = 64;
+
 /// The weights of one table.
 #[derive(Debug)]
 pub(super) struct Tables {
@@ -37,6 +41,7 @@ pub(super) struct Tables {
     later: Vec<Later>,
     signatures: Signatures,
     contractions: Option<Contractions>,
+    ascii: Ascii,
     ascii_regular: bool,
 }
 
@@ -59,6 +64,8 @@ enum Regular {
     None,
     /// Those that have a weight in the first level have this one, and no other has one.
     Common(u16),
+    /// All that are printed have the first of these, but capitals the second.
+    Cases([u16; 2]),
     /// Nothing.
     Listed,
 }
@@ -73,56 +80,76 @@ impl Tables {
         let mut signatures = Signatures::new(raw.levels.get(1..).unwrap_or_default(), &mut numbers);
         let contractions = Contractions::new(&raw.contractions, &first, &mut signatures, &mut numbers);
         let begins = |code_point| contractions.as_ref().is_some_and(|all| all.begin_with(code_point));
-        first.mark(|code_point| signatures.of(code_point), begins);
+        let of_page = |page| {
+            let contracts = contractions.as_ref().is_some_and(|all| all.begin_on(page));
+            signatures.of_page(page).filter(|_| !contracts)
+        };
+        first.mark(|code_point| signatures.of(code_point), begins, of_page);
+        let ascii = Ascii::new(first.of_ascii(), contractions.as_ref().map(Contractions::ascii_pairs));
         let ascii_regular = first.ascii_regular() && later.iter().all(|level| level.regular);
-        Self { first, later, signatures, contractions, ascii_regular }
-    }
-
-    /// Whether [`Self::append_ascii`] may be called for this text of ASCII characters.
-    pub(super) fn is_simple(&self, ascii: &[u8]) -> bool {
-        self.ascii_regular && self.contractions.as_ref().is_none_or(|all| !all.are_in(ascii))
+        Self { first, later, signatures, contractions, ascii, ascii_regular }
     }
 
     fn later(&self, levels: Levels) -> impl Iterator<Item = &Later> {
         self.later.iter().filter(move |level| levels >> level.number & 1 == 1)
     }
 
-    /// Appends the form of a text of ASCII characters only; `room` is room to work in.
+    /// Appends the form of a text of ASCII characters only; nothing, and false, if there is more to it than the weight of each.
     #[inline(never)]
-    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, room: &mut Vec<u8>, out: &mut Vec<u8>) {
+    pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, out: &mut Vec<u8>) -> bool {
+        if !self.ascii_regular {
+            return false;
+        }
         let start = out.len();
-        self.first.append_ascii(value, out);
+        let may_contract = self.ascii.append(value, out);
+        if may_contract && self.contractions.as_ref().is_some_and(|all| all.are_in(value)) {
+            out.truncate(start);
+            return false;
+        }
         let weighed = out.len() - start;
         if by.pads_first {
             super::strip_trailing(out, start, self.first.space());
         }
-        if by.levels == 1 {
-            return;
+        if by.levels > 1 {
+            self.append_ascii_later(value, weighed as u32, by, out);
         }
-        let mut form = Writer::new(room);
+        true
+    }
+
+    /// Appends the later levels of a text of ASCII characters, so many of which have a weight in the first.
+    #[inline]
+    fn append_ascii_later(&self, value: &[u8], weighed: u32, by: Comparison, out: &mut Vec<u8>) {
+        let mut form = Writer::behind(out, ROOM);
         for later in self.later(by.levels) {
+            let pad = later.pad(by.pads_later);
+            if let Regular::Cases(weights) = later.ascii_weights
+                && let Some(capitals) = ascii::capitals(value)
+            {
+                write_two_weights(&mut form, (capitals, value.len() as u32), weights, pad);
+                continue;
+            }
             let mut weights = Runs::begin(&mut form);
             match later.ascii_weights {
                 Regular::None => {}
-                Regular::Common(weight) => weights.add(weight, weighed as u32),
-                Regular::Listed => weights.add_bytes(value, &later.ascii),
+                Regular::Common(weight) => weights.add(weight, weighed),
+                Regular::Cases(_) | Regular::Listed => weights.add_bytes(value, &later.ascii),
             }
-            weights.end(later.pad(by.pads_later));
+            weights.end(pad);
         }
-        out.extend_from_slice(form.written());
+        form.end();
     }
 
-    /// Appends the form of a text of so many characters at most; `room` is room to work in.
+    /// Appends the form of a text of so many characters at most; `runs` is room to work in.
     #[inline]
     pub(super) fn append_text(
         &self,
         text: impl DoubleEndedIterator<Item = u32> + Clone,
         most: usize,
         by: Comparison,
-        (runs, form): (&mut Vec<Run>, &mut Vec<u8>),
+        runs: &mut Vec<Run>,
         out: &mut Vec<u8>,
     ) {
-        let mut form = Writer::new(form);
+        let mut form = Writer::behind(out, 3 * most + 2 * ROOM);
         let mut signatures = Finder::new(runs, most, u32::MAX);
         if by.levels == 1 {
             self.append_first(text, &mut form, |_| ());
@@ -139,7 +166,7 @@ impl Tables {
             }
             weights.end(later.pad(by.pads_later));
         }
-        out.extend_from_slice(form.written());
+        form.end();
     }
 
     /// Appends the first level, and calls `f` with the signature of each character, or of those that weigh together.
@@ -154,8 +181,8 @@ impl Tables {
     ) {
         let mut at_start = self.contractions.as_ref().and_then(|all| all.follower_at_start(text.clone()));
         while let Some(code_point) = text.next() {
-            let signature = if let Some(entry) = self.first.plain(code_point) {
-                entry.append_to(out)
+            let signature = if let Some(signature) = self.first.append_plain(code_point, out) {
+                signature
             } else if let Some((unit, behind)) =
                 self.contractions.as_ref().and_then(|all| all.at(code_point, text.clone()))
             {
@@ -191,7 +218,7 @@ impl Later {
         let ascii_weights = match distinct.next() {
             None => Regular::None,
             Some(first) if like_first && distinct.all(|weight| weight == first) => Regular::Common(first),
-            Some(_) => Regular::Listed,
+            Some(_) => cases(&ascii).map_or(Regular::Listed, Regular::Cases),
         };
         Self { number, ascii, ascii_weights, regular }
     }
@@ -200,4 +227,12 @@ impl Later {
     fn pad(&self, pads: bool) -> Option<u16> {
         pads.then_some(self.ascii[usize::from(b' ')])
     }
+}
+
+/// The weight of all printable characters but capitals, and the one of capitals, if these are two.
+fn cases(weights: &[u16; 256]) -> Option<[u16; 2]> {
+    let [other, capital] = [b'a', b'A'].map(|byte| weights[usize::from(byte)]);
+    let expected = |byte: u8| if byte.is_ascii_uppercase() { capital } else { other };
+    let are = (b' '..=b'~').all(|byte| weights[usize::from(byte)] == expected(byte));
+    (are && capital != other && capital != 0 && other != 0).then_some([other, capital])
 }

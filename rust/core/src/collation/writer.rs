@@ -1,43 +1,47 @@
 //! Short pieces of bytes, one behind the other, each stored in one go.
 
-/// Bytes that every padded piece has, whatever its length.
-pub(super) const PADDED: usize = 16;
+/// Bytes that a short piece is stored with, whatever its length.
+pub(super) const SHORT: usize = 16;
+/// Bytes that a longer one is stored with.
+pub(super) const LONG: usize = 32;
 /// Room that is made at a time, at least.
 const ROOM: usize = 256;
 
-/// Appends pieces of a few bytes, in room that is used again and again.
+/// Appends pieces of a few bytes to what is there.
 ///
 /// A piece is stored with a fixed number of bytes, which costs no branch on its length; what stands behind its end is overwritten by
 /// the next one.
 pub(super) struct Writer<'r> {
     room: &'r mut Vec<u8>,
+    start: usize,
     end: usize,
 }
 
 impl<'r> Writer<'r> {
-    /// Begins at the start of the room.
-    pub(super) fn new(room: &'r mut Vec<u8>) -> Self {
-        Self { room, end: 0 }
+    /// Begins behind what is there, with room for so many bytes; it grows where they are not enough.
+    pub(super) fn behind(room: &'r mut Vec<u8>, bytes: usize) -> Self {
+        let start = room.len();
+        room.resize(start + bytes, 0);
+        Self { room, start, end: start }
     }
 
     /// Appends the first `length` bytes of a piece.
     #[expect(clippy::inline_always, reason = "so that the end stays in a register from one piece to the next")]
     #[inline(always)]
-    pub(super) fn put<const N: usize>(&mut self, piece: [u8; N], length: usize) {
+    pub(super) fn put<const N: usize>(&mut self, piece: &[u8; N], length: usize) {
         if let Some(room) = self.room.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut) {
-            *room = piece;
+            *room = *piece;
         } else {
-            put_at_end(self.room, self.end, &piece);
+            put_at_end(self.room, self.end, piece);
         }
         self.end += length;
     }
 
-    /// Appends the first `length` bytes of a piece that has [`PADDED`] bytes at least.
-    #[expect(clippy::inline_always, reason = "so that the end stays in a register from one piece to the next")]
-    #[inline(always)]
-    pub(super) fn put_padded(&mut self, piece: &[u8], length: usize) {
-        match piece.first_chunk::<PADDED>() {
-            Some(first) if length <= PADDED => self.put(*first, length),
+    /// Appends the first `length` bytes of what has [`LONG`] bytes at least.
+    #[inline]
+    pub(super) fn put_long(&mut self, piece: &[u8], length: usize) {
+        match piece.first_chunk::<LONG>() {
+            Some(first) if length <= LONG => self.put(first, length),
             _ => {
                 put_at_end(self.room, self.end, piece.get(..length).unwrap_or(piece));
                 self.end += length;
@@ -45,21 +49,27 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Cuts bytes of one kind off the end.
-    pub(super) fn strip_trailing(&mut self, byte: u8) {
-        self.end = self.written().iter().rposition(|b| *b != byte).map_or(0, |last| last + 1);
+    /// Cuts so many of the bytes that were put last.
+    pub(super) fn cut(&mut self, bytes: usize) {
+        self.end = self.end.saturating_sub(bytes).max(self.start);
     }
 
-    /// All pieces.
-    pub(super) fn written(&self) -> &[u8] {
-        self.room.get(..self.end).unwrap_or_default()
+    /// Cuts bytes of one kind off the end of what was put.
+    pub(super) fn strip_trailing(&mut self, byte: u8) {
+        let put = self.room.get(self.start..self.end).unwrap_or_default();
+        self.end = self.start + put.iter().rposition(|b| *b != byte).map_or(0, |last| last + 1);
+    }
+
+    /// Drops the room that is left.
+    pub(super) fn end(self) {
+        self.room.truncate(self.end);
     }
 }
 
 /// A piece that is kept as it is put.
 #[derive(Debug)]
 pub(super) struct Padded {
-    short: [u8; PADDED],
+    short: [u8; SHORT],
     /// All of it, where it is longer.
     long: Box<[u8]>,
     length: usize,
@@ -68,17 +78,17 @@ pub(super) struct Padded {
 impl Padded {
     pub(super) fn new(mut piece: Vec<u8>) -> Self {
         let length = piece.len();
-        piece.resize(length.max(PADDED), 0);
-        let short = *piece.first_chunk().unwrap_or(&[0; PADDED]);
+        piece.resize(length.max(LONG), 0);
+        let short = *piece.first_chunk().unwrap_or(&[0; SHORT]);
         Self { short, long: piece.into_boxed_slice(), length }
     }
 
     #[inline]
     pub(super) fn append_to(&self, out: &mut Writer<'_>) {
-        if self.length <= PADDED {
-            out.put(self.short, self.length);
+        if self.length <= SHORT {
+            out.put(&self.short, self.length);
         } else {
-            out.put_padded(&self.long, self.length);
+            out.put_long(&self.long, self.length);
         }
     }
 }
@@ -102,31 +112,33 @@ mod tests {
     #[test]
     fn pieces_follow_one_another_however_little_room_there_was() {
         for size in 0..40 {
-            let mut room = vec![1; size];
-            let mut expected = Vec::new();
-            let mut writer = Writer::new(&mut room);
+            let mut out = b"before".to_vec();
+            let mut expected = out.clone();
+            let mut writer = Writer::behind(&mut out, size);
             for n in 0..40_u8 {
                 let length = usize::from(n % 5);
-                writer.put([n, n + 1, n + 2, n + 3, n + 4], length);
+                writer.put(&[n, n + 1, n + 2, n + 3, n + 4], length);
                 expected.extend_from_slice(&[n, n + 1, n + 2, n + 3][..length]);
                 let piece = [n; 60];
-                writer.put_padded(&piece, usize::from(n));
+                writer.put_long(&piece, usize::from(n));
                 expected.extend_from_slice(&piece[..usize::from(n)]);
             }
-            assert_eq!(writer.written(), expected, "{size}");
+            writer.end();
+            assert_eq!(out, expected, "{size}");
         }
     }
 
     #[test]
-    fn only_one_kind_of_byte_is_stripped() {
-        let mut room = Vec::new();
-        let mut writer = Writer::new(&mut room);
-        writer.put(*b" a b   ", 7);
-        writer.strip_trailing(b' ');
-        assert_eq!(writer.written(), b" a b");
-        writer.strip_trailing(b' ');
-        writer.strip_trailing(b'b');
-        writer.strip_trailing(b' ');
-        assert_eq!(writer.written(), b" a");
+    fn only_one_kind_of_byte_is_stripped_and_nothing_of_what_was_there() {
+        for (bytes, left) in [(" ", " a b"), (" b", " a"), (" ba", "")] {
+            let mut out = b"before   ".to_vec();
+            let mut writer = Writer::behind(&mut out, 0);
+            writer.put(b" a b   ", 7);
+            for byte in bytes.bytes().flat_map(|byte| [byte, b' ']) {
+                writer.strip_trailing(byte);
+            }
+            writer.end();
+            assert_eq!(out, format!("before   {left}").into_bytes());
+        }
     }
 }
