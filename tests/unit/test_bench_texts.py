@@ -30,7 +30,7 @@ def test_r12_its_rows_are_hashed_under_the_collation(demo_log: Path, tmp_path: P
 
 def test_it_measures_every_collation_on_each_script(demo_log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "TRANSACTIONS", 2)
-    monkeypatch.setattr(texts, "ROUNDS", 2)
+    monkeypatch.setattr(texts, "SWEEPS", 3)
     results = list(texts.measure_texts(demo_log))
     measured = {(result.collation, result.script) for result in results}
     collations = [collation for group in texts.COLLATIONS.values() for collation in group]
