@@ -158,6 +158,14 @@ class Block:
     def depends_on_all(self) -> bool:
         """A barrier: every older block must be committed before it starts, and no younger one starts before it is committed."""
     @property
+    def waves(self) -> list[int]:
+        """Ids of older blocks, ascending: when everything up to one is committed, more of the rows may go in.
+
+        Empty where all rows wait for the same. The first may be 0: nothing.
+        """
+    def wave(self, after: int | None, up_to: int) -> Block:
+        """The block with those rows only that wait for a block behind ``after``, if that is given, and for none behind ``up_to``."""
+    @property
     def transactions(self) -> list[Transaction]: ...
     @property
     def transaction_count(self) -> int: ...
@@ -635,7 +643,7 @@ class TransactionBatch:
         """A batch of one transaction with nothing left but its identity: a filter left it out."""
     def table_maps(self) -> list[TableMap]:
         """Each table map once."""
-    def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False) -> WriteSets:
+    def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False) -> WriteSets:
         """Hashes the rows (R11 to R15).
 
         Args:
@@ -643,6 +651,7 @@ class TransactionBatch:
             scheme: ``fine``, the applier's, ``group``, the server's certifier's, ``writeset``, its tracker's (R16),
                 or ``none``: nothing is hashed.
             bytewise: Hash text without its collation; wrong on purpose, for proving tests.
+            by_event: Also keep what each row event touches, for a planner that lets rows in by waves.
         """
     def split_rows(self, index: int, catalog: Catalog, most: int) -> list[Block]:
         """The parts of one transaction that may be applied apart from each other (R21a), at most so many; none if it stays whole.
@@ -724,9 +733,23 @@ class WriteSets:
 
 @final
 class Planner:
-    """Cuts batches into blocks and finds what each depends on."""
+    """Cuts batches into blocks and finds what each depends on.
 
-    def __new__(cls, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, gathers_filtered: bool = False) -> Self: ...
+    Args:
+        executed: What is skipped: transactions that are in.
+        after: The same for those without GTID: index of the file, and offset in it.
+        gathers_filtered: Transactions that a filter emptied join any block.
+        in_waves: The rows of a block may go in by waves (``Block.waves``); for commits in order, and write sets made ``by_event``.
+    """
+
+    def __new__(
+        cls,
+        *,
+        executed: GtidSet | None = None,
+        after: tuple[int, int] | None = None,
+        gathers_filtered: bool = False,
+        in_waves: bool = False,
+    ) -> Self: ...
     @property
     def ordinal(self) -> int:
         """Transactions seen."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -30,6 +30,7 @@ from paraply.applier.stop_point import parse_stop
 from paraply.applier.stop_result import check_result, stop_place
 from paraply.applier.timestamps import check_timestamp_column
 from paraply.applier.watchdog import Patience, Watchdog
+from paraply.applier.waves import may_go_in_waves
 from paraply.applier.worker import Worker
 from paraply.applier.xa import left_note
 from paraply.errors import ParaplyError, UsageError
@@ -325,6 +326,7 @@ class Applier:
             threaded=options.workers > 0,
             limits=self._limits,
             wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
+            by_event=may_go_in_waves(options, self._target),
             on_hashed=parts.look_at if parts is not None else None,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
@@ -376,7 +378,7 @@ class Applier:
             crew = ThreadCrew(run.jobs)
         # Where commits may be merged, a transaction of which nothing is left needs none of its own.
         gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
-        planner = Planner(executed=start.skip, after=start.place, **gathers)
+        planner = Planner(executed=start.skip, after=start.place, in_waves=may_go_in_waves(self._options, self._target), **gathers)
         sessions = None if Consistency(self._options.consistency).keeps_order else SessionOrder(run.session_unknown)
         coordinator = Coordinator(
             run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions, done=start.progress.done
@@ -409,12 +411,9 @@ class Applier:
             raise run.order.failure
 
     def _run_inline(self, coordinator: Coordinator) -> bool:
-        worker = self._workers[0]
-        worker.open()
-        try:
+        with closing(self._workers[0]) as worker:
+            worker.open()
             return coordinator.coordinate()
-        finally:
-            worker.close()
 
     def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed, monitor: RunMonitor) -> bool:
         watchdog = Watchdog(run, self._workers, self._patience)

@@ -188,6 +188,20 @@ class CommitOrder:
             self._wait(ticket, lambda: self._low_water_mark >= older)
             ticket.older = None
 
+    def wait_committed(self, ticket: Ticket, older: int) -> None:
+        """Waits until the older ticket with that sequence is through, while the caller holds locks.
+
+        Raises:
+            PrecedingFailed: An older one failed.
+            RollbackRequested: As ``wait_turn`` does.
+        """
+        with self._mutex:
+            if older > self._low_water_mark:
+                self._followers.setdefault(older, []).append(ticket)
+            self._wait(ticket, lambda: self._low_water_mark >= older, rollback=True)
+            if ticket.older is not None and ticket.older <= self._low_water_mark:
+                ticket.older = None
+
     def pause(self, ticket: Ticket, seconds: float) -> None:
         """Sleeps empty-handed before another try, but not through the end of the order.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit_order import RollbackRequested, TicketState
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.policy import runs_statement
+from paraply.applier.waves import in_waves
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.applier.job_list import Job, JobList
     from paraply.applier.run_state import RunState
+    from paraply.applier.waves import WaveSession
     from paraply.target.base import Session
 
 __all__ = ["APPLYING", "COMMITTING", "Worker"]
@@ -237,7 +239,7 @@ class Worker:
                     session.execute_statement(block)
                     self.counters.connection_id = session.connection_id  # an XA transaction may need another one afterwards
                 else:
-                    session.apply(block)
+                    self._apply_rows(session, job, block)
                     self._end_attempt()
                     self._wait_turn(job)
                     committing = True
@@ -273,6 +275,22 @@ class Worker:
                     raise
                 # What an optimistic block did not find may be what an older one is about to commit.
                 self._step_back(job, job.number - 1 if older is None else older)
+
+    def _apply_rows(self, session: Session, job: Job, block: Block) -> None:
+        """Hands the rows over: those that must wait for older ones after the others."""
+        order = self._run.order
+        waves = block.waves
+        if not waves or waves[-1] <= order.low_water_mark:
+            session.apply(block)
+            return
+
+        def wait(older: int) -> None:
+            self._end_attempt()
+            with self._waiting("dependency", WAITING_DEPENDENCY):
+                order.wait_committed(job.ticket, older)
+            self._begin_attempt(APPLYING)
+
+        cast("WaveSession", session).apply_waves(block, in_waves(block, lambda: order.low_water_mark, wait))
 
     def _begin_attempt(self, state: str) -> None:
         self.attempt += 1

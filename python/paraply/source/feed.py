@@ -84,6 +84,7 @@ class Feed:
         threaded: Whether to read ahead in a thread.
         limits: How far.
         wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
+        by_event: Whether the write sets tell what each row event touches.
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
     """
 
@@ -101,10 +102,12 @@ class Feed:
         threaded: bool = True,
         limits: FeedLimits | None = None,
         wants: Callable[[Transaction], bool] | None = None,
+        by_event: bool = False,
         on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None,
     ) -> None:
         self._wants = wants
         self._on_hashed = on_hashed
+        self._by_event = by_event
         self._reader = reader
         self._schema = schema
         self._catalog = catalog
@@ -217,7 +220,7 @@ class Feed:
             self._adopt(batch[len(batch) - 1], *self._kept)
         if self._unsettled:
             self._settle(batch)
-        write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise)
+        write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise, by_event=self._by_event)
         for reason, table, count in write_sets.fallbacks:
             self._fallbacks[reason, table] += count
         if self._on_hashed is not None:

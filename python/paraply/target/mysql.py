@@ -74,6 +74,8 @@ class MySqlTarget:
         connector: Makes connections; replaced in tests.
     """
 
+    takes_waves = True
+    """Its sessions are ``WaveSession``."""
     epoch: int
     store: ProgressStore
     xa: XaStore

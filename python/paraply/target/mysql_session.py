@@ -16,7 +16,7 @@ from paraply.target.mysql_statement import StatementRunner
 from paraply.target.mysql_xa import XaRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
 
     from paraply._native import Block
     from paraply.target.mysql import MySqlTarget
@@ -77,6 +77,13 @@ class MySqlSession:
         """Begins a transaction, checks the epoch, writes the progress and hands the rows over; leaves it open."""
         try:
             self._apply(block)
+        except ParaplyError as error:
+            raise self._explained(error, block) from None
+
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+        """As ``apply``, with the rows of the waves one after the other; the iterator waits until the next one may go in."""
+        try:
+            self._apply(block, waves=waves)
         except ParaplyError as error:
             raise self._explained(error, block) from None
 
@@ -213,8 +220,8 @@ class MySqlSession:
                 self._connection.query(follow_up)
             self._format = statement
 
-    def _apply(self, block: Block, part: Block | None = None, decision: str | None = None) -> None:
-        """Applies a block, or the rows of a part of it together with the decision about the other parts."""
+    def _apply(self, block: Block, part: Block | None = None, decision: str | None = None, waves: Iterable[Block] | None = None) -> None:
+        """Applies a block, in one go or by waves, or the rows of a part of it together with the decision about the other parts."""
         source = block if part is None else part
         target = self._target
         rows = block.kind == "dml"
@@ -236,7 +243,8 @@ class MySqlSession:
         target.note_session(block, self._connection.connection_id)
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
-        statements: Iterator[bytes] = _native.binlog_statements(source, target.max_packet) if own else iter(())
+        sources = (source,) if waves is None else waves
+        statements = (statement for one in sources for statement in _native.binlog_statements(one, target.max_packet)) if own else iter(())
         first = next(statements, None)
         along = first is not None and self._goes_along(head, first)
         results = query_all(self._connection, [*head, first] if along and first is not None else [*head])

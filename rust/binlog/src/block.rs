@@ -5,6 +5,7 @@ use std::sync::Arc;
 use paraply_core::gtid::GtidSet;
 
 use crate::transaction::{Identity, Kind, Transaction};
+use crate::waves::BlockWaves;
 
 /// What a block needs of its older ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -32,6 +33,10 @@ pub struct Block {
     pub executed: Arc<GtidSet>,
     /// Every row that it changes is known to stand in a table with a unique key of NOT NULL columns (rule R14).
     pub keyed: bool,
+    /// What each of its row events waits for, where they need not wait for the same.
+    pub(crate) waves: BlockWaves,
+    /// Which of them this is about: those that wait for more than the first and at most the second number.
+    wanted: Option<(Option<u64>, u64)>,
     batch: Arc<Vec<Transaction>>,
     members: Vec<u32>,
 }
@@ -46,6 +51,8 @@ impl Block {
             ordinal: 0,
             executed: Arc::default(),
             keyed: true,
+            waves: BlockWaves::default(),
+            wanted: None,
             batch,
             members: Vec::new(),
         }
@@ -56,8 +63,36 @@ impl Block {
         Self { keyed, members: vec![0], ..Self::new(0, Arc::new(vec![part])) }
     }
 
+    /// All transactions are there. The rows go in at once where it is not known for all of them what they wait for, or where a row
+    /// is not found by a key.
+    pub(crate) fn close_waves(&mut self) {
+        if self.keyed && self.waves.transactions() == self.len() {
+            self.waves.close();
+        }
+    }
+
     pub(crate) fn push(&mut self, index: usize) {
         self.members.push(index as u32);
+    }
+
+    /// Numbers of older blocks, ascending: when everything up to one is committed, more of the rows may go in. Empty where all rows
+    /// wait for the same.
+    pub fn waves(&self) -> &[u64] {
+        self.waves.starts()
+    }
+
+    /// The block with those rows only that wait for a block behind `after`, and for none behind `up_to`.
+    #[must_use]
+    pub fn wave(&self, after: Option<u64>, up_to: u64) -> Self {
+        Self { wanted: Some((after, up_to)), ..self.clone() }
+    }
+
+    /// Whether the block is about this row event, given as the transaction's place in the block and the event's in it.
+    pub fn wants(&self, transaction: usize, event: usize) -> bool {
+        self.wanted.is_none_or(|(after, up_to)| {
+            let waits_for = self.waves.waits_for(transaction, event);
+            after.is_none_or(|after| waits_for > after) && waits_for <= up_to
+        })
     }
 
     /// The transactions in order.
@@ -147,6 +182,7 @@ impl Block {
                 ordinal: before + place as u64 + 1,
                 executed: Arc::new(executed.clone()),
                 keyed: false,
+                waves: BlockWaves::default(),
                 members: vec![member],
                 ..self.clone()
             });

@@ -44,5 +44,6 @@ pub mod transaction;
 mod transaction_context;
 pub mod value_text;
 pub mod verify;
+mod waves;
 pub mod write_sets;
 pub mod xa_scan;

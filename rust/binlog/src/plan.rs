@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paraply_core::gtid::GtidSet;
-use paraply_core::schedule::DependencyTracker;
+use paraply_core::schedule::{Dependencies, DependencyTracker, Waves};
 use paraply_core::write_set::WriteSet;
 
 use crate::block::{Block, Needs};
@@ -58,6 +58,7 @@ pub struct Planner {
     ordinal: u64,
     skipped: u64,
     gathers: bool,
+    waves: Option<Waves>,
 }
 
 impl Planner {
@@ -72,6 +73,15 @@ impl Planner {
     #[must_use]
     pub fn gathering_filtered(mut self, gathers: bool) -> Self {
         self.gathers = gathers;
+        self
+    }
+
+    /// Lets the rows of a block go in by waves, if it is known what each row event touches ([`WriteSet::events`]).
+    ///
+    /// Only where commits are in order: what a wave waits for is a block up to which everything is committed.
+    #[must_use]
+    pub fn in_waves(mut self, in_waves: bool) -> Self {
+        self.waves = in_waves.then(Waves::default);
         self
     }
 
@@ -123,6 +133,7 @@ impl Planner {
         }
         blocks.extend(open);
         for block in &mut blocks {
+            block.close_waves();
             block.needs.blocks.retain(|&older| older > committed);
         }
         blocks
@@ -131,6 +142,9 @@ impl Planner {
     fn begin(&mut self, batch: &Arc<Vec<Transaction>>) -> Block {
         let block = Block::new(self.next_id, Arc::clone(batch));
         self.next_id += 1;
+        if let Some(waves) = &mut self.waves {
+            waves.begin();
+        }
         block
     }
 
@@ -143,15 +157,45 @@ impl Planner {
         }
         block.executed = Arc::clone(&self.executed);
         if changes_nothing(transaction.kind) {
+            block.waves.add(transaction, &[]);
             return;
         }
         block.keyed &= !set.missing_keys && !set.barrier;
-        let found = self.tracker.add(block.id, &set.exclusive, &set.shared, is_barrier(transaction, set));
+        let found = self.find(block, transaction, set);
         let Needs { blocks, all } = &mut block.needs;
         *all |= found.all;
         blocks.extend(found.blocks);
         blocks.sort_unstable();
         blocks.dedup();
+    }
+
+    /// Whom the block has to wait for on this transaction's account; where it goes in by waves, each row event by itself.
+    fn find(&mut self, block: &mut Block, transaction: &Transaction, set: &WriteSet) -> Dependencies {
+        let barrier = is_barrier(transaction, set);
+        let (tracker, id) = (&mut self.tracker, block.id);
+        let (Some(waves), Some(events), false) = (&mut self.waves, &set.events, barrier) else {
+            return tracker.add(id, &set.exclusive, &set.shared, barrier);
+        };
+        let mut found = Dependencies::default();
+        let (mut exclusive, mut shared) = (Vec::new(), Vec::new());
+        let mut waits = Vec::new();
+        for (place, touches) in events.iter() {
+            split_touches(touches, &mut exclusive, &mut shared);
+            let event = tracker.add(id, &exclusive, &shared, false);
+            waits.push((place, waves.add(touches, event.blocks.last().copied().unwrap_or_default())));
+            found.blocks.extend(event.blocks);
+        }
+        block.waves.add(transaction, &waits);
+        found
+    }
+}
+
+/// The hashes that are taken exclusively, and the others.
+fn split_touches(touches: &[(u64, bool)], exclusive: &mut Vec<u64>, shared: &mut Vec<u64>) {
+    exclusive.clear();
+    shared.clear();
+    for (key, exclusively) in touches {
+        if *exclusively { &mut *exclusive } else { &mut *shared }.push(*key);
     }
 }
 

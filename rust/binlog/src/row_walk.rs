@@ -35,9 +35,11 @@ impl RowsError {
 
 /// One row event of a transaction with its table.
 #[derive(Debug, Clone, Copy)]
-struct Step {
-    event: usize,
-    table: usize,
+pub struct Step {
+    /// Its place among the transaction's events.
+    pub event: usize,
+    /// The table's index among those that are known.
+    pub table: usize,
 }
 
 /// Which table each row event of a transaction changes; used again for each transaction.
@@ -114,19 +116,19 @@ impl RowPlan {
         Some((transaction.events.get(step.event)?, step.table, known.get(step.table)?))
     }
 
-    /// Walks the rows, decoding the columns that are hashed; the visitor also gets the table's index.
+    /// Walks the rows, decoding the columns that are hashed; the visitor also gets where a row stands.
     pub fn walk<'a>(
         &self,
         transaction: &'a Transaction,
         known: &'a KnownTables,
-        mut visit: impl FnMut(usize, &'a KnownTable, &RowsHeader<'a>, Row<'a, '_>),
+        mut visit: impl FnMut(Step, &'a KnownTable, &RowsHeader<'a>, Row<'a, '_>),
     ) -> Result<(), RowsError> {
         let mut buffer = RowBuffer::default();
         for step in &self.steps {
             let (Some(event), Some(table)) = (transaction.events.get(step.event), known.get(step.table)) else {
                 continue;
             };
-            visit_event(transaction, event, table, &mut buffer, |header, row| visit(step.table, table, header, row))
+            visit_event(transaction, event, table, &mut buffer, |header, row| visit(*step, table, header, row))
                 .map_err(|source| RowsError::new(transaction, event, source))?;
         }
         Ok(())

@@ -22,6 +22,8 @@ pub struct Options {
     pub bytewise: bool,
     /// The log is known to have partial row images; must stay the same for a whole log.
     pub partial_images: bool,
+    /// Keep what each row event touches, too.
+    pub by_event: bool,
 }
 
 impl Options {
@@ -104,7 +106,9 @@ pub fn transaction_write_set(
     let mut barrier = switched && fine;
     let mut hash_plan = None;
     let mut event_before = std::ptr::null();
-    let walked = plan.walk(transaction, known, |index, table, header, row| {
+    let mut event_at = None;
+    let by_event = options.by_event;
+    let walked = plan.walk(transaction, known, |step, table, header, row| {
         let name = &table.map.name;
         let definition = match &table.definition {
             Ok(definition) => definition,
@@ -118,11 +122,14 @@ pub fn transaction_write_set(
             fallbacks.add(Reason::CascadeNotLogged, name);
             barrier = true;
         }
-        if hash_plan.as_ref().is_none_or(|(of, _)| *of != index) {
-            hash_plan = Some((index, builder.plan_of(catalog, definition)));
+        if hash_plan.as_ref().is_none_or(|(of, _)| *of != step.table) {
+            hash_plan = Some((step.table, builder.plan_of(catalog, definition)));
         }
         let Some((_, plan)) = &hash_plan else { return };
         let first = !std::ptr::eq(std::mem::replace(&mut event_before, header.extra.as_ptr()), header.extra.as_ptr());
+        if by_event && event_at.replace(step.event) != Some(step.event) {
+            builder.begin_event(step.event);
+        }
         if !fine && !first && hides_checks(table, header) {
             fallbacks.add(Reason::CascadeIntoItself, name);
         }

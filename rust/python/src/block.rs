@@ -60,6 +60,16 @@ impl PyBlock {
     }
 
     #[getter]
+    fn waves(&self) -> Vec<u64> {
+        self.block.waves().to_vec()
+    }
+
+    #[pyo3(signature = (after, up_to))]
+    fn wave(&self, after: Option<u64>, up_to: u64) -> PyBlock {
+        PyBlock { block: self.block.wave(after, up_to), files: Arc::clone(&self.files) }
+    }
+
+    #[getter]
     fn transactions(&self) -> Vec<PyTransaction> {
         let batch = self.block.batch();
         self.block.members().iter().map(|&index| PyTransaction::new(batch, &self.files, index as usize)).collect()
@@ -236,9 +246,10 @@ pub struct PyPlanner {
 #[pymethods]
 impl PyPlanner {
     #[new]
-    #[pyo3(signature = (*, executed=None, after=None, gathers_filtered=false))]
-    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>, gathers_filtered: bool) -> Self {
-        Self { planner: Mutex::new(Planner::new(passed(executed, after)).gathering_filtered(gathers_filtered)) }
+    #[pyo3(signature = (*, executed=None, after=None, gathers_filtered=false, in_waves=false))]
+    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>, gathers_filtered: bool, in_waves: bool) -> Self {
+        let planner = Planner::new(passed(executed, after)).gathering_filtered(gathers_filtered).in_waves(in_waves);
+        Self { planner: Mutex::new(planner) }
     }
 
     /// Transactions skipped since the last block.

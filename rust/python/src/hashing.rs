@@ -16,7 +16,7 @@ pub fn hash_options(py: Python<'_>, scheme: &str, bytewise: bool) -> PyResult<Op
         "group" | "writeset" => Scheme::Group,
         other => return Err(usage(py, &format!("unknown scheme `{other}`: it is fine, group or writeset"))),
     };
-    Ok(Options { scheme, bytewise, partial_images: true })
+    Ok(Options { scheme, bytewise, partial_images: true, by_event: false })
 }
 
 /// The hash of one key of one row (rule R11).

@@ -14,7 +14,7 @@ use paraply_binlog::selection::Selection;
 use paraply_binlog::split::split_rows;
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
-use paraply_binlog::write_sets::{Scratch, transaction_write_set};
+use paraply_binlog::write_sets::{Options, Scratch, transaction_write_set};
 use paraply_binlog::xa_scan::{self, XaFound};
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
@@ -317,12 +317,19 @@ impl PyTransactionBatch {
         })
     }
 
-    #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false))]
-    fn write_sets(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str, bytewise: bool) -> PyResult<PyWriteSets> {
+    #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false, by_event=false))]
+    fn write_sets(
+        &self,
+        py: Python<'_>,
+        catalog: &PyCatalog,
+        scheme: &str,
+        bytewise: bool,
+        by_event: bool,
+    ) -> PyResult<PyWriteSets> {
         if scheme == "none" {
             return Ok(PyWriteSets { sets: Vec::new(), fallbacks: Fallbacks::default() });
         }
-        let options = hash_options(py, scheme, bytewise)?;
+        let options = Options { by_event, ..hash_options(py, scheme, bytewise)? };
         let (sets, fallbacks) = py
             .detach(|| catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
             .map_err(|(error, gtid)| log_error(py, &error, gtid))?;

@@ -191,7 +191,9 @@ impl PyBinlogStatements {
         let block = self.block.get();
         let next = py.detach(|| {
             let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-            binlog_statement::next_statement(block.block.transactions(), self.limits, &mut place)
+            let block = &block.block;
+            let wanted = |transaction, event| block.wants(transaction, event);
+            binlog_statement::next_wanted(block.transactions(), self.limits, &mut place, wanted)
         });
         let statement = next.map_err(|error| {
             let too_large = matches!(error, binlog_statement::Error::TooLarge { .. });

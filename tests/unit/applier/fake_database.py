@@ -18,7 +18,7 @@ from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, Tempor
 from paraply.target.base import ApplyPlan, Peek, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from unit.applier.fakes import Block, Transaction
 
@@ -48,6 +48,7 @@ class Database:
         self.refused = 0
         self.in_flight = 0
         self.most_in_flight = 0
+        self.waves = 0
         self.applies: list[tuple[int, str]] = []
 
     def change(self, key: str, ordinal: int, old: int | None) -> int:
@@ -88,6 +89,9 @@ class Session:
         return self.number
 
     def apply(self, block: Block) -> None:
+        self.apply_waves(block, [block])
+
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
         database = self.database
         assert threading.get_ident() == self.thread
         assert not self.locks
@@ -97,8 +101,10 @@ class Session:
             database.most_in_flight = max(database.most_in_flight, database.in_flight)
             database.mutex.notify_all()
         try:
-            for transaction in block.transactions:
-                self._apply(transaction)
+            for wave in waves:
+                for transaction in wave.transactions:
+                    self._apply(transaction)
+                database.waves += wave is not block
         finally:
             with database.mutex:
                 database.in_flight -= 1
@@ -171,7 +177,8 @@ class Session:
         database = self.database
         with database.mutex:
             database.rows.update(self.changes)
-            database.applied.extend(self.pending)
+            # In what order the rows of one commit went in, nobody can see.
+            database.applied.extend(sorted(self.pending))
             self._release()
         if fault == "lost-after":
             self._break()
@@ -217,6 +224,7 @@ class Session:
 
 class Target:
     family = "postgresql"
+    takes_waves = True
 
     def __init__(self, database: Database | None = None, *, merges: bool = True) -> None:
         self.database = database or Database()

@@ -110,7 +110,7 @@ class Batch(list):  # type: ignore[type-arg]
     def bytes(self) -> int:
         return sum(t.bytes for t in self)
 
-    def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False) -> WriteSets:
+    def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False) -> WriteSets:
         return WriteSets(self, [("reason", "d.t", 1)] if any("fallback" in t.keys for t in self) else [])
 
     def table_maps(self) -> list[Any]:
@@ -176,6 +176,16 @@ class Block:
     skipped: int = 0
     filtered: int = 0
     executed: GtidSet = field(default_factory=GtidSet)
+    waits: list[int] = field(default_factory=list)
+
+    @property
+    def waves(self) -> list[int]:
+        starts = sorted(set(self.waits))
+        return starts if len(starts) > 1 else []
+
+    def wave(self, after: int | None, up_to: int) -> Block:
+        wanted = [t for t, wait in zip(self.transactions, self.waits, strict=True) if (after is None or wait > after) and wait <= up_to]
+        return Block(self.id, wanted)
 
     @property
     def kind(self) -> str:
@@ -238,8 +248,10 @@ class Block:
 
 
 class Planner:
-    def __init__(self, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None) -> None:
+    def __init__(self, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, in_waves: bool = False) -> None:
         self._executed = executed or GtidSet()
+        self._in_waves = in_waves
+        self._waits: dict[str, int] = {}
         self._after = after
         self._id = 0
         self._skipped = 0
@@ -258,6 +270,7 @@ class Planner:
                 self._id += 1
                 block = Block(self._id, [])
                 blocks.append(block)
+                self._waits.clear()
             block.transactions.append(transaction)
             block.skipped += self._skipped
             self._skipped = 0
@@ -280,6 +293,10 @@ class Planner:
         elif self._barrier:
             needs.add(self._barrier)
         block.depends_on = sorted({*block.depends_on, *(n for n in needs if n > committed)})
+        if self._in_waves and not alone:
+            wait = max([*needs, 0, *(self._waits.get(key, 0) for key in transaction.keys)])
+            block.waits.append(wait)
+            self._waits.update(dict.fromkeys(transaction.keys, wait))
         for key in transaction.keys:
             self._writer[key] = block.id
 

@@ -157,6 +157,7 @@ class Numbered:
     depends_on: list[int] = field(default_factory=list)
     offset: int = 4
     first_gtid: str | None = None
+    waves: list[int] = field(default_factory=list)
     transactions: list[Touching] = field(default_factory=list)
 
 
@@ -166,6 +167,8 @@ class TestPolicies:
         assert policy.needs(Numbered(5, None, None, depends_on=[2, 4]), 0) == Needs(0, (2, 4))
         assert policy.needs(Numbered(6, None, None), 0) == NOTHING
         assert policy.needs(Numbered(7, None, None, depends_on=[2]), 3) == NOTHING
+        assert policy.needs(Numbered(8, None, None, depends_on=[2, 7], waves=[2, 7]), 0) == Needs(2), "the others are for its worker"
+        assert policy.needs(Numbered(9, None, None, depends_on=[7], waves=[0, 7]), 0) == NOTHING
 
     @pytest.mark.parametrize("barrier", [{"depends_on_all": True}, {"kind": "ddl"}, {"kind": "xa_prepare"}])
     @pytest.mark.parametrize("make_one", [DependencyPolicy, BarrierPolicy, OptimisticPolicy, TablePolicy])
@@ -302,7 +305,7 @@ class TestCombinations:
 class TestSizes:
     def test_merging_follows_the_backlog(self):
         size = MergeSize("auto", 8)
-        assert [size.next(backlog) for backlog in (0, 1, 15, 16, 160, 1024, 10**6)] == [1, 1, 1, 1, 10, 64, 64]
+        assert [size.next(backlog) for backlog in (0, 1, 15, 16, 160, 1024, 10**6)] == [1, 1, 1, 1, 10, 64, 128]
         assert MergeSize("off", 8).next(10**6) == 1
         assert MergeSize(7, 8).next(1) == 7
         assert MergeSize("auto", 0).next(10**6) == 1

@@ -62,6 +62,10 @@ class Policy(Protocol):
         """Whether blocks start although they may conflict with older ones, so that an error may be such a conflict."""
 
     @property
+    def in_waves(self) -> bool:
+        """Whether the rows of a block may go in before others of it, each as soon as what it needs is committed."""
+
+    @property
     def splits(self) -> bool:
         """Whether large transactions are applied on several connections and committed in two phases."""
 

@@ -15,13 +15,15 @@ __all__ = ["DependencyPolicy"]
 class DependencyPolicy:
     """Waits for exactly the blocks that the block conflicts with, with merging.
 
-    A barrier waits for all older blocks and holds all younger ones.
+    A barrier waits for all older blocks and holds all younger ones. Of a block that goes in by waves only the first one is asked for
+    here: its worker waits for what the others need.
     """
 
     name = "dependency"
     merges = True
     optimistic = False
     splits = False
+    in_waves = True
 
     def __init__(self) -> None:
         self._barrier = 0
@@ -32,8 +34,10 @@ class DependencyPolicy:
         if block.depends_on_all or runs_statement(block):
             self._barrier = number
             return Needs(number - 1)
-        older = block.depends_on
         barrier = self._barrier if self._barrier > committed else 0
+        if waves := block.waves:
+            return Needs(max(barrier, waves[0]))
+        older = block.depends_on
         if not older:
             return Needs(barrier) if barrier else NOTHING
         return Needs(barrier, tuple(n for n in older if committed < n < number))

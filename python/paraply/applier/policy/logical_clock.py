@@ -24,6 +24,7 @@ class LogicalClockPolicy:
     merges = False
     optimistic = False
     splits = False
+    in_waves = False
 
     def __init__(self) -> None:
         self._barrier = 0

@@ -25,6 +25,7 @@ class OptimisticPolicy:
     merges = True
     optimistic = True
     splits = False
+    in_waves = False
 
     def __init__(self) -> None:
         self._barrier = LastBarrier()

@@ -16,3 +16,4 @@ class RowPolicy(DependencyPolicy):
 
     name = "row"
     splits = True
+    in_waves = False

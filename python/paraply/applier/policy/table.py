@@ -25,6 +25,7 @@ class TablePolicy:
     merges = False
     optimistic = False
     splits = False
+    in_waves = False
 
     def __init__(self) -> None:
         self._barrier = 0

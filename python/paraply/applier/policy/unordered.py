@@ -23,6 +23,7 @@ class UnorderedPolicy:
     merges = True
     optimistic = True
     splits = False
+    in_waves = False
 
     def __init__(self) -> None:
         self._barrier = LastBarrier()

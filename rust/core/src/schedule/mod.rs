@@ -3,6 +3,8 @@
 mod components;
 mod dependency;
 mod history;
+mod waves;
 
 pub use components::{Components, spread};
 pub use dependency::{Dependencies, DependencyTracker};
+pub use waves::Waves;

@@ -186,6 +186,12 @@ impl WriteSetBuilder {
         }
     }
 
+    /// Says which row event the next rows stand in; what each event touches is kept apart from the first such call on.
+    pub fn begin_event(&mut self, place: usize) {
+        let at = self.items.keep();
+        self.result.events.get_or_insert_default().begin(place, at);
+    }
+
     /// What one row by itself adds, and how: the builder must be between two transactions.
     pub fn explain(&mut self, plan: &TablePlan, row: &Row<'_, '_>) -> (WriteSet, Vec<Note>) {
         self.notes = Some(Vec::new());
@@ -198,6 +204,9 @@ impl WriteSetBuilder {
         let mut result = std::mem::take(&mut self.result);
         result.hashed = self.items.added();
         (result.exclusive, result.shared) = self.items.take();
+        if let Some(events) = &mut result.events {
+            events.fill(self.items.take_kept());
+        }
         result
     }
 

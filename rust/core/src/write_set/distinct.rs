@@ -36,6 +36,8 @@ pub(super) struct Distinct {
     places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
     /// How many were added, repeats included.
     added: u64,
+    /// Everything that was added, repeats included, where that is kept.
+    journal: Option<Vec<(u64, bool)>>,
 }
 
 impl Distinct {
@@ -53,6 +55,9 @@ impl Distinct {
 
     fn add(&mut self, item: u64, exclusive: bool) {
         self.added += 1;
+        if let Some(journal) = &mut self.journal {
+            journal.push((item, exclusive));
+        }
         match self.find_or_place(item) {
             Some(known) => known.1 |= exclusive,
             None => self.items.push((item, exclusive)),
@@ -74,6 +79,16 @@ impl Distinct {
                 None
             }
         }
+    }
+
+    /// Keeps what is added from here on until it is taken, and gives how much was kept before.
+    pub(super) fn keep(&mut self) -> usize {
+        self.journal.get_or_insert_default().len()
+    }
+
+    /// What was kept; nothing is kept any more.
+    pub(super) fn take_kept(&mut self) -> Vec<(u64, bool)> {
+        self.journal.take().unwrap_or_default()
     }
 
     /// Counts the last item once more.

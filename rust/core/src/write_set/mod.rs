@@ -11,6 +11,7 @@ mod builder;
 mod cascade;
 mod decimal;
 mod distinct;
+mod events;
 mod fallback;
 mod hash;
 mod note;
@@ -21,6 +22,7 @@ mod server_cut;
 mod value_form;
 
 pub use builder::{Image, Row, WriteSetBuilder};
+pub use events::EventTouches;
 pub use fallback::{Fallbacks, Reason};
 pub use hash::{KeyHasher, key_prefix, table_hash};
 pub use note::{Note, Noted};
@@ -72,6 +74,8 @@ pub struct WriteSet {
     pub touches_parent: bool,
     /// Whether it changes a table that has no unique key of columns declared NOT NULL: a server then stamps commit order (R16).
     pub missing_keys: bool,
+    /// What each of its row events touches, where that was asked for.
+    pub events: Option<EventTouches>,
 }
 
 impl WriteSet {

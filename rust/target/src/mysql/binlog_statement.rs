@@ -121,6 +121,20 @@ pub fn next_statement<'a>(
     limits: Limits,
     place: &mut Place,
 ) -> Result<Option<Vec<u8>>, Error> {
+    next_wanted(transactions, limits, place, |_, _| true)
+}
+
+/// As [`next_statement`], with those row events only that are wanted, given by the places of transaction and event.
+///
+/// # Errors
+///
+/// As [`binlog_statements`].
+pub fn next_wanted<'a>(
+    transactions: impl IntoIterator<Item = &'a Transaction>,
+    limits: Limits,
+    place: &mut Place,
+    wanted: impl Fn(usize, usize) -> bool,
+) -> Result<Option<Vec<u8>>, Error> {
     let mut fuse = Fuse::new(limits);
     for transaction in transactions.into_iter().skip(place.transaction) {
         for map in place.maps.iter().filter_map(|&index| transaction.events.get(index)) {
@@ -132,7 +146,9 @@ pub fn next_statement<'a>(
                 fuse.table_map(&event);
                 place.maps.push(place.event);
             } else {
-                fuse.rows(&event)?;
+                if wanted(place.transaction, place.event) {
+                    fuse.rows(&event)?;
+                }
                 if let Some(full) = fuse.closed() {
                     return Ok(Some(full)); // the event at hand begins the next one
                 }

@@ -1,0 +1,55 @@
+"""Rows of a merged block that need not wait go in before those that must (C3 within C4 of WL#4648)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from paraply.applier.consistency import Consistency
+from paraply.applier.policy import make_policy
+from paraply.target.base import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from paraply._native import Block
+    from paraply.applier.preparation import Options
+    from paraply.target.base import Target
+
+__all__ = ["WaveSession", "in_waves", "may_go_in_waves"]
+
+
+class WaveSession(Session, Protocol):
+    """A session that takes the rows of a block in parts."""
+
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+        """As ``apply``, with the rows of the waves one after the other.
+
+        Args:
+            block: The whole block, for the progress.
+            waves: The parts that its rows come in; the iterator waits until the next one may go in.
+        """
+
+
+def in_waves(block: Block, mark: Callable[[], int], wait: Callable[[int], None]) -> Iterator[Block]:
+    """The parts of a block, each as soon as everything that it needs is committed; what may go in together comes together.
+
+    Args:
+        block: A block that has waves.
+        mark: The low-water mark.
+        wait: Waits until everything up to a block is committed.
+    """
+    done: int | None = None
+    for start in block.waves:
+        if done is not None and start <= done:
+            continue
+        if start > mark():
+            wait(start)
+        before, done = done, max(start, mark())
+        yield block.wave(before, done)
+
+
+def may_go_in_waves(options: Options, target: Target) -> bool:
+    """Whether rows of a block may go in before others of it: what they wait for is told by the low-water mark."""
+    if options.workers < 2 or not Consistency(options.consistency).keeps_order or not make_policy(options.policy).in_waves:
+        return False
+    return getattr(target, "takes_waves", False)
