@@ -49,7 +49,16 @@ def in_waves(block: Block, mark: Callable[[], int], wait: Callable[[int], None])
 
 
 def may_go_in_waves(options: Options, target: Target) -> bool:
-    """Whether rows of a block may go in before others of it: what they wait for is told by the low-water mark."""
-    if options.workers < 2 or not Consistency(options.consistency).keeps_order or not make_policy(options.policy).in_waves:
-        return False
-    return getattr(target, "takes_waves", False)
+    """Whether rows of a block may go in before others of it.
+
+    Where blocks are merged, because a transaction that keeps its own commit keeps the order of its rows in the target's binlog too; and
+    where commits are in order, because what the rows wait for is told by the low-water mark.
+
+    Args:
+        options: The run's options.
+        target: The target, opened.
+    """
+    policy = make_policy(options.policy)
+    merged = policy.merges and target.merges and options.merge not in ("off", 1)
+    ordered = Consistency(options.consistency).keeps_order
+    return merged and ordered and policy.in_waves and options.workers > 1 and getattr(target, "takes_waves", False)

@@ -63,6 +63,15 @@ class PostgresSession:
         rendered = self._render(block)
         self._begin(block, rendered)
 
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+        """As ``apply``, with the rows of the waves one after the other; the iterator waits until the next one may go in."""
+        for number, wave in enumerate(waves):
+            rendered = self._render(wave)
+            if number:
+                self._send([], rendered, block)
+            else:
+                self._begin(block, rendered)
+
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
         rendered = self._render(part)

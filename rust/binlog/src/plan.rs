@@ -7,6 +7,7 @@ use paraply_core::schedule::{Dependencies, DependencyTracker, Waves};
 use paraply_core::write_set::WriteSet;
 
 use crate::block::{Block, Needs};
+use crate::event::types::TABLE_MAP;
 use crate::transaction::{Identity, Kind, Transaction};
 
 /// How large a block may grow.
@@ -174,6 +175,9 @@ impl Planner {
         let barrier = is_barrier(transaction, set);
         let (tracker, id) = (&mut self.tracker, block.id);
         let (Some(waves), Some(events), false) = (&mut self.waves, &set.events, barrier) else {
+            if transaction.events.iter().all(|event| event.type_code == TABLE_MAP) {
+                block.waves.add(transaction, &[]); // a filter took its rows out
+            }
             return tracker.add(id, &set.exclusive, &set.shared, barrier);
         };
         let mut found = Dependencies::default();

@@ -49,7 +49,9 @@ impl PyPostgresRenderer {
 
     fn render<'py>(&self, py: Python<'py>, block: &PyBlock) -> PyResult<Vec<(Bound<'py, PyBytes>, u64, String)>> {
         let statements = py
-            .detach(|| self.renderer.render(block.block.transactions()))
+            .detach(|| {
+                self.renderer.render_wanted(block.block.transactions(), |place, event| block.block.wants(place, event))
+            })
             .map_err(|error| render_error(py, &error, block))?;
         Ok(statements
             .into_iter()

@@ -37,8 +37,8 @@ def test_c3_rows_of_a_merged_block_do_not_wait_for_what_others_of_it_wait_for():
     assert database.waves == 2
 
 
-@pytest.mark.parametrize("options", [{"workers": 1}, {"workers": 0}, {"consistency": "eventual"}, {"policy": "barrier"}])
-def test_waves_are_for_several_workers_that_commit_in_order_and_know_the_dependencies(options):
+@pytest.mark.parametrize("options", [{"workers": 1}, {"workers": 0}, {"consistency": "eventual"}, {"policy": "barrier"}, {"merge": 1}])
+def test_waves_are_for_merged_blocks_of_several_workers_that_commit_in_order_and_know_the_dependencies(options):
     log = log_of_two_blocks()
     target = Target()
     apply(log, target, **{"workers": 2, "merge": INDEPENDENT} | options)

@@ -13,6 +13,9 @@ use super::{Options, Scheme, WriteSet};
 use crate::schema::{Catalog, Table, TableName};
 use crate::value::Value;
 
+/// Hashes, repeats included, of a transaction beyond which it is not kept what each of its row events touches.
+const MOST_KEPT: u64 = 1 << 16;
+
 /// The values of a row image by column; none for a column that a partial image lacks.
 pub type Image<'r, 'v> = &'r [Option<Value<'v>>];
 
@@ -186,8 +189,14 @@ impl WriteSetBuilder {
         }
     }
 
-    /// Says which row event the next rows stand in; what each event touches is kept apart from the first such call on.
+    /// Says which row event the next rows stand in; what each event touches is kept apart from the first such call on, but not of a
+    /// transaction that touches very much.
     pub fn begin_event(&mut self, place: usize) {
+        if self.items.added() > MOST_KEPT {
+            self.items.take_kept();
+            self.result.events = None;
+            return;
+        }
         let at = self.items.keep();
         self.result.events.get_or_insert_default().begin(place, at);
     }

@@ -86,6 +86,8 @@ impl WriteSet {
 }
 
 #[cfg(test)]
+mod event_tests;
+#[cfg(test)]
 mod fine_tests;
 #[cfg(test)]
 mod group_tests;

@@ -30,21 +30,42 @@ impl Renderer {
         &self,
         transactions: impl IntoIterator<Item = &'t Transaction>,
     ) -> Result<Vec<Statement>, RenderError> {
+        self.render_wanted(transactions, |_, _| true)
+    }
+
+    /// As [`Renderer::render`], with those row events only that are wanted, given by the places of transaction and event.
+    ///
+    /// # Errors
+    /// As [`Renderer::render`].
+    pub fn render_wanted<'t>(
+        &self,
+        transactions: impl IntoIterator<Item = &'t Transaction>,
+        wanted: impl Fn(usize, usize) -> bool,
+    ) -> Result<Vec<Statement>, RenderError> {
         let mut writer = StatementWriter::default();
-        for transaction in transactions {
-            self.render_transaction(transaction, &mut writer)?;
+        for (place, transaction) in transactions.into_iter().enumerate() {
+            let wants = |event: usize| wanted(place, event);
+            let rows = |(event, raw): (usize, &RawEvent)| raw.type_code != TABLE_MAP_EVENT && wants(event);
+            if transaction.events.iter().enumerate().any(rows) {
+                self.render_transaction(transaction, &mut writer, wants)?;
+            }
         }
         Ok(writer.finish())
     }
 
-    fn render_transaction(&self, transaction: &Transaction, writer: &mut StatementWriter) -> Result<(), RenderError> {
+    fn render_transaction(
+        &self,
+        transaction: &Transaction,
+        writer: &mut StatementWriter,
+        wants: impl Fn(usize) -> bool,
+    ) -> Result<(), RenderError> {
         let tables = self.known_tables(transaction)?;
         let mut next = tables.iter().peekable();
         let mut current: HashMap<u64, &Known> = HashMap::new();
         for (index, event) in transaction.events.iter().enumerate() {
             if let Some(known) = next.next_if(|known| known.event == index) {
                 current.insert(known.map.table_id, known);
-            } else if rows_kind(event.type_code).is_some() {
+            } else if rows_kind(event.type_code).is_some() && wants(index) {
                 render_rows(transaction, event, &current, writer)?;
             }
         }
