@@ -2,43 +2,13 @@
 
 mod by_hand;
 
-use by_hand::Log;
+use by_hand::{Log, TABLE_MAP, catalog, id_table};
 use paraply_binlog::block::Block;
 use paraply_binlog::rows::{RowsHeader, STMT_END};
 use paraply_binlog::split::split_rows;
 use paraply_binlog::transaction::Transaction;
 use paraply_binlog::write_sets::{Options, Scratch};
-use paraply_core::schema::{Catalog, Column, KeyPart, Table, TableName, UniqueKey};
-
-const TABLE_MAP: u8 = 19;
-
-/// `d.<name>(id INT NOT NULL PRIMARY KEY)`, or without the key.
-fn table(name: &str, keyed: bool) -> Table {
-    let id = Column {
-        name: "id".to_owned(),
-        data_type: "int".to_owned(),
-        unsigned: false,
-        nullable: false,
-        collation: None,
-        labels: Vec::new(),
-        length: None,
-    };
-    let primary = UniqueKey { name: "PRIMARY".to_owned(), parts: vec![KeyPart::Column(0)] };
-    Table {
-        name: TableName::new("d", name),
-        columns: vec![id],
-        unique_keys: if keyed { vec![primary] } else { Vec::new() },
-        foreign_keys: Vec::new(),
-    }
-}
-
-fn catalog(tables: &[Table]) -> Catalog {
-    let mut catalog = Catalog::default();
-    for table in tables {
-        catalog.put(table.clone());
-    }
-    catalog
-}
+use paraply_core::schema::Catalog;
 
 /// One transaction out of inserts into tables `5` and `6`, as (table, value); only the last one ends a statement.
 fn inserts(rows: &[(u8, u8)]) -> Transaction {
@@ -74,7 +44,7 @@ fn values(parts: &[Block]) -> Vec<Vec<(u64, u8)>> {
 #[test]
 fn r21a_rows_of_one_key_stay_in_one_part_and_in_order() {
     let transaction = inserts(&[(5, 1), (5, 2), (5, 1), (6, 1), (5, 2), (5, 3)]);
-    let parts = split(&transaction, &catalog(&[table("t", true), table("u", true)]), 8);
+    let parts = split(&transaction, &catalog(&[id_table("t", true), id_table("u", true)]), 8);
     assert_eq!(values(&parts), [vec![(5, 1), (5, 1)], vec![(5, 2), (5, 2)], vec![(6, 1)], vec![(5, 3)]]);
     assert!(parts.iter().all(|part| part.keyed));
     assert_eq!(parts.iter().map(Block::rows).collect::<Vec<_>>(), [2, 2, 1, 1]);
@@ -83,7 +53,7 @@ fn r21a_rows_of_one_key_stay_in_one_part_and_in_order() {
 #[test]
 fn parts_are_at_most_as_many_as_asked_for_and_each_has_its_table_maps() {
     let transaction = inserts(&[(5, 1), (6, 2), (5, 3), (6, 4), (5, 5)]);
-    let parts = split(&transaction, &catalog(&[table("t", true), table("u", true)]), 2);
+    let parts = split(&transaction, &catalog(&[id_table("t", true), id_table("u", true)]), 2);
     assert_eq!(values(&parts), [vec![(5, 1), (5, 3), (5, 5)], vec![(6, 2), (6, 4)]]);
     let maps = |part: &Block| {
         let transaction = part.first().unwrap();
@@ -92,13 +62,13 @@ fn parts_are_at_most_as_many_as_asked_for_and_each_has_its_table_maps() {
     };
     assert_eq!(maps(&parts[0]).len(), 3, "each row event stands behind its map");
     assert!(maps(&parts[0]).iter().all(|range| *range == maps(&parts[0])[0]), "and the map's bytes are there once");
-    assert!(split(&transaction, &catalog(&[table("t", true), table("u", true)]), 1).is_empty());
+    assert!(split(&transaction, &catalog(&[id_table("t", true), id_table("u", true)]), 1).is_empty());
 }
 
 #[test]
 fn errors_of_a_part_name_the_place_of_the_whole() {
     let transaction = inserts(&[(5, 1), (5, 2)]);
-    for part in split(&transaction, &catalog(&[table("t", true)]), 2) {
+    for part in split(&transaction, &catalog(&[id_table("t", true)]), 2) {
         let part = part.first().unwrap();
         assert_eq!(
             (part.offset, part.file, &part.identity),
@@ -110,22 +80,22 @@ fn errors_of_a_part_name_the_place_of_the_whole() {
 
 #[test]
 fn r13_a_table_that_is_not_known_keeps_the_transaction_whole() {
-    assert!(split(&inserts(&[(5, 1), (6, 2)]), &catalog(&[table("t", true)]), 8).is_empty());
+    assert!(split(&inserts(&[(5, 1), (6, 2)]), &catalog(&[id_table("t", true)]), 8).is_empty());
 }
 
 #[test]
 fn r14_rows_of_a_table_without_a_key_stay_together() {
     let transaction = inserts(&[(5, 1), (5, 2), (6, 7), (5, 3)]);
-    let parts = split(&transaction, &catalog(&[table("t", false), table("u", true)]), 8);
+    let parts = split(&transaction, &catalog(&[id_table("t", false), id_table("u", true)]), 8);
     assert_eq!(values(&parts), [vec![(5, 1), (5, 2), (5, 3)], vec![(6, 7)]]);
     assert!(parts.iter().all(|part| !part.keyed), "such rows are not found by a key");
-    assert!(split(&inserts(&[(5, 1), (5, 2)]), &catalog(&[table("t", false)]), 8).is_empty());
+    assert!(split(&inserts(&[(5, 1), (5, 2)]), &catalog(&[id_table("t", false)]), 8).is_empty());
 }
 
 #[test]
 fn damaged_rows_are_an_error() {
     let mut transaction = inserts(&[(5, 1), (5, 2)]);
     transaction.events[2].range = 0..usize::MAX;
-    let catalog = catalog(&[table("t", true)]);
+    let catalog = catalog(&[id_table("t", true)]);
     assert!(split_rows(&transaction, &catalog, &mut Scratch::new(Options::default()), 2).is_err());
 }

@@ -4,38 +4,15 @@ mod by_hand;
 
 use std::sync::Arc;
 
-use by_hand::Log;
+use by_hand::{Log, TABLE_MAP, catalog, id_table};
 use paraply_binlog::block::Block;
 use paraply_binlog::plan::{BlockLimits, Passed, Planner};
 use paraply_binlog::transaction::Transaction;
 use paraply_binlog::write_sets::{Options, batch_write_sets};
-use paraply_core::schema::{Catalog, Column, KeyPart, Table, TableName, UniqueKey};
+use paraply_core::schema::Catalog;
 use proptest::prelude::*;
 
-const TABLE_MAP: u8 = 19;
 const MERGE: usize = 6;
-
-/// `d.t(id INT NOT NULL PRIMARY KEY)`, or without the key.
-fn catalog(keyed: bool) -> Catalog {
-    let id = Column {
-        name: "id".to_owned(),
-        data_type: "int".to_owned(),
-        unsigned: false,
-        nullable: false,
-        collation: None,
-        labels: Vec::new(),
-        length: None,
-    };
-    let primary = UniqueKey { name: "PRIMARY".to_owned(), parts: vec![KeyPart::Column(0)] };
-    let mut catalog = Catalog::default();
-    catalog.put(Table {
-        name: TableName::new("d", "t"),
-        columns: vec![id],
-        unique_keys: if keyed { vec![primary] } else { Vec::new() },
-        foreign_keys: Vec::new(),
-    });
-    catalog
-}
 
 /// Transactions that each insert these values, one row event for each.
 fn log(transactions: &[Vec<u8>]) -> Arc<Vec<Transaction>> {
@@ -87,7 +64,7 @@ fn r21_only_rows_that_an_older_block_touched_wait_for_it() {
     let mut transactions: Vec<Vec<u8>> = (0..6).map(|n| vec![n * 4, n * 4 + 1, n * 4 + 2, n * 4 + 3]).collect();
     // Each of the second block's has one row that the first one touched.
     transactions.extend((0..6).map(|n| vec![100 + n * 4, n * 4, 102 + n * 4, 103 + n * 4]));
-    let blocks = plan(&log(&transactions), &catalog(true), true, 0);
+    let blocks = plan(&log(&transactions), &catalog(&[id_table("t", true)]), true, 0);
     assert_eq!(blocks.len(), 2);
     assert_eq!((blocks[0].waves(), blocks[1].waves()), (&[][..], &[0, 1][..]));
     assert_eq!(blocks[1].needs.blocks, [1]);
@@ -99,9 +76,13 @@ fn r21_only_rows_that_an_older_block_touched_wait_for_it() {
 #[test]
 fn r14_rows_without_a_key_and_small_blocks_go_in_at_once() {
     let transactions: Vec<Vec<u8>> = (0..12).map(|n| vec![n, 50 + n, 100 + n, 150 + n]).collect();
-    assert!(plan(&log(&transactions), &catalog(false), true, 0).iter().all(|block| block.waves().is_empty()));
+    assert!(
+        plan(&log(&transactions), &catalog(&[id_table("t", false)]), true, 0)
+            .iter()
+            .all(|block| block.waves().is_empty())
+    );
     let small: Vec<Vec<u8>> = (0..12).map(|n| vec![n % 6, 100 + n]).collect();
-    assert!(plan(&log(&small), &catalog(true), true, 0).iter().all(|block| block.waves().is_empty()));
+    assert!(plan(&log(&small), &catalog(&[id_table("t", true)]), true, 0).iter().all(|block| block.waves().is_empty()));
 }
 
 proptest! {
@@ -111,7 +92,7 @@ proptest! {
         transactions in prop::collection::vec(prop::collection::vec(0_u8..60, 1..9), 1..60),
         committed in 0_u64..3,
     ) {
-        let (batch, catalog) = (log(&transactions), catalog(true));
+        let (batch, catalog) = (log(&transactions), catalog(&[id_table("t", true)]));
         let blocks = plan(&batch, &catalog, true, committed);
         let plain = plan(&batch, &catalog, false, committed);
         prop_assert_eq!(blocks.len(), plain.len());

@@ -6,6 +6,7 @@ use std::io::Cursor;
 use paraply_binlog::error::LogError;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::Transaction;
+use paraply_core::schema::{Catalog, Column, KeyPart, Table, TableName, UniqueKey};
 
 pub const QUERY: u8 = 2;
 pub const STOP: u8 = 3;
@@ -187,4 +188,32 @@ pub fn collect(mut reader: LogReader) -> (Vec<Transaction>, Option<LogError>) {
         }
     }
     (transactions, None)
+}
+
+/// `d.<name>(id INT NOT NULL PRIMARY KEY)`, or without the key.
+pub fn id_table(name: &str, keyed: bool) -> Table {
+    let id = Column {
+        name: "id".to_owned(),
+        data_type: "int".to_owned(),
+        unsigned: false,
+        nullable: false,
+        collation: None,
+        labels: Vec::new(),
+        length: None,
+    };
+    let primary = UniqueKey { name: "PRIMARY".to_owned(), parts: vec![KeyPart::Column(0)] };
+    Table {
+        name: TableName::new("d", name),
+        columns: vec![id],
+        unique_keys: if keyed { vec![primary] } else { Vec::new() },
+        foreign_keys: Vec::new(),
+    }
+}
+
+pub fn catalog(tables: &[Table]) -> Catalog {
+    let mut catalog = Catalog::default();
+    for table in tables {
+        catalog.put(table.clone());
+    }
+    catalog
 }
