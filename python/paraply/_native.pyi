@@ -293,7 +293,7 @@ def equality_hashes(collation: str, values: Any, mariadb: bool | None = None) ->
         UsageError: There is no such collation, or the values are not bytes.
     """
 
-def binlog_statements(block: Block, max_bytes: int | None = None) -> BinlogStatements:
+def binlog_statements(block: Block, max_bytes: int | None = None, check: ReferenceCheck | None = None) -> BinlogStatements:
     """``BINLOG '...'`` statements with the block's row events, each with every table's map once, each made when it is asked for.
 
     Args:
@@ -441,6 +441,30 @@ class BinlogStatements:
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> bytes: ...
+
+@final
+class ReferenceChecker:
+    """Finds out what the rows of a block refer to (MySQL 9.6 and later).
+
+    Args:
+        catalog: The target's own tables, all of them; later changes of it are not seen.
+    """
+
+    def __new__(cls, catalog: Catalog) -> Self: ...
+    def check(self, block: Block) -> ReferenceCheck | None:
+        """Which rows need no check by the server; None where it is not worth it. Releases the GIL.
+
+        Raises:
+            LogDamaged: A row event contradicts itself.
+        """
+
+@final
+class ReferenceCheck:
+    """Row events of a block that go in without the server's check of foreign keys, and what must be asked instead."""
+
+    @property
+    def questions(self) -> list[tuple[str, int]]:
+        """Statements that give one number each, to be run when all rows are in, and the numbers that must come back."""
 
 @final
 class Catalog:

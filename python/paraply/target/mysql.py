@@ -21,6 +21,7 @@ from paraply.target.mysql_peek import check_family, peek
 from paraply.target.mysql_pending import settle_at_start, settle_block
 from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
 from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
+from paraply.target.mysql_references import References, may_ask
 from paraply.target.mysql_session import MySqlSession, session_settings
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.mysql_status import read_channels
@@ -84,7 +85,9 @@ class MySqlTarget:
     last_writer: MySqlLastWriter | None = None
     ledger: ProgressLedger
     checker: TableChecker
+    grants: Grants
     row_privileges: RowPrivileges
+    references: References | None = None
     mode: GtidMode
     server: ServerKind
     max_packet: int
@@ -199,6 +202,14 @@ class MySqlTarget:
         """An earlier run committed the block."""
         self.ledger.acknowledge(block)
 
+    def forget_tables(self) -> None:
+        """A DDL was run: what is known of tables is read again."""
+        self.checker.forget()
+        if self.last_writer is not None:
+            self.last_writer.forget()
+        if self.references is not None:
+            self.references.forget()
+
     def note_session(self, block: Block, connection_id: int) -> None:
         """Remembers which connection works on a block, so that ``committed`` can wait for its end."""
         with self._lock:
@@ -312,9 +323,9 @@ class MySqlTarget:
         check_family(self.server, plan)
         check_server(control, self.server)
         self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
-        grants = check_user(control, self.server, self.mode)
+        self.grants = check_user(control, self.server, self.mode)
         # MariaDB does not compare table privileges with rows of BINLOG statements.
-        self.row_privileges = RowPrivileges(Grants(known=False) if self.server.mariadb else grants)
+        self.row_privileges = RowPrivileges(Grants(known=False) if self.server.mariadb else self.grants)
         if plan.gaps and not self.mode.holds_gaps:
             raise UsageError(
                 f"--gtid {self.mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
@@ -364,6 +375,8 @@ class MySqlTarget:
         self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
         self.checker = TableChecker(allow_nontransactional=plan.allow_nontransactional)
         self.last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
+        asks = not self.server.mariadb and self.last_writer is None and may_ask(control, self.mode, self.grants)
+        self.references = References() if asks else None
 
     def _executed(self, connection: Connection, stored: StoredProgress) -> Executed:
         return read_executed([*stored.executed, self.mode.own_executed(connection)], _native.GtidSet)

@@ -18,7 +18,7 @@ from paraply.target.mysql_xa import XaRunner
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from paraply._native import Block
+    from paraply._native import Block, ReferenceCheck
     from paraply.target.mysql import MySqlTarget
     from paraply.target.mysql_sql import Connection
     from paraply.target.two_phase import Branch
@@ -90,7 +90,7 @@ class MySqlSession:
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
         try:
-            self._apply(block, part, self._target.branches.decide(self._slot, split))
+            self._hand_over(block, part, self._target.branches.decide(self._slot, split))
         except ParaplyError as error:
             raise self._explained(error, part) from None
 
@@ -154,9 +154,7 @@ class MySqlSession:
                 raise ConnectionLost(f"the statement was interrupted, and it is not known what it did: {error.message}") from None
             self.rollback()
             raise self._explained(error, block) from None
-        self._target.checker.forget()
-        if self._target.last_writer is not None:
-            self._target.last_writer.forget()
+        self._target.forget_tables()
         self._target.ledger.acknowledge(block)
 
     def _execute_xa(self, block: Block) -> None:
@@ -220,8 +218,24 @@ class MySqlSession:
                 self._connection.query(follow_up)
             self._format = statement
 
-    def _apply(self, block: Block, part: Block | None = None, decision: str | None = None, waves: Iterable[Block] | None = None) -> None:
-        """Applies a block, in one go or by waves, or the rows of a part of it together with the decision about the other parts."""
+    def _apply(self, block: Block, waves: Iterable[Block] | None = None) -> None:
+        """Applies a block, in one go or by waves; foreign keys are asked about at its end where that is worth it."""
+        references = self._target.references
+        check = references.check(lambda: self.connection, block) if references is not None and block.kind == "dml" else None
+        self._hand_over(block, waves=waves, check=check)
+        if references is not None and check is not None and not references.hold(self._connection, check):
+            self.rollback()
+            self._hand_over(block)
+
+    def _hand_over(
+        self,
+        block: Block,
+        part: Block | None = None,
+        decision: str | None = None,
+        waves: Iterable[Block] | None = None,
+        check: ReferenceCheck | None = None,
+    ) -> None:
+        """Begins the transaction with its progress and runs the rows of a block, or of a part of it with the decision about the others."""
         source = block if part is None else part
         target = self._target
         rows = block.kind == "dml"
@@ -244,7 +258,8 @@ class MySqlSession:
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
         sources = (source,) if waves is None else waves
-        statements = (statement for one in sources for statement in _native.binlog_statements(one, target.max_packet)) if own else iter(())
+        made = (_native.binlog_statements(one, target.max_packet, check) for one in sources)
+        statements = (statement for some in made for statement in some) if own else iter(())
         first = next(statements, None)
         along = first is not None and self._goes_along(head, first)
         results = query_all(self._connection, [*head, first] if along and first is not None else [*head])

@@ -15,6 +15,7 @@ mod log;
 mod log_head;
 mod mysql;
 mod postgres;
+mod references;
 mod relay;
 mod replica;
 mod resolver;
@@ -58,6 +59,8 @@ mod _native {
     use crate::mysql::{PyBinlogStatements, PyMySqlConnection, binlog_statements, format_statement};
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
+    #[pymodule_export]
+    use crate::references::{PyReferenceCheck, PyReferenceChecker};
     #[pymodule_export]
     use crate::relay::{PyRelayLog, PyRelayStatus, relay_event, relay_format};
     #[pymodule_export]

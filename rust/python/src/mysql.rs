@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use paraply_target::mysql::binlog_statement::{self, Limits, Place};
+use paraply_target::mysql::binlog_statement::{self, Limits, Place, Wanted};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
+use paraply_target::mysql::references::Check;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::block::PyBlock;
 use crate::errors::{Where, raise, server_error, usage};
+use crate::references::PyReferenceCheck;
 
 /// What a slow network takes: one megabyte a second.
 const BYTES_A_MILLISECOND: u64 = 1000;
@@ -167,17 +169,23 @@ fn cell<'py>(py: Python<'py>, value: &Cell) -> Bound<'py, PyAny> {
 
 /// `BINLOG` statements with the block's row events, made one after the other.
 #[pyfunction]
-#[pyo3(signature = (block, max_bytes=None))]
-pub fn binlog_statements(block: &Bound<'_, PyBlock>, max_bytes: Option<usize>) -> PyBinlogStatements {
+#[pyo3(signature = (block, max_bytes=None, check=None))]
+pub fn binlog_statements(
+    block: &Bound<'_, PyBlock>,
+    max_bytes: Option<usize>,
+    check: Option<&PyReferenceCheck>,
+) -> PyBinlogStatements {
     let bytes = max_bytes.unwrap_or(Limits::default().bytes);
     let limits = Limits { bytes, keyed: block.get().block.keyed };
-    PyBinlogStatements { block: block.clone().unbind(), limits, place: Mutex::default() }
+    let check = check.map(|check| Arc::clone(&check.check));
+    PyBinlogStatements { block: block.clone().unbind(), limits, check, place: Mutex::default() }
 }
 
 #[pyclass(name = "BinlogStatements", module = "paraply._native", frozen)]
 pub struct PyBinlogStatements {
     block: Py<PyBlock>,
     limits: Limits,
+    check: Option<Arc<Check>>,
     place: Mutex<Place>,
 }
 
@@ -192,7 +200,14 @@ impl PyBinlogStatements {
         let next = py.detach(|| {
             let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
             let block = &block.block;
-            let wanted = |transaction, event| block.wants(transaction, event);
+            let wanted = |transaction, event| {
+                let is_checked = || self.check.as_ref().is_some_and(|check| check.covers(transaction, event));
+                match block.wants(transaction, event) {
+                    false => Wanted::No,
+                    true if is_checked() => Wanted::Unchecked,
+                    true => Wanted::AsItIs,
+                }
+            };
             binlog_statement::next_wanted(block.transactions(), self.limits, &mut place, wanted)
         });
         let statement = next.map_err(|error| {

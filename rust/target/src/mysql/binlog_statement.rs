@@ -12,6 +12,7 @@ mod fuse;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use paraply_binlog::rows::NO_FOREIGN_KEY_CHECKS;
 use paraply_binlog::transaction::{Format, RawEvent, Transaction};
 
 use fuse::Fuse;
@@ -121,7 +122,18 @@ pub fn next_statement<'a>(
     limits: Limits,
     place: &mut Place,
 ) -> Result<Option<Vec<u8>>, Error> {
-    next_wanted(transactions, limits, place, |_, _| true)
+    next_wanted(transactions, limits, place, |_, _| Wanted::AsItIs)
+}
+
+/// What is to become of a row event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// It is left out.
+    No,
+    /// It is handed over as the source wrote it.
+    AsItIs,
+    /// It is handed over, and the server need not check foreign keys for it.
+    Unchecked,
 }
 
 /// As [`next_statement`], with those row events only that are wanted, given by the places of transaction and event.
@@ -133,7 +145,7 @@ pub fn next_wanted<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
     limits: Limits,
     place: &mut Place,
-    wanted: impl Fn(usize, usize) -> bool,
+    wanted: impl Fn(usize, usize) -> Wanted,
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut fuse = Fuse::new(limits);
     for transaction in transactions.into_iter().skip(place.transaction) {
@@ -141,12 +153,14 @@ pub fn next_wanted<'a>(
             fuse.table_map(&RowEvent::read(transaction, map)?);
         }
         while let Some(event) = transaction.events.get(place.event) {
-            let event = RowEvent::read(transaction, event)?;
+            let mut event = RowEvent::read(transaction, event)?;
             if event.table_map {
                 fuse.table_map(&event);
                 place.maps.push(place.event);
             } else {
-                if wanted(place.transaction, place.event) {
+                let wanted = wanted(place.transaction, place.event);
+                event.unchecked = wanted == Wanted::Unchecked;
+                if wanted != Wanted::No {
                     fuse.rows(&event)?;
                 }
                 if let Some(full) = fuse.closed() {
@@ -182,6 +196,8 @@ struct RowEvent<'a> {
     /// Where the flags stand, behind the table's id.
     flags_at: usize,
     ends_statement: bool,
+    /// The server need not check foreign keys for it.
+    unchecked: bool,
 }
 
 impl<'a> RowEvent<'a> {
@@ -198,7 +214,15 @@ impl<'a> RowEvent<'a> {
             return Err(malformed);
         }
         let ends_statement = !table_map && bytes[flags_at] & STATEMENT_END != 0;
-        Ok(Self { bytes, type_code: event.type_code, offset: event.offset, table_map, flags_at, ends_statement })
+        Ok(Self {
+            bytes,
+            type_code: event.type_code,
+            offset: event.offset,
+            table_map,
+            flags_at,
+            ends_statement,
+            unchecked: false,
+        })
     }
 
     /// The table's id as the source wrote it.
@@ -206,9 +230,10 @@ impl<'a> RowEvent<'a> {
         &self.bytes[HEADER..self.flags_at]
     }
 
-    /// The flags but for the statement's end.
+    /// The flags that it goes over with, but for the statement's end.
     fn flags(&self) -> [u8; 2] {
-        [self.bytes[self.flags_at] & !STATEMENT_END, self.bytes[self.flags_at + 1]]
+        let more = if self.unchecked { NO_FOREIGN_KEY_CHECKS as u8 } else { 0 };
+        [self.bytes[self.flags_at] & !STATEMENT_END | more, self.bytes[self.flags_at + 1]]
     }
 }
 

@@ -3,4 +3,5 @@
 pub mod binlog_statement;
 pub mod connection;
 pub mod receive;
+pub mod references;
 pub mod replica;

@@ -117,7 +117,7 @@ impl<'a> Fuse<'a> {
         let number = self.number(table);
         let mut bytes = event.bytes.to_vec();
         set_number(&mut bytes, event.flags_at, number);
-        bytes[event.flags_at] &= !STATEMENT_END;
+        bytes[event.flags_at..event.flags_at + 2].copy_from_slice(&event.flags());
         self.row_bytes += bytes.len();
         self.rows.push(RowsInMaking { bytes, table, type_code: event.type_code, flags_at: event.flags_at, rows_at });
         Ok(())

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use paraply_binlog::transaction::{Format, Identity, Kind, RawEvent, Transaction};
 
-use super::{Error, HEADER, Limits, Place, binlog_statements, format_statement, next_statement};
+use super::{Error, HEADER, Limits, Place, Wanted, binlog_statements, format_statement, next_statement, next_wanted};
 
 const ROWS: u8 = 30;
 const MAP: u8 = 19;
@@ -145,6 +145,24 @@ fn r32_rows_under_other_flags_are_a_statement_of_their_own() {
     let expected =
         [[map(1, 5), rows(1, END, &[1])].concat(), [map(1, 5), rows(1, END | NO_FOREIGN_KEYS, &[2])].concat()];
     assert_eq!(decoded([&mixed], Limits::default()), expected);
+}
+
+#[test]
+fn rows_that_need_no_check_of_foreign_keys_say_so_and_join_those_that_say_it_already() {
+    let one = |flags, value| [(MAP, map(9, 5)), (ROWS, rows(9, END | flags, &[value]))];
+    let mixed = transaction(&[one(0, 1), one(NO_FOREIGN_KEYS, 2), one(0, 3), one(0, 4)].concat());
+    let wanted = |_, event| match event {
+        1 => Wanted::Unchecked,
+        5 => Wanted::No,
+        _ => Wanted::AsItIs,
+    };
+    let mut place = Place::default();
+    let mut statements = Vec::new();
+    while let Some(statement) = next_wanted([&mixed], Limits::default(), &mut place, wanted).unwrap() {
+        statements.push(decode(&statement));
+    }
+    let unchecked = [map(1, 5), rows(1, END | NO_FOREIGN_KEYS, &[1, 2])].concat();
+    assert_eq!(statements, [unchecked, [map(1, 5), rows(1, END, &[4])].concat()]);
 }
 
 #[test]

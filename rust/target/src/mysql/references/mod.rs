@@ -1,0 +1,212 @@
+//! Foreign keys of a block's rows, asked about at the block's end instead of checked row by row.
+//!
+//! A server that carries out foreign keys above its storage engines (MySQL 9.6 and later) opens the parent's table anew for each row
+//! of a child, and the children's for changes of a parent: three fifths of what a replay costs it. Rows that leave every key alone
+//! that others refer to may go in unchecked, as long as what they refer to is there at the end, before the commit: that is one
+//! question for each parent's key, whatever the number of rows. What takes a referenced key away is left to the server, at once.
+
+mod links;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use paraply_binlog::known_tables::KnownTables;
+use paraply_binlog::row_walk::{RowPlan, RowsError};
+use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row};
+use paraply_binlog::transaction::Transaction;
+use paraply_core::schema::{Catalog, Table};
+
+pub use links::Question;
+use links::{Key, Links, TableLinks};
+
+/// Keys of parents that are kept in mind for one block; where there are more, the server checks its rows.
+const MOST_KEYS: usize = 1 << 16;
+/// Rows of tables with foreign keys that are worth a question: it takes about as long as the checks of two rows.
+const ROWS_A_QUESTION: usize = 4;
+
+/// What is known of a block: which row events need no check by the server, if the questions are answered as expected at its end.
+#[derive(Debug, Clone, Default)]
+pub struct Check {
+    /// For each transaction, for each of its events.
+    unchecked: Vec<Vec<bool>>,
+    /// To be asked when all rows are in.
+    pub questions: Vec<Question>,
+}
+
+impl Check {
+    /// Whether the server may leave out its own check of a row event, given by the places of transaction and event.
+    pub fn covers(&self, transaction: usize, event: usize) -> bool {
+        self.unchecked.get(transaction).and_then(|events| events.get(event)).copied().unwrap_or(false)
+    }
+}
+
+/// Memory that is used again for each block.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    known: KnownTables,
+    plan: RowPlan,
+}
+
+/// Finds out what the rows of a block refer to; none where questions are not worth it.
+///
+/// The catalog must be the target's own: a foreign key that it lacks is one that nobody checks.
+///
+/// # Errors
+///
+/// A row event is damaged.
+pub fn check<'a>(
+    transactions: impl Iterator<Item = &'a Transaction>,
+    catalog: &Catalog,
+    scratch: &mut Scratch,
+) -> Result<Option<Check>, RowsError> {
+    let mut block = BlockReferences { links: Links::new(catalog), needed: Vec::new(), kept: 0, rows: 0 };
+    let mut unchecked = Vec::new();
+    for transaction in transactions {
+        unchecked.push(block.transaction(transaction, catalog, scratch)?);
+        if block.is_too_large() {
+            return Ok(None);
+        }
+    }
+    let needed = block.needed.iter().enumerate();
+    let questions: Vec<_> = needed.flat_map(|(parent, keys)| block.links.questions(parent, keys)).collect();
+    let worth = block.rows > 0 && block.rows >= ROWS_A_QUESTION * questions.len();
+    Ok(worth.then_some(Check { unchecked, questions }))
+}
+
+/// What becomes of a parent's key by a row.
+enum Effect {
+    /// The row refers to it.
+    Needed,
+    /// A row with it is there from here on.
+    Made,
+    /// It is gone, and the server has seen to those who referred to it.
+    Gone,
+}
+
+/// What the rows of one event do to parents' keys.
+#[derive(Default)]
+struct EventEffects {
+    /// The source did not check it either.
+    unchecked_there: bool,
+    /// The server has to check it.
+    left: bool,
+    /// Rows of tables that have to do with foreign keys.
+    rows: usize,
+    effects: Vec<(Effect, usize, String)>,
+}
+
+/// What the block has done so far.
+struct BlockReferences<'c> {
+    links: Links<'c>,
+    /// For each parent's key, by their texts: true where a row needs it, false where the block itself made it.
+    needed: Vec<BTreeMap<String, bool>>,
+    kept: usize,
+    rows: usize,
+}
+
+impl BlockReferences<'_> {
+    /// For each event of a transaction, whether the server may leave its check out.
+    fn transaction(
+        &mut self,
+        transaction: &Transaction,
+        catalog: &Catalog,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<bool>, RowsError> {
+        scratch.plan.prepare(transaction, catalog, &mut scratch.known)?;
+        let mut unchecked = vec![false; transaction.events.len()];
+        let mut event: Option<(usize, EventEffects)> = None;
+        scratch.plan.walk(transaction, &scratch.known, |step, table, header, row| {
+            if event.as_ref().is_none_or(|(at, _)| *at != step.event) {
+                let unchecked_there = header.flags & NO_FOREIGN_KEY_CHECKS != 0;
+                let next = EventEffects { unchecked_there, left: unchecked_there, ..EventEffects::default() };
+                if let Some((at, effects)) = event.replace((step.event, next)) {
+                    unchecked[at] = self.settle(effects);
+                }
+            }
+            if let Some((_, effects)) = &mut event {
+                match &table.definition {
+                    Ok(definition) => self.row(step.table, definition, row, effects),
+                    Err(_) => effects.left = true,
+                }
+            }
+        })?;
+        if let Some((at, effects)) = event {
+            unchecked[at] = self.settle(effects);
+        }
+        Ok(unchecked)
+    }
+
+    /// Whether there are more keys than one block is looked at with.
+    fn is_too_large(&self) -> bool {
+        self.kept > MOST_KEYS
+    }
+
+    fn row(&mut self, index: usize, table: &Arc<Table>, row: Row<'_, '_>, event: &mut EventEffects) {
+        if self.is_too_large() {
+            return;
+        }
+        let links = self.links.of(index, table);
+        event.rows += usize::from(links.any());
+        event.left |= !links.understood;
+        refer(&links, row, event);
+        be_referred_to(&links, row, event);
+    }
+
+    /// Takes in what an event does, and says whether the server need not check it.
+    fn settle(&mut self, event: EventEffects) -> bool {
+        for (effect, parent, key) in event.effects {
+            if self.needed.len() <= parent {
+                self.needed.resize_with(parent + 1, BTreeMap::new);
+            }
+            let keys = &mut self.needed[parent];
+            let before = keys.len();
+            match effect {
+                Effect::Needed if event.left => {}
+                Effect::Needed => {
+                    keys.entry(key).or_insert(true);
+                }
+                Effect::Made => {
+                    keys.insert(key, false);
+                }
+                Effect::Gone => {
+                    keys.remove(&key);
+                }
+            }
+            self.kept = self.kept + keys.len() - before;
+        }
+        if !event.left {
+            self.rows += event.rows;
+        }
+        !event.left
+    }
+}
+
+/// The row as a child: what it refers to from now on must be there.
+fn refer(links: &TableLinks, row: Row<'_, '_>, event: &mut EventEffects) {
+    if row.after.is_none() || event.unchecked_there {
+        return;
+    }
+    for link in links.refers.iter().filter(|link| link.is_touched(row)) {
+        match (link.key(row.before, row.after), link.parent) {
+            (Key::Null, _) => {} // MATCH SIMPLE: refers to nothing
+            (Key::Text(text), Some(parent)) => event.effects.push((Effect::Needed, parent, text)),
+            _ => event.left = true,
+        }
+    }
+}
+
+/// The row as a parent: keys that it gives up, which is left to the server, and keys that it brings.
+fn be_referred_to(links: &TableLinks, row: Row<'_, '_>, event: &mut EventEffects) {
+    for link in links.referred.iter().filter(|link| link.is_touched(row)) {
+        event.left |= row.before.is_some();
+        let Some(parent) = link.parent else { continue };
+        if let Key::Text(text) = link.key(row.before, None) {
+            event.effects.push((Effect::Gone, parent, text));
+        }
+        if row.after.is_some()
+            && let Key::Text(text) = link.key(row.before, row.after)
+        {
+            event.effects.push((Effect::Made, parent, text));
+        }
+    }
+}
