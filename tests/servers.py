@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -18,6 +19,9 @@ import pymysql
 import pytest
 
 START_SECONDS = 60
+
+#: How tests ask a server themselves: without TLS, for which PyMySQL reads all certificates of the machine at every connection.
+sql_connect = functools.partial(pymysql.connect, ssl_disabled=True)
 
 Own = TypeVar("Own", bound="LocalServer")
 
@@ -74,7 +78,7 @@ class LocalServer:
 
     def connect(self, database: str | None = None) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
         """A connection as ``app``, in autocommit mode."""
-        return pymysql.connect(
+        return sql_connect(
             host="127.0.0.1", port=self.port, user="app", password="app", database=database, charset="utf8mb4", autocommit=True
         )  # fmt: skip
 
@@ -115,13 +119,13 @@ class LocalServer:
             # A connection that is refused leaves its socket open, so it is not tried before there is a server.
             if self.socket.exists():
                 with contextlib.suppress(pymysql.err.OperationalError):
-                    pymysql.connect(unix_socket=str(self.socket), user="root").close()
+                    sql_connect(unix_socket=str(self.socket), user="root").close()
                     return
             time.sleep(0.1)
         raise RuntimeError(f"{self.program} did not answer in {START_SECONDS} s:\n{self.said()}")
 
     def _make_user(self) -> None:
-        with pymysql.connect(unix_socket=str(self.socket), user="root") as connection, connection.cursor() as cursor:
+        with sql_connect(unix_socket=str(self.socket), user="root") as connection, connection.cursor() as cursor:
             cursor.execute("SET sql_log_bin=0")
             cursor.execute("CREATE USER app@'%' IDENTIFIED BY 'app'")
             cursor.execute("GRANT ALL ON *.* TO app@'%' WITH GRANT OPTION")

@@ -20,7 +20,7 @@ import pymysql
 from server.histories import DATABASE
 from server.history_source import HistoryPlace, PostgresHistoryPlace
 from server.replay import MARIADB_OPTIONS
-from servers import MariaDbServer
+from servers import MariaDbServer, sql_connect
 
 from paraply.target.embedded import EmbeddedPostgres
 
@@ -117,7 +117,7 @@ class _SqlTarget(HistoryPlace):
 
     def hold_locks(self, seconds: float) -> None:
         parts = urlsplit(self.url)
-        connection = pymysql.connect(host=parts.hostname, port=parts.port or 3306, user="app", password="app", autocommit=False)
+        connection = sql_connect(host=parts.hostname, port=parts.port or 3306, user="app", password="app", autocommit=False)
         with connection, connection.cursor() as cursor:
             cursor.execute("SET innodb_lock_wait_timeout=1, lock_wait_timeout=1")
             for table in HOT_TABLES:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pymysql
 from pymysql.constants import CLIENT
 from server.fine_schemas import Table
+from servers import sql_connect
 
 MAGIC = b"\xfebin"
 BINLOG_DUMP = 0x12
@@ -45,7 +46,7 @@ class Server:
         self._hidden.query("SET sql_log_bin=0, foreign_key_checks=0")
 
     def connect(self) -> pymysql.Connection:
-        return pymysql.connect(**self._login)
+        return sql_connect(**self._login)
 
     def close(self) -> None:
         self._hidden.close()

@@ -13,6 +13,7 @@ import psycopg
 import pymysql
 from server.histories import DATABASE, History
 from server.replay import PostgresPlace, SqlPlace
+from servers import sql_connect
 
 __all__ = ["HistoryPlace", "KillableSource", "PostgresHistoryPlace", "Source", "with_other_uuid"]
 
@@ -45,7 +46,7 @@ class HistoryPlace(SqlPlace):
     def connect(self) -> pymysql.connections.Connection[Any]:
         """A session in autocommit mode."""
         parts = self._parts
-        return pymysql.connect(
+        return sql_connect(
             host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
         )
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pymysql
+from servers import sql_connect
 
 PACKAGE = Path(__file__).parent.parent.parent / "python"
 TABLES = {"shop.account": "id", "shop.entry": "id", "shop.tally": "day, slot"}
@@ -28,7 +29,7 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 def connect(url: str) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
     parts = urlsplit(url)
-    return pymysql.connect(
+    return sql_connect(
         host=parts.hostname or "", port=parts.port or 3306, user=parts.username or "", password=parts.password or "",
         charset="utf8mb4", autocommit=False, connect_timeout=5,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pymysql
 import pytest
+from servers import sql_connect
 
 from paraply import open_log
 
@@ -95,7 +96,7 @@ class SqlPlace:
     def sql(self, *texts: str) -> list[tuple[Any, ...]]:
         """Runs statements and gives the last one's rows."""
         parts = self._parts
-        connection = pymysql.connect(
+        connection = sql_connect(
             host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
         )
         with connection, connection.cursor() as cursor:

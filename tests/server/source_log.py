@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pymysql
+from servers import sql_connect
 
 COM_BINLOG_DUMP = 0x12
 NON_BLOCK = 1
@@ -18,7 +18,7 @@ MAGIC = b"\xfebin"
 def copy_binlogs(url: str, folder: Path) -> list[Path]:
     """Copies every binlog that the server has into a folder; the files in order."""
     parts = urlsplit(url)
-    connection: Any = pymysql.connect(
+    connection: Any = sql_connect(
         host=parts.hostname, port=parts.port or 3306, user=parts.username, password=parts.password or "", autocommit=True
     )
     with connection:

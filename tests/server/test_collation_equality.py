@@ -18,7 +18,7 @@ from collation_sequences import together
 from collation_texts import Corpus, corpus_for
 
 from paraply import _native
-from tests.servers import MariaDbServer, mysql_url
+from tests.servers import MariaDbServer, mysql_url, sql_connect
 
 SLOW = bool(os.environ.get("PARAPLY_SLOW"))
 PAIRS = 500 if SLOW else 4
@@ -34,7 +34,7 @@ LETTERS = [*"lLcChHsSzZ", "\u00b7", "\u0387", "\u0300", "\u0301", "\u0303", "\u0
 @pytest.fixture
 def mysql() -> Asker:
     parts = urlsplit(mysql_url())
-    connection: pymysql.Connection[Any] = pymysql.connect(
+    connection: pymysql.Connection[Any] = sql_connect(
         host=parts.hostname, port=parts.port or 3306, user=parts.username or "", password=parts.password or "", charset="utf8mb4",
         autocommit=True,
     )  # fmt: skip

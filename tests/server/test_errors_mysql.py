@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pymysql
 import pytest
 from command_line import DATA, Outcome, apply, check_failed_at
-from servers import mysql_url
+from servers import mysql_url, sql_connect
 
 from paraply import open_log
 
@@ -50,7 +49,7 @@ class Server:
         """Runs SQL in one session, past the binlog as somebody else's change; gives the rows of the last statement."""
         url = urlsplit(self.url)
         with (
-            pymysql.connect(host=url.hostname, port=url.port or 3306, user=url.username, password=url.password or "", autocommit=True,
+            sql_connect(host=url.hostname, port=url.port or 3306, user=url.username, password=url.password or "", autocommit=True,
                             read_timeout=30) as connection,
             connection.cursor() as cursor,
         ):  # fmt: skip

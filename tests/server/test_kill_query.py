@@ -15,6 +15,7 @@ import pymysql
 import pytest
 from server.mysql_fixtures import Server, mariadb, mariadb_url, mysql, server
 from server.replay import SqlPlace, answer_to, end, expected_checksums, start
+from servers import sql_connect
 
 from paraply.errors import ConnectionLost, ServerError, TemporaryFailure
 from paraply.target.mysql import MySqlTarget, connect
@@ -171,7 +172,7 @@ def test_r24_what_is_read_of_the_target_is_read_again(server: Server) -> None:
 def kill_queries(place: SqlPlace, ended: threading.Event, most: int) -> int:
     """Ends statements of the replay's sessions, one at a time, until told to stop; says how many."""
     parts = parse_url(place.url)
-    connection = pymysql.connect(host=parts.host, port=parts.port or 3306, user=parts.user, password=parts.password or "", autocommit=True)
+    connection = sql_connect(host=parts.host, port=parts.port or 3306, user=parts.user, password=parts.password or "", autocommit=True)
     begins = " OR ".join(f"info LIKE '{word}%'" for word in OURS)
     kills = 0
     with connection, connection.cursor() as cursor:

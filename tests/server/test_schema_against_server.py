@@ -15,7 +15,7 @@ from paraply.schema.change import Unknown
 from paraply.schema.live import read_databases, read_tables
 from paraply.schema.model import KeyPart, Table
 from tests.server.statements import BOTH, MARIADB_ONLY, MYSQL_ONLY
-from tests.servers import MariaDbServer, mariadb_server, mysql_url
+from tests.servers import MariaDbServer, mariadb_server, mysql_url, sql_connect
 
 __all__ = ["mariadb_server"]
 
@@ -35,7 +35,7 @@ def runner(connection: Connection) -> Run:
 
 def mysql_connection() -> Connection:
     parts = urlsplit(mysql_url())
-    return pymysql.connect(
+    return sql_connect(
         host=parts.hostname,
         port=parts.port or 3306,
         user=parts.username,
