@@ -36,8 +36,11 @@ test: test-rust test-python ## Run all tests; those that need a server start it,
 test-rust: $(VENV)/.made
 	cargo test --quiet --workspace --exclude paraply-python
 
+# Of pytest; 0 is for a debugger. Tests that share a server stay in one of them (tests/processes.py).
+PROCESSES ?= 2
+
 test-python: build
-	$(BIN)/python -m pytest --quiet
+	$(BIN)/python -m pytest --quiet -n $(PROCESSES)
 
 lint: build ## Check formats, lints and types
 	cargo fmt --all --check

@@ -5,11 +5,13 @@ from __future__ import annotations
 import lzma
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from processes import longest_first, make_scheduler, mysql_only_for
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,12 +23,25 @@ Log = Callable[[str], Path]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long matrices run only when asked for."""
+    """Long matrices run only when asked for; of several processes none is left with what takes long."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        longest_first(items)
     if os.environ.get("PARAPLY_SLOW") == "1":
         return
     for item in items:
         if item.get_closest_marker("slow") is not None:
             item.add_marker(pytest.mark.skip(reason="slow: set PARAPLY_SLOW=1 to run it"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return make_scheduler(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    with mysql_only_for(item.nodeid):
+        return (yield)
 
 
 def truth_folder() -> Path | None:

@@ -48,7 +48,7 @@ def checksum(place: SqlPlace) -> int:
     return int(place.sql(f"CHECKSUM TABLE {DATABASE}.t")[0][1])
 
 
-def test_r26_a_recorded_target_joins_replication(source: SqlPlace, replica: SqlPlace, tmp_path: Path) -> None:
+def test_r26_a_recorded_target_joins_mysqls_replication(source: SqlPlace, replica: SqlPlace, tmp_path: Path) -> None:
     source.sql(f"CREATE DATABASE {DATABASE}", f"CREATE TABLE {DATABASE}.t (a INT PRIMARY KEY, b VARCHAR(60))")
     write(source, 1, 60)
     at_copy = GtidSet(str(source.sql("SELECT @@GLOBAL.gtid_executed")[0][0]))

@@ -67,7 +67,7 @@ def swallower(mysql: Server) -> Iterator[Swallower]:
 
 
 @pytest.mark.mysql
-def test_r24_a_session_whose_answer_will_not_come_is_ended(mysql: Server, swallower: Swallower) -> None:
+def test_r24_a_mysql_session_whose_answer_will_not_come_is_ended(mysql: Server, swallower: Swallower) -> None:
     """As after a KILL QUERY between two statements of one text, which MySQL 9.7 answers only in part."""
     url = parse_url(f"mysql://{mysql.url.user}:{mysql.url.password}@127.0.0.1:{swallower.port}?tls=disabled")
     target = MySqlTarget(url)

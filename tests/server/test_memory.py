@@ -51,7 +51,7 @@ def emptied_with_log(place: SqlPlace, folder: Path) -> tuple[list[Path], object]
 
 
 @pytest.mark.parametrize("workers", ["0", "4"])
-def test_one_transaction_of_200_megabytes(mysql_place: SqlPlace, tmp_path: Path, workers: str) -> None:
+def test_mysql_takes_one_transaction_of_200_megabytes(mysql_place: SqlPlace, tmp_path: Path, workers: str) -> None:
     mysql_place.sql("CREATE DATABASE IF NOT EXISTS shop", TABLE, *filled(400_000))
     logs, checksum = emptied_with_log(mysql_place, tmp_path)
     assert sum(log.stat().st_size for log in logs) > 200e6
@@ -59,7 +59,7 @@ def test_one_transaction_of_200_megabytes(mysql_place: SqlPlace, tmp_path: Path,
     assert mysql_place.sql("CHECKSUM TABLE shop.wide") == [("shop.wide", checksum)]
 
 
-def test_a_log_that_is_larger_than_memory_may_be(mysql_place: SqlPlace, tmp_path: Path) -> None:
+def test_mysql_takes_a_log_that_is_larger_than_memory(mysql_place: SqlPlace, tmp_path: Path) -> None:
     mysql_place.sql("CREATE DATABASE IF NOT EXISTS shop", TABLE, *filled(ROWS_OF_A_MEGABYTE))
     change = "UPDATE shop.wide SET turn=turn+1, text=REPEAT(CHAR(97 + (id + turn) % 26), 500)"
     for first in range(0, LONG_LOG, 50):

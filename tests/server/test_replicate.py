@@ -202,7 +202,7 @@ def test_what_a_source_refuses_is_said(maria_source: MariaDbServer, postgres_pla
 
 
 @pytest.mark.mysql
-def test_purged_transactions_are_said(mysql_source: Server, postgres_place: PostgresPlace, folder: Path) -> None:
+def test_purged_transactions_of_a_mysql_are_said(mysql_source: Server, postgres_place: PostgresPlace, folder: Path) -> None:
     mysql_source.sql("CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY); FLUSH BINARY LOGS")
     mysql_source.sql("INSERT INTO shop.t VALUES (1); FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY")
     with replicating(mysql_url(), postgres_place.url, folder) as replica:
@@ -212,7 +212,7 @@ def test_purged_transactions_are_said(mysql_source: Server, postgres_place: Post
 
 
 @pytest.mark.mysql
-def test_the_relay_log_holds_the_transactions_of_the_source_s_log(
+def test_the_relay_log_holds_the_transactions_of_a_mysql_s_log(
     mysql_source: Server, postgres_place: PostgresPlace, folder: Path, tmp_path: Path
 ) -> None:
     logs = os.environ.get("PARAPLY_TEST_MYSQL_DATA")

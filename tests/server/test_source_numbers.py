@@ -40,7 +40,7 @@ def run() -> Iterator[Run]:
 
 @pytest.mark.parametrize("history", [None, SMALL])
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_r16_every_number_is_the_servers(run: Run, seed: int, history: int | None) -> None:
+def test_r16_every_number_is_mysqls(run: Run, seed: int, history: int | None) -> None:
     log = logged(run, Load(seed, transactions=150), history)
     report = verify(log, scheme="writeset", history=history)
     assert (report.check, report.fallbacks) == ("exact", 0)

@@ -116,7 +116,7 @@ def gtid_of(log: Path, number: int) -> str:
 
 
 @pytest.mark.mysql
-def test_preserve_shows_the_servers_own_gtids(mysql_place: SqlPlace, truth: Log) -> None:
+def test_preserve_shows_mysqls_own_gtids(mysql_place: SqlPlace, truth: Log) -> None:
     log = truth("mysql-binlog/eight-sessions.binlog")
     report = applied(log, mysql_place.url, "--gtid", "preserve", "--stop-at", gtid_of(log, 30))
     assert channel(mysql_place).executed == report["executed"]
