@@ -12,7 +12,7 @@ import pytest
 from server.native_blocks import read_blocks
 from server.reference_load import ReferenceLoad
 from server.test_errors_mysql import Server
-from servers import mysql_url
+from servers import mysql_url, sql_connect
 
 from paraply._native import Block
 from paraply.errors import ApplyFailed, ParaplyError
@@ -209,7 +209,7 @@ def run(server: Server, tables: Sequence[str], changes: Sequence[str]) -> list[s
     server.empty()
     url, done = parse_url(server.url), list(tables)
     with (
-        pymysql.connect(host=url.host, port=url.port, user=url.user, password=url.password or "", autocommit=True) as connection,
+        sql_connect(host=url.host, port=url.port, user=url.user, password=url.password or "", autocommit=True) as connection,
         connection.cursor() as cursor,
     ):
         for statement in tables:
