@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from paraply.applier.consistency import Consistency
 from paraply.applier.policy import make_policy
-from paraply.target.base import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from paraply._native import Block
     from paraply.applier.preparation import Options
     from paraply.target.base import Target
 
-__all__ = ["WaveSession", "in_waves", "may_go_in_waves"]
-
-
-class WaveSession(Session, Protocol):
-    """A session that takes the rows of a block in parts."""
-
-    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
-        """As ``apply``, with the rows of the waves one after the other.
-
-        Args:
-            block: The whole block, for the progress.
-            waves: The parts that its rows come in; the iterator waits until the next one may go in.
-        """
+__all__ = ["in_waves", "may_go_in_waves"]
 
 
 def in_waves(block: Block, mark: Callable[[], int], wait: Callable[[int], None]) -> Iterator[Block]:
@@ -61,4 +48,4 @@ def may_go_in_waves(options: Options, target: Target) -> bool:
     policy = make_policy(options.policy)
     merged = policy.merges and target.merges and options.merge not in ("off", 1)
     ordered = Consistency(options.consistency).keeps_order
-    return merged and ordered and policy.in_waves and options.workers > 1 and getattr(target, "takes_waves", False)
+    return merged and ordered and policy.in_waves and options.workers > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from paraply.applier.commit_order import RollbackRequested, TicketState
 from paraply.applier.counters import WorkerCounters
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.applier.job_list import Job, JobList
     from paraply.applier.run_state import RunState
-    from paraply.applier.waves import WaveSession
     from paraply.target.base import Session
 
 __all__ = ["APPLYING", "COMMITTING", "Worker"]
@@ -290,7 +289,7 @@ class Worker:
                 order.wait_committed(job.ticket, older)
             self._begin_attempt(APPLYING)
 
-        cast("WaveSession", session).apply_waves(block, in_waves(block, lambda: order.low_water_mark, wait))
+        session.apply_waves(block, in_waves(block, lambda: order.low_water_mark, wait))
 
     def _begin_attempt(self, state: str) -> None:
         self.attempt += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -98,6 +98,12 @@ class MemberSession:
         self._applier.begin(block)
         self._block = block
         self._session.apply(block)
+
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+        """As a session of the target."""
+        self._applier.begin(block)
+        self._block = block
+        self._session.apply_waves(block, waves)
 
     def commit(self) -> None:
         """As a session of the target."""

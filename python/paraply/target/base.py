@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -111,6 +111,14 @@ class Session(Protocol):
             ApplyFailed: For good, with transaction, table and key.
             ConnectionLost: The connection is gone; the caller reconnects and finds out what was committed.
             AlreadyRunning: The epoch is not ours any more.
+        """
+
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+        """As ``apply``, with the rows of the waves one after the other.
+
+        Args:
+            block: The whole block, for the progress.
+            waves: The parts that its rows come in; the iterator waits until the next one may go in.
         """
 
     def commit(self) -> None:

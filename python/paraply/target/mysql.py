@@ -75,8 +75,6 @@ class MySqlTarget:
         connector: Makes connections; replaced in tests.
     """
 
-    takes_waves = True
-    """Its sessions are ``WaveSession``."""
     epoch: int
     store: ProgressStore
     xa: XaStore

@@ -70,9 +70,6 @@ class PostgresTarget:
         lock_timeout_ms: How long a statement waits for a lock before its block is tried again (R24).
     """
 
-    takes_waves = True
-    """Its sessions are ``WaveSession``."""
-
     def __init__(
         self,
         uri: str | None = None,

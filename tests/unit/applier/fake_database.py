@@ -224,7 +224,6 @@ class Session:
 
 class Target:
     family = "postgresql"
-    takes_waves = True
 
     def __init__(self, database: Database | None = None, *, merges: bool = True) -> None:
         self.database = database or Database()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, TemporaryFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from paraply._native import Block
     from paraply.applier.split.crew import SplitCrew
     from paraply.target.two_phase import BranchSession
@@ -57,6 +59,10 @@ class SplitSession:
         except BaseException:
             self._undo()
             raise
+
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+        """As its own session does: merged blocks have no parts."""
+        self._own.apply_waves(block, waves)
 
     def commit(self) -> None:
         """Commits; with the leader's commit the other parts are decided, and then committed too."""
