@@ -19,7 +19,7 @@ from server.history_source import HistoryPlace, Source
 from paraply.applier.consistency import Consistency
 from tests.faults.kinds import FAULTS, LOG_FAULTS
 from tests.faults.rounds import Broken, Matrix, Round
-from tests.faults.servers import MariaDbTarget, MySqlTarget, PostgresTarget, Target, small_disk
+from tests.faults.servers import MariaDbTarget, MySqlTarget, PostgresTarget, ServerLost, Target, small_disk
 
 MERGES = ("off", "auto")
 
@@ -42,14 +42,27 @@ def main() -> int:
             try:
                 while matrix.faults < options.faults:
                     for one in rounds:
-                        one.run(matrix, draw, Path(folder))
-                        print(f"{matrix.faults:4} faults, {matrix.rounds:3} rounds: {one}: equal", flush=True)
+                        matrix = run(one, matrix, draw, Path(folder))
             except Broken as broken:
                 print(f"BROKEN with seed {options.seed}: {broken}", file=sys.stderr)
                 return 1
             finally:
                 report(matrix, options.out)
     return 0
+
+
+def run(one: Round, before: Matrix, draw: random.Random, folder: Path) -> Matrix:
+    """One round; where the server lost its own data, the round and its faults do not count."""
+    matrix = Matrix(before.strikes.copy(), before.rounds)
+    try:
+        one.run(matrix, draw, folder)
+    except ServerLost as lost:
+        print(f"{before.faults:4} faults, {before.rounds:3} rounds: {one}: left out. {lost}", flush=True)
+        assert isinstance(one.target, MariaDbTarget)
+        one.target.renew()
+        return before
+    print(f"{matrix.faults:4} faults, {matrix.rounds:3} rounds: {one}: equal", flush=True)
+    return matrix
 
 
 def settings(options: argparse.Namespace, folder: Path, disk: Any, stack: contextlib.ExitStack) -> Iterator[Round]:

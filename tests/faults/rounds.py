@@ -15,7 +15,7 @@ from server.replay import Outcome, end, start
 
 from paraply import open_log
 from tests.faults.kinds import FAULTS, LOG_FAULTS, Fault, ServerErrors, grow
-from tests.faults.servers import Target
+from tests.faults.servers import ServerLost, Target
 
 __all__ = ["Broken", "Matrix", "Round"]
 
@@ -106,9 +106,15 @@ class Round:
                 grow(log, content, process, draw)
             return end(process)
         process = start(log, self.target.url, *options)
-        for fault in draw.choices(kinds, k=STRIKES):
-            self._strike(matrix, draw, process, fault)
-        return end(process)
+        try:
+            for fault in draw.choices(kinds, k=STRIKES):
+                self._strike(matrix, draw, process, fault)
+        except ServerLost:
+            process.kill()
+            raise
+        finally:
+            outcome = end(process)
+        return outcome
 
     def _strike(self, matrix: Matrix, draw: random.Random, process: subprocess.Popen[str], fault: Fault) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -73,6 +74,10 @@ class Target(Protocol):
 
     def free_disk(self) -> None:
         """Gives the room back."""
+
+
+class ServerLost(Exception):
+    """The server itself has lost what was committed: nothing can be said about the apply."""
 
 
 class _Disk:
@@ -147,7 +152,20 @@ class MariaDbTarget(_Disk, _SqlTarget):
 
     def ensure_up(self) -> None:
         if self.server.process is None or self.server.process.poll() is not None:
-            self.server.start()
+            try:
+                self.server.start()
+            except RuntimeError as error:
+                if "Data structure corruption" in str(error):
+                    raise ServerLost(
+                        "MariaDB does not find its way back: killed on a full disk, it left a log that it cannot read"
+                    ) from error
+                raise
+
+    def renew(self) -> None:
+        """A new server in the place of one that has lost its data."""
+        self.free_disk()
+        shutil.rmtree(self.server.data)
+        self.server.start()
 
     def read_only(self, on: bool) -> None:
         raise NotImplementedError

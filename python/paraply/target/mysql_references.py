@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import ServerError
+from paraply.schema.lexer import DdlSyntaxError
 from paraply.schema.live import read_tables
 from paraply.target.mysql_errors import interrupted
 from paraply.target.mysql_sql import query_all, rows_of, to_int, to_text
@@ -112,18 +113,27 @@ class References:
         _log.info("foreign keys of a block are left to the server: %s", why)
         return False
 
+    def _known(self, connection: Connection) -> ReferenceChecker | None:
+        """The target's tables as they are now; without them the server checks everything."""
+        catalog = _native.Catalog()
+        try:
+            for table in read_tables(lambda sql: rows_of(connection.query(sql))):
+                catalog.put(table)
+        except (ServerError, DdlSyntaxError) as error:
+            if isinstance(error, ServerError) and interrupted(error):
+                raise
+            self._refuse(f"the tables could not be read: {error}", for_good=True)
+            return None
+        return _native.ReferenceChecker(catalog)
+
     def _read(self, connect: Callable[[], Connection]) -> ReferenceChecker | None:
         """Reads the tables, unless another thread does or it was done a moment ago."""
         if time.monotonic() < self._next_read or not self._reading.acquire(blocking=False):
             return None
         try:
             generation, started = self._generation, time.monotonic()
-            connection = connect()
-            catalog = _native.Catalog()
-            for table in read_tables(lambda sql: rows_of(connection.query(sql))):
-                catalog.put(table)
+            checker = self._known(connect())
             ended = time.monotonic()
-            checker = _native.ReferenceChecker(catalog)
             with self._lock:
                 self._next_read = ended + (ended - started) / _SHARE
                 if generation == self._generation:
