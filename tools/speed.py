@@ -76,8 +76,7 @@ replay, so it has no groups.
 
 MYSQL = """
 Where a load is ahead of the pipeline by less than on the others, its time is the server's CPU on two cores, and the pipeline's is forced
-writes: the slower the disk, the larger the ratio. (On a disk where the OLTP mix took the pipeline 186.6 s, merged `record` took 7.9 s,
-before rows went in by waves.)
+writes: the slower the disk, the larger the ratio.
 """
 MARIADB = """
 A MariaDB log does not name sessions, so all transactions of one server keep their order at every level: such a log is applied at

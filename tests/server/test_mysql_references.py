@@ -173,6 +173,21 @@ def test_a_parent_that_goes_again_is_left_to_the_server(server: Server, tmp_path
     assert both(server, tmp_path, [*FIVE, *moved]).error is None
 
 
+def test_a_parent_that_only_the_targets_cascade_takes_away_is_asked_about(server: Server, tmp_path: Path) -> None:
+    tables = [TABLES[0], "CREATE TABLE errs.top (id INT PRIMARY KEY)", "CREATE TABLE errs.mid (id INT PRIMARY KEY, top INT, KEY (top))"]
+    tables += ["CREATE TABLE errs.low (id INT PRIMARY KEY, mid INT, FOREIGN KEY (mid) REFERENCES errs.mid (id))", MARK]
+    tops = ["INSERT INTO errs.top VALUES (1), (2)"]
+    low = [f"INSERT INTO errs.low VALUES ({n}, 7)" for n in range(6)]
+    changes = ["INSERT INTO errs.mid VALUES (7, 1)", "DELETE FROM errs.top WHERE id=1", *low]
+    block = last_block(server, [*tables[:-1], *tops, MARK, *changes], tmp_path / "binlog.000001")
+    cascade = "ALTER TABLE errs.mid ADD FOREIGN KEY (top) REFERENCES errs.top (id) ON DELETE CASCADE"
+    place = Place(server, [*tables[:-1], *tops, cascade])
+    done = place.both(block)
+    place.target.close()
+    assert done.error is not None
+    assert (done.asked, done.refused) == (1, 1)
+
+
 def test_keys_that_only_the_collation_makes_equal_are_found(server: Server, tmp_path: Path) -> None:
     changes = [child(n, "NULL", code, "X'01'") for n, code in enumerate(["'k1'", "'K1'", "'k1'", "'K1'", "'k1'"])]
     done = both(server, tmp_path, changes)

@@ -10,7 +10,7 @@ mod links;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paraply_binlog::known_tables::KnownTables;
+use paraply_binlog::known_tables::{Cascades, KnownTables};
 use paraply_binlog::row_walk::{RowPlan, RowsError};
 use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row};
 use paraply_binlog::transaction::Transaction;
@@ -90,6 +90,8 @@ struct EventEffects {
     unchecked_there: bool,
     /// The server has to check it.
     left: bool,
+    /// The server may carry it on to other tables' rows, of which the log then says nothing.
+    cascades: bool,
     /// Rows of tables that have to do with foreign keys.
     rows: usize,
     effects: Vec<(Effect, usize, String)>,
@@ -124,6 +126,7 @@ impl BlockReferences<'_> {
                 }
             }
             if let Some((_, effects)) = &mut event {
+                effects.cascades = row.before.is_some() && table.cascades != Cascades::Nowhere;
                 match &table.definition {
                     Ok(definition) => self.row(step.table, definition, row, effects),
                     Err(_) => effects.left = true,
@@ -154,6 +157,10 @@ impl BlockReferences<'_> {
 
     /// Takes in what an event does, and says whether the server need not check it.
     fn settle(&mut self, event: EventEffects) -> bool {
+        if event.left && event.cascades {
+            // What the block made may be gone: who needs it from here on asks.
+            self.needed.iter_mut().for_each(|keys| keys.retain(|_, needed| *needed));
+        }
         for (effect, parent, key) in event.effects {
             if self.needed.len() <= parent {
                 self.needed.resize_with(parent + 1, BTreeMap::new);
