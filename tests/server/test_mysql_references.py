@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import pymysql
 import pytest
@@ -14,11 +15,12 @@ from server.reference_load import ReferenceLoad
 from server.test_errors_mysql import Server
 from servers import mysql_url, sql_connect
 
-from paraply._native import Block
+from paraply._native import Block, ReferenceCheck
 from paraply.errors import ApplyFailed, ParaplyError
 from paraply.target.base import ApplyPlan
 from paraply.target.mysql import MySqlTarget
 from paraply.target.mysql_references import References
+from paraply.target.mysql_sql import Connection
 from paraply.target.url import parse_url
 
 pytestmark = pytest.mark.mysql
@@ -62,7 +64,7 @@ class Asked(References):
         super().__init__()
         self.asked = self.refused = 0
 
-    def hold(self, connection, check) -> bool:  # type: ignore[no-untyped-def]
+    def hold(self, connection: Connection, check: ReferenceCheck) -> bool:
         held = super().hold(connection, check)
         self.asked += len(check.questions)
         self.refused += not held
@@ -198,6 +200,15 @@ def test_few_rows_are_left_to_the_server(server: Server, tmp_path: Path) -> None
     assert both(server, tmp_path, FIVE[:2]).asked == 0
 
 
+def test_a_block_with_very_many_keys_is_left_to_the_server(server: Server, tmp_path: Path) -> None:
+    numbers = "SELECT ROW_NUMBER() OVER () AS r FROM " + ", ".join(f"errs.parent {alias}" for alias in "abcdef")
+    many = f"INSERT INTO errs.parent SELECT 100+r, CONCAT('m', r), X'00', 0 FROM ({numbers} LIMIT 33000) t"
+    changes = [many, *FIVE]
+    done = both(server, tmp_path, changes)
+    assert (done.error, done.asked) == (None, 0)
+    assert both(server, tmp_path, changes, "DELETE FROM errs.parent WHERE id=3").error is not None
+
+
 def test_rows_that_the_source_did_not_check_are_not_asked_about(server: Server, tmp_path: Path) -> None:
     orphans = [child(n, 1000 + n) for n in range(6)]
     block = last_block(server, [*TABLES, MARK, "SET foreign_key_checks=0", *orphans, *ROWS], tmp_path / "binlog.000001")
@@ -283,7 +294,8 @@ def test_a_user_who_does_not_see_all_tables_asks_nothing(server: Server) -> None
 def test_a_replay_that_is_logged_is_checked_by_the_server(server: Server) -> None:
     server.empty()
     target = MySqlTarget(parse_url(server.url))
-    for mode in ("none", "preserve"):
-        target.open(ApplyPlan("references", "f", 1, gtid_mode=mode))  # type: ignore[arg-type]
+    modes: tuple[Literal["none", "preserve"], ...] = ("none", "preserve")
+    for mode in modes:
+        target.open(ApplyPlan("references", "f", 1, gtid_mode=mode))
         target.close()
         assert target.references is None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from paraply.errors import ParaplyError, ServerError, TemporaryFailure
 from paraply.target.mysql_privileges import parse_grants
 from paraply.target.mysql_references import References, may_ask
+
+if TYPE_CHECKING:
+    from paraply._native import ReferenceCheck
+    from paraply.target.mysql_gtid import GtidMode
 
 
 class Connection:
@@ -37,18 +41,18 @@ class Check:
         self.questions = [(f"SELECT {number}", number) for number in expected]
 
 
-class Block:
-    """A block that is not looked at."""
+#: A block that is not looked at.
+BLOCK: Any = None
 
 
 def held(references: References, check: Check, *answers: Any) -> bool:
-    return references.hold(Connection(*answers), check)  # type: ignore[arg-type]
+    return references.hold(Connection(*answers), cast("ReferenceCheck", check))
 
 
 def is_off(references: References) -> bool:
     """Whether blocks are not looked at any more: then no table is read either."""
     connection = Connection(ServerError("no", 1, "HY000"))
-    found = references.check(lambda: connection, Block())  # type: ignore[arg-type,return-value]
+    found = references.check(lambda: connection, BLOCK)
     return found is None and not connection.asked
 
 
@@ -85,7 +89,7 @@ def test_a_question_that_was_cut_short_says_nothing(error: ParaplyError) -> None
 def test_tables_that_cannot_be_read_leave_everything_to_the_server() -> None:
     references = References()
     connection = Connection(ServerError("no", 1044, "42000"))
-    assert references.check(lambda: connection, Block()) is None  # type: ignore[arg-type,return-value]
+    assert references.check(lambda: connection, BLOCK) is None
     assert is_off(references)
 
 
@@ -115,4 +119,4 @@ OFF = [("innodb_native_foreign_keys", "OFF"), ("lower_case_table_names", "0")]
 )
 def test_where_it_may_be_asked(hidden: bool, grant: str, settings: list[tuple[str, str]], asks: bool) -> None:
     connection = Connection(settings)
-    assert may_ask(connection, Mode(hidden), parse_grants([grant])) == asks  # type: ignore[arg-type]
+    assert may_ask(connection, cast("GtidMode", Mode(hidden)), parse_grants([grant])) == asks

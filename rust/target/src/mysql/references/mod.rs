@@ -59,11 +59,11 @@ pub fn check<'a>(
     catalog: &Catalog,
     scratch: &mut Scratch,
 ) -> Result<Option<Check>, RowsError> {
-    let mut block = BlockReferences { links: Links::new(catalog), needed: Vec::new(), kept: 0, rows: 0 };
+    let mut block = BlockReferences { links: Links::new(catalog), needed: Vec::new(), rows: 0, too_large: false };
     let mut unchecked = Vec::new();
     for transaction in transactions {
         unchecked.push(block.transaction(transaction, catalog, scratch)?);
-        if block.is_too_large() {
+        if block.too_large {
             return Ok(None);
         }
     }
@@ -102,8 +102,9 @@ struct BlockReferences<'c> {
     links: Links<'c>,
     /// For each parent's key, by their texts: true where a row needs it, false where the block itself made it.
     needed: Vec<BTreeMap<String, bool>>,
-    kept: usize,
     rows: usize,
+    /// There were more keys than one block is looked at with: from then on rows are passed over, and nothing of this counts.
+    too_large: bool,
 }
 
 impl BlockReferences<'_> {
@@ -120,13 +121,13 @@ impl BlockReferences<'_> {
         scratch.plan.walk(transaction, &scratch.known, |step, table, header, row| {
             if event.as_ref().is_none_or(|(at, _)| *at != step.event) {
                 let unchecked_there = header.flags & NO_FOREIGN_KEY_CHECKS != 0;
-                let next = EventEffects { unchecked_there, left: unchecked_there, ..EventEffects::default() };
+                let cascades = row.before.is_some() && table.cascades != Cascades::Nowhere;
+                let next = EventEffects { unchecked_there, left: unchecked_there, cascades, ..EventEffects::default() };
                 if let Some((at, effects)) = event.replace((step.event, next)) {
                     unchecked[at] = self.settle(effects);
                 }
             }
             if let Some((_, effects)) = &mut event {
-                effects.cascades = row.before.is_some() && table.cascades != Cascades::Nowhere;
                 match &table.definition {
                     Ok(definition) => self.row(step.table, definition, row, effects),
                     Err(_) => effects.left = true,
@@ -139,13 +140,8 @@ impl BlockReferences<'_> {
         Ok(unchecked)
     }
 
-    /// Whether there are more keys than one block is looked at with.
-    fn is_too_large(&self) -> bool {
-        self.kept > MOST_KEYS
-    }
-
     fn row(&mut self, index: usize, table: &Arc<Table>, row: Row<'_, '_>, event: &mut EventEffects) {
-        if self.is_too_large() {
+        if self.too_large {
             return;
         }
         let links = self.links.of(index, table);
@@ -166,7 +162,6 @@ impl BlockReferences<'_> {
                 self.needed.resize_with(parent + 1, BTreeMap::new);
             }
             let keys = &mut self.needed[parent];
-            let before = keys.len();
             match effect {
                 Effect::Needed if event.left => {}
                 Effect::Needed => {
@@ -179,8 +174,8 @@ impl BlockReferences<'_> {
                     keys.remove(&key);
                 }
             }
-            self.kept = self.kept + keys.len() - before;
         }
+        self.too_large |= self.needed.iter().map(BTreeMap::len).sum::<usize>() > MOST_KEYS;
         if !event.left {
             self.rows += event.rows;
         }
