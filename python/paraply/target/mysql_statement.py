@@ -34,6 +34,8 @@ _CREATE_OR_DROP = re.compile(rf"\s*(?:CREATE|DROP)\s+(TABLE|DATABASE|SCHEMA)\s+{
 _REPEATABLE = re.compile(
     r"\s*(CREATE\s+OR\s+REPLACE|CREATE\s+(TABLE|DATABASE|SCHEMA)\s+IF\s+NOT\s+EXISTS|DROP\s+\w+\s+IF\s+EXISTS|TRUNCATE)\b", re.IGNORECASE
 )
+#: How MySQL 8.0.21 and later log CREATE TABLE ... SELECT: table and rows are one transaction, which nothing else may be part of.
+_WITH_ITS_ROWS = re.compile(rb"[\s)]START\s+TRANSACTION\s*$", re.IGNORECASE)
 _DECISION = "say which with --ddl-done or --ddl-not-done"
 
 
@@ -107,22 +109,30 @@ class StatementRunner:
         self._prepare(block, statements[0])
         # The record must not run under the statement's own variables or GTID.
         self._restore()
-        hide = self._hides_progress
+        hide, atomic, rows = self._hides_progress, _with_its_rows(statements), self._row_statements(block)
         self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
         try:
             sql = self._prepare(block, statements[0])
             for setting in begin:
                 connection.query(setting)
             connection.query(sql)
+            if atomic:
+                for row in rows:
+                    connection.query(row)
         except ServerError:
             # The server refused it, so it is known not to have happened.
+            if atomic:
+                connection.query("ROLLBACK")
             self._restore()
             self._hidden(hide, lambda: connection.query(target.store.end_ddl()))
             raise
+        if atomic:
+            connection.query("COMMIT")
+            rows = []
         for statement in statements[1:]:
             connection.query(self._prepare(block, statement))
         self._restore()
-        rows, end = self._row_statements(block), [target.store.end_ddl()]
+        end = [target.store.end_ddl()]
         if hide:  # what the target logs must not hold our tables, so the rows cannot go with them
             for row in rows:
                 connection.query(row)
@@ -225,11 +235,21 @@ class StatementRunner:
         return done
 
     def _pending(self, block: Block, statements: list[Statement]) -> PendingDdl:
-        # Where rows belong to it, the table's presence does not say whether they are in.
-        alone = len(statements) == 1 and not block.has_rows
+        # Where rows follow in another transaction, the table's presence does not say whether they are in.
+        alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements))
         database, table = _made_or_dropped(statements[0]) if alone else (None, None)
         existed = database is not None and object_exists(self._connection, database, table)
         return PendingDdl(block.ordinal, block.first_gtid, block.end_file, block.end_offset, database, table, existed)
+
+
+def _with_its_rows(statements: Sequence[Statement]) -> bool:
+    """Whether the statement leaves a transaction open, which its rows belong to and COMMIT ends.
+
+    >>> from types import SimpleNamespace as S
+    >>> [_with_its_rows([S(sql=sql)]) for sql in (b"CREATE TABLE a (b INT) START TRANSACTION", b"CREATE TABLE a (b INT)")]
+    [True, False]
+    """
+    return len(statements) == 1 and _WITH_ITS_ROWS.search(statements[0].sql) is not None
 
 
 def _made_or_dropped(statement: Statement) -> tuple[str | None, str | None]:
