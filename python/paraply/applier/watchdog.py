@@ -88,7 +88,7 @@ class Watchdog:
             first = self._first_look()
             self._case = _Case(oldest.sequence, attempt, worker.since + first, first)
         case = self._case
-        if now < case.next_look or (age < self._patience.foreign and not self._run.order.waiting()):
+        if now < case.next_look or (age < self._patience.foreign and not self._may_be_in_the_way()):
             return
         blockers = self._blockers(worker.counters.connection_id)
         self._resolve(case, blockers, age)
@@ -98,6 +98,10 @@ class Watchdog:
         cost = time.perf_counter() - now
         case.next_look = now + max(case.pause, 10 * cost)
         case.pause = min(self._patience.longest, case.pause * _LONGER)
+
+    def _may_be_in_the_way(self) -> bool:
+        """Whether a younger one can hold what the oldest waits for: one that waits for its turn, or any where only row locks order them."""
+        return self._run.optimistic or bool(self._run.order.waiting())
 
     def _resolve(self, case: _Case, blockers: list[int], age: float) -> None:
         """Follows the chain of blockers: those of ours that are younger give way, others are reported."""

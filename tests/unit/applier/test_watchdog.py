@@ -1,0 +1,50 @@
+"""The watchdog asks whoever holds the oldest block up to give way (R24)."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from paraply.applier.commit_order import CommitOrder, Ticket
+from paraply.applier.watchdog import Patience, Watchdog
+from paraply.applier.worker import APPLYING
+
+PATIENCE = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=60.0, foreign=60.0)
+
+
+class Blocked:
+    """A target on which one connection waits for another one's locks."""
+
+    def __init__(self, connection: int, by: int) -> None:
+        self.waits = {connection: [by]}
+        self.questions = 0
+
+    def blockers(self, connection: int) -> list[int]:
+        self.questions += 1
+        return self.waits.get(connection, [])
+
+
+def applying(number: int, ticket: Ticket) -> Any:
+    """A worker whose statement began a second ago."""
+    counters = SimpleNamespace(connection_id=number, state=APPLYING)
+    job = SimpleNamespace(number=number, ticket=ticket)
+    return SimpleNamespace(counters=counters, job=job, attempt=1, since=time.perf_counter() - 1.0, interrupt=lambda: None)
+
+
+@pytest.mark.parametrize("optimistic", [True, False])
+def test_r24_a_younger_one_that_still_applies_gives_way_where_only_row_locks_keep_them_apart(optimistic: bool) -> None:
+    order = CommitOrder(optimistic=optimistic)
+    tickets = [order.register(), order.register()]
+    workers = [applying(ticket.sequence, ticket) for ticket in tickets]
+    target = Blocked(1, by=2)
+    run: Any = SimpleNamespace(order=order, target=target, optimistic=optimistic, apply_seconds=0.0, foreign_blockers=(), note=print)
+    watchdog = Watchdog(run, workers, PATIENCE)
+    watchdog.look()
+    time.sleep(0.005)
+    watchdog.look()
+    assert tickets[1].rollback_requested is optimistic
+    assert not tickets[0].rollback_requested
+    assert (target.questions > 0) is optimistic, "where nothing conflicts, asking costs and finds nothing"
