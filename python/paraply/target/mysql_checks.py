@@ -32,7 +32,8 @@ _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoi
                          "geomcollection", "geometrycollection"})  # fmt: skip
 #: MariaDB's temporal types of before 10.1.2 and its compressed columns: the same column, stored otherwise. The server converts.
 _OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
-_NUMBERS = frozenset({1, 2, 3, 4, 5, 8, 9, _DECIMAL})
+_LONGLONG = 8
+_NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _LABEL = re.compile(r"'(?:[^']|'')*'")
 
 
@@ -131,14 +132,16 @@ class TableChecker:
         results = connection.query(
             f"SELECT engine, table_type FROM information_schema.tables WHERE {where};"
             " SELECT column_name, data_type, column_type, character_octet_length, numeric_precision, numeric_scale, datetime_precision,"
-            f" character_set_name FROM information_schema.columns WHERE {where} ORDER BY ordinal_position"
+            f" character_set_name FROM information_schema.columns WHERE {where} ORDER BY ordinal_position;"
+            f" SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND non_unique=0 AND index_type='HASH' AND seq_in_index=1"
         )
         self._check_engine(name, results[0][1])
         columns = [TargetColumn.of(row) for row in results[1][1]]
         if not columns:
             lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")
             raise ApplyFailed(lack_message([lack], account(connection)), table=name)
-        compare_columns(name, table_map.columns, columns, lambda number: self.charset_of(connection, number))
+        own = without_key_hashes(table_map.columns, len(columns), to_int(results[2][1][0][0]))
+        compare_columns(name, own, columns, lambda number: self.charset_of(connection, number))
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:
@@ -156,6 +159,20 @@ class TableChecker:
                 " convert it to InnoDB, or give that up with --allow-nontransactional",
                 table=name,
             )
+
+
+def without_key_hashes(log: list[ColumnInfo], own: int, hashed: int) -> list[ColumnInfo]:
+    """The table's own columns: MariaDB logs behind them a hash for each unique key that is too long for an index, or ``USING HASH``.
+
+    Args:
+        log: All columns of a table map.
+        own: How many columns the target's table has.
+        hashed: How many such keys it has.
+    """
+    behind = log[own:]
+    if len(behind) != hashed or any(column.type_code != _LONGLONG or column.unsigned is False for column in behind):
+        return log
+    return log[:own]
 
 
 def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:

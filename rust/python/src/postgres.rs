@@ -39,7 +39,8 @@ impl PyPostgresRenderer {
             .map_err(|error| mapping_error(py, &error, &source))?;
         let cascades_delete = mapping_of.getattr("cascades_delete")?.is_truthy()?;
         let cascades_update: Vec<usize> = mapping_of.getattr("cascades_update")?.extract()?;
-        self.renderer.define(mapping.with_cascades(cascades_delete, cascades_update));
+        let hashed = unique_keys(table)?;
+        self.renderer.define(mapping.with_cascades(cascades_delete, cascades_update).with_key_hashes(hashed));
         Ok(())
     }
 
@@ -58,6 +59,16 @@ impl PyPostgresRenderer {
             .map(|statement| (PyBytes::new(py, &statement.sql), statement.rows, statement.table.to_string()))
             .collect())
     }
+}
+
+/// How many unique keys a table has besides the primary one.
+fn unique_keys(table: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let mut found = 0;
+    for key in table.getattr("keys")?.try_iter()? {
+        let key = key?;
+        found += usize::from(key.getattr("unique")?.is_truthy()? && !key.getattr("primary")?.is_truthy()?);
+    }
+    Ok(found)
 }
 
 fn column_mapping(column: &Bound<'_, PyAny>, source: &TableName) -> PyResult<ColumnMapping> {

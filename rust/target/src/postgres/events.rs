@@ -10,7 +10,7 @@ use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_binlog::transaction::{RawEvent, Transaction};
 
 use super::mapping::{Charset, ColumnMapping, Kind, TableMapping};
-use super::render::{Change, RenderError, Renderer, Statement, StatementWriter, check_cascades};
+use super::render::{Change, Image, RenderError, Renderer, Statement, StatementWriter, check_cascades};
 
 const TABLE_MAP_EVENT: u8 = 19;
 
@@ -78,7 +78,7 @@ impl Renderer {
             let damaged = |what| RenderError::Log { offset: event.offset, what };
             let mut map = TableMap::parse(bytes(transaction, event)?, &transaction.format).map_err(damaged)?;
             let mapping = self.table(&map.name)?;
-            check_columns(&map, &mapping)?;
+            check_columns(&map, &mapping, transaction.format.mariadb)?;
             let mapping = logged_charsets(&map, mapping)?;
             for (mapped, column) in map.columns.iter_mut().zip(&mapping.columns) {
                 take_sign(mapped, column);
@@ -106,14 +106,16 @@ fn render_rows(
     let rows = RowsEvent::with_header(header, data, &known.map).map_err(damaged)?;
     // Without foreign key checks nothing cascades, and a server that cascades itself logs it.
     let cascades_logged = header.flags & (NO_FOREIGN_KEY_CHECKS | SQL_FOREIGN_KEYS) != 0;
+    let columns = known.mapping.columns.len();
     let mut buffer = RowBuffer::default();
     let mut rows = rows.rows(&mut buffer, None);
     while let Some(row) = rows.next_row() {
-        let change = match row.map_err(damaged)? {
-            Row { before: None, after: Some(after) } => Change::Insert(after),
-            Row { before: Some(before), after: None } => Change::Delete(before),
-            Row { before: Some(before), after: Some(after) } => Change::Update { before, after },
-            Row { before: None, after: None } => continue,
+        let Row { before, after } = row.map_err(damaged)?;
+        let change = match (before.map(|row| own(row, columns)), after.map(|row| own(row, columns))) {
+            (None, Some(after)) => Change::Insert(after),
+            (Some(before), None) => Change::Delete(before),
+            (Some(before), Some(after)) => Change::Update { before, after },
+            (None, None) => continue,
         };
         if !cascades_logged {
             check_cascades(&known.mapping, change)?;
@@ -121,6 +123,11 @@ fn render_rows(
         writer.push(&known.mapping, change)?;
     }
     Ok(())
+}
+
+/// A row without what stands behind the table's own columns.
+fn own<'r, 'v>(image: Image<'r, 'v>, columns: usize) -> Image<'r, 'v> {
+    image.get(..columns).unwrap_or(image)
 }
 
 fn bytes<'t>(transaction: &'t Transaction, event: &RawEvent) -> Result<&'t [u8], RenderError> {
@@ -136,10 +143,11 @@ fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
 }
 
 /// Compares what the log says of its table with the known definition: count and names (R31).
-fn check_columns(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderError> {
+fn check_columns(map: &TableMap, mapping: &TableMapping, mariadb: bool) -> Result<(), RenderError> {
     let table = || mapping.source.clone();
-    if map.columns.len() != mapping.columns.len() {
-        let (log, known) = (map.columns.len(), mapping.columns.len());
+    let (log, known) = (map.columns.len(), mapping.columns.len());
+    let hashes = log.checked_sub(known).is_some_and(|more| more <= mapping.key_hashes) && map.ends_in_key_hashes(known);
+    if log != known && !(mariadb && hashes) {
         return Err(RenderError::ColumnCount { table: table(), log, known });
     }
     for (mapped, column) in map.columns.iter().zip(&mapping.columns) {

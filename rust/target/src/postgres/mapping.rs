@@ -158,6 +158,8 @@ pub struct TableMapping {
     pub cascades_delete: bool,
     /// The columns whose change changes rows of other tables in the source (ON UPDATE CASCADE, SET NULL).
     pub cascades_update: Vec<usize>,
+    /// The most columns that MariaDB may log behind the table's own, with the hashes of unique keys.
+    pub key_hashes: usize,
     target: String,
 }
 
@@ -181,7 +183,7 @@ impl TableMapping {
         }
         let keys = keys.into_iter().filter(|k| !k.is_empty()).collect();
         let target = format!("{}.{}", quote_identifier(schema), quote_identifier(table));
-        Ok(Self { source, columns, keys, cascades_delete: false, cascades_update: Vec::new(), target })
+        Ok(Self { source, columns, keys, cascades_delete: false, cascades_update: Vec::new(), key_hashes: 0, target })
     }
 
     /// The same table as the parent of foreign keys with actions.
@@ -189,6 +191,13 @@ impl TableMapping {
     pub fn with_cascades(mut self, delete: bool, update: Vec<usize>) -> Self {
         self.cascades_delete = delete;
         self.cascades_update = update;
+        self
+    }
+
+    /// The same table with so many unique keys of which MariaDB may log hashes.
+    #[must_use]
+    pub fn with_key_hashes(mut self, most: usize) -> Self {
+        self.key_hashes = most;
         self
     }
 
