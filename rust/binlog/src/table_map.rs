@@ -126,6 +126,12 @@ impl TableMap {
         !behind.is_empty() && behind.iter().all(MappedColumn::may_be_key_hash)
     }
 
+    /// How many columns there are in front of those that the log itself calls hashes of keys.
+    pub fn named_columns(&self) -> usize {
+        let is_hash = |column: &&MappedColumn| column.name.is_some() && column.may_be_key_hash();
+        self.columns.len() - self.columns.iter().rev().take_while(is_hash).count()
+    }
+
     /// How many of the columns are JSON documents in the server's binary form.
     pub fn json_columns(&self) -> usize {
         self.columns.iter().filter(|column| matches!(column.layout, Layout::Json { .. })).count()

@@ -62,6 +62,8 @@ impl TableForm {
     pub fn of(known: &KnownTable, mariadb: bool) -> Self {
         let map = &known.map;
         let definition = known.definition.as_deref().ok();
+        // Behind them MariaDB may log hashes of keys.
+        let own = definition.map_or_else(|| map.named_columns(), |table| table.columns.len());
         let column = |(index, mapped): (usize, &MappedColumn)| {
             let declared = definition.and_then(|table| table.columns.get(index));
             let name = mapped.name.clone().or_else(|| declared.map(|column| column.name.clone()));
@@ -77,7 +79,7 @@ impl TableForm {
         Self {
             database: map.name.database.clone(),
             table: map.name.table.clone(),
-            columns: map.columns.iter().enumerate().map(column).collect(),
+            columns: map.columns.iter().enumerate().take(own).map(column).collect(),
             key,
             fingerprint: map.fingerprint(),
         }
