@@ -274,7 +274,7 @@ class Applier:
             LogError: The log is damaged or not understood.
         """
         look = self._look()
-        return None if look is None else scan(self._options, look)
+        return None if look is None else scan(self._options, look, self._target)
 
     def _look(self) -> Look | None:
         """Everything that can be found out before the first write; None for logs without a transaction."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from paraply.applier.foresight import Foresight
 from paraply.applier.stop_point import StopPlace, moment_text
 from paraply.applier.stop_result import stop_place
 from paraply.errors import LogNotUnderstood
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from paraply._native import Transaction
     from paraply.applier.outline import Outline
     from paraply.applier.preparation import Look, Options
+    from paraply.target.base import Target
 
 __all__ = ["DryRun", "Landmark", "PlannedStatement", "estimate_seconds", "scan"]
 
@@ -128,32 +130,38 @@ def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[flo
     )
 
 
-def scan(options: Options, look: Look) -> DryRun:
+def scan(options: Options, look: Look, target: Target) -> DryRun:
     """Reads the logs as an apply would.
+
+    Args:
+        options: The options.
+        look: What is known of log and target.
+        target: Asked which statements it could not take.
 
     Raises:
         LogError: The log is damaged or not understood, at a place that the apply would reach.
     """
     from paraply._native import LogReader
 
-    found = DryRun(look.outline)
+    found, foresight = DryRun(look.outline), Foresight(target)
     reader = LogReader(options.paths, **options.reader_options())
     while (batch := reader.next_batch()) is not None:
         for transaction in batch:
-            _note(found, options, look, transaction)
+            _note(found, options, look, foresight, transaction)
     found.stop = stop_place(reader, options.stop)
     if options.stop is not None and found.stop is None:
         look.outline.notes.append(f"the logs end before the stop ({options.stop.text})")
     return found
 
 
-def _note(found: DryRun, options: Options, look: Look, transaction: Transaction) -> None:
+def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, transaction: Transaction) -> None:
     if look.start.passed(transaction, options.paths):
+        foresight.problem(transaction, runs=False)
         found.skipped += 1
         return
     runs = not transaction.filtered
     if transaction.statements:
-        runs = _note_statement(found, options, transaction)
+        runs = _note_statement(found, options, foresight, transaction)
     if not runs:
         found.filtered += 1
         return
@@ -164,12 +172,13 @@ def _note(found: DryRun, options: Options, look: Look, transaction: Transaction)
     found.bytes += transaction.bytes
 
 
-def _note_statement(found: DryRun, options: Options, transaction: Transaction) -> bool:
+def _note_statement(found: DryRun, options: Options, foresight: Foresight, transaction: Transaction) -> bool:
     problem, runs = "", True
     try:
         runs = not options.filters or options.filters.wants(transaction)
     except LogNotUnderstood as error:
         problem = error.message
+    problem = foresight.problem(transaction, runs=runs) or problem
     log = transaction.format
     for statement in transaction.statements:
         try:

@@ -177,6 +177,9 @@ class Target(Protocol):
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
 
+    def foresee(self, changes: Sequence[SchemaChange]) -> None:
+        """Raises what a DDL with these changes would end with, as far as that can be told without its being run; writes nothing."""
+
     def pass_over(self, block: Block) -> None:
         """Told that an earlier run committed the block, one of ``Progress.done``."""
 

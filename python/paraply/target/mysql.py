@@ -179,6 +179,9 @@ class MySqlTarget:
         tables = self._read(lambda control: read_tables(lambda sql: rows_of(control.query(sql)), databases))
         return [table for table in tables if table.database != "paraply"]
 
+    def foresee(self, changes: Sequence[SchemaChange]) -> None:
+        """Nothing: the statement's own text is run, and only the server knows."""
+
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
 

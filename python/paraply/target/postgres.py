@@ -242,6 +242,16 @@ class PostgresTarget:
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
 
+    def foresee(self, changes: Sequence[SchemaChange]) -> None:
+        """Raises what a DDL with these changes would end with: a type without counterpart, or what cannot be followed exactly.
+
+        Raises:
+            TypeNotMapped: A column type without counterpart.
+            LogNotUnderstood: A change that PostgreSQL cannot follow exactly.
+        """
+        for table in plan_changes(changes, {}).define.values():
+            map_table(table)
+
     def open_board(self) -> PgBoard | None:
         """The row where the run's status is kept, once the target is open; None where there is no place for it."""
         return open_board(self._uri or "", self.channel.name, self.channel.epoch)

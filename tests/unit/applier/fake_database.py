@@ -258,6 +258,9 @@ class Target:
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Any]:
         return self.tables
 
+    def foresee(self, changes: Sequence[Any]) -> None:
+        """Nothing is known beforehand."""
+
     def schema_changed(self, catalog: Any, changes: Sequence[Any]) -> None:
         self.changes.append((catalog, list(changes)))
         self.applied_at_change.append(len(self.database.applied))
