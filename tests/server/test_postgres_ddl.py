@@ -174,3 +174,28 @@ def test_no_name_leaves_its_quotes(replay: Replay) -> None:
     replay.run('alter table `t"; drop schema d cascade; --` rename column `a"b` to `"`')
     with psycopg.connect(replay.connection.raw.info.dsn) as connection:
         assert connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = 'd'").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables"),
+    [
+        ("alter table t truncate partition all", ["d.t"]),
+        ("alter table t drop partition p0, p1", ["d.t"]),
+        ("alter table t exchange partition p0 with table u without validation", ["d.t", "d.u"]),
+        ("alter table t discard tablespace", ["d.t"]),
+        ("alter table t coalesce partition 2", []),
+        ("alter table t reorganize partition p0 into (partition p0 values less than (5), partition p1 values less than (10))", []),
+        ("alter table t remove partitioning", []),
+        ("alter table t drop column a, truncate partition p0", ["d.t"]),
+    ],
+)
+def test_rows_that_go_without_being_logged_must_not_be_there(replay: Replay, sql: str, tables: list[str]) -> None:
+    replay.run("create table t (id int primary key, a int)")
+    replay.run("create table u (id int primary key, a int)")
+    assert [step.table for step in replay.run(sql)] == tables
+
+
+def test_rows_out_of_a_file_are_refused(replay: Replay) -> None:
+    replay.run("create table t (id int primary key)")
+    with pytest.raises(LogNotUnderstood, match="IMPORT TABLESPACE"):
+        replay.run("alter table t import tablespace")

@@ -189,19 +189,21 @@ class Advance:
         if old is None:
             if statement.if_exists and self.catalog.is_absent(*place):
                 return [Irrelevant("the table does not exist")]
-            others = [name for name in (statement.rename, statement.taken, statement.made) if name]
-            places = [place, *(self._place(name) for name in others)]
+            named = [name for name in (statement.rename, statement.taken, statement.made) if name]
+            places = [place, *(self._place(name) for name in named)]
             return [self._unknown("ALTER TABLE of a table that is not known", *places)]
         altered = alter(old, statement, self.rules, self.catalog.table, self._defaults(old, statement.options))
         table = self._settled(self._stored_parents(altered.table), statement.options)
         self.catalog.put(table)
-        changes: list[SchemaChange] = [AlterTable(old, table, altered.column_renames, altered.added)]
+        others = tuple(self._place(name) for name in (statement.taken, statement.exchanged) if name)
+        change = AlterTable(old, table, altered.column_renames, altered.added, unlogged=statement.unlogged, with_tables=others)
+        changes: list[SchemaChange] = [change]
         if altered.column_renames:
             changes += self._rename_parent_columns(table, altered.column_renames)
         if statement.rename and self._place(statement.rename) != place:
             renamed = self._rename(place, self._place(statement.rename))
             if isinstance(renamed[0], RenameTable):
-                changes[0] = AlterTable(old, renamed[0].table, altered.column_renames, altered.added)
+                changes[0] = replace(change, new=renamed[0].table)
             changes += renamed[1:]
         if statement.taken:
             changes.append(self._drop_table(statement.taken))

@@ -22,6 +22,8 @@ from paraply.schema.statements import (
 __all__ = ["read_alter_table", "read_create_index", "read_drop_index"]
 
 PARTITION_WORDS = ("PARTITION", "PARTITIONING")
+#: What changes rows without logging them.
+_UNLOGGED = ("DROP", "TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT")
 
 
 def read_alter_table(cursor: Cursor) -> AlterTableStatement:
@@ -36,7 +38,9 @@ def read_alter_table(cursor: Cursor) -> AlterTableStatement:
         reader.action()
         if cursor.accept(",") and cursor.done:
             cursor.fail("an action")
-    return AlterTableStatement(name, tuple(reader.actions), reader.options, reader.rename, if_exists, reader.taken, reader.made)
+    return AlterTableStatement(
+        name, tuple(reader.actions), reader.options, reader.rename, if_exists, reader.taken, reader.made, reader.unlogged, reader.exchanged
+    )
 
 
 class _Reader:
@@ -49,6 +53,8 @@ class _Reader:
         self.rename: Name | None = None
         self.taken: Name | None = None
         self.made: Name | None = None
+        self.unlogged = ""
+        self.exchanged: Name | None = None
         self.finished = False
 
     def action(self) -> None:
@@ -79,15 +85,23 @@ class _Reader:
         if cursor.accept("CONVERT", "PARTITION"):
             cursor.name()
             cursor.expect("TO", "TABLE")
-            self.made = cursor.table_name()
+            self.made, self.unlogged = cursor.table_name(), "CONVERT PARTITION"
             return True
         if cursor.accept("CONVERT", "TABLE"):
-            self.taken = cursor.table_name()
+            self.taken, self.unlogged = cursor.table_name(), "CONVERT TABLE"
             cursor.expect("TO", "PARTITION")
             return True
         verbs = ("ADD", "DROP", "DISCARD", "IMPORT", "TRUNCATE", "COALESCE", "REORGANIZE", "EXCHANGE", "ANALYZE", "CHECK", "OPTIMIZE",
                  "REBUILD", "REPAIR", "REMOVE")  # fmt: skip
-        return (first == "PARTITION" and second == "BY") or (first in verbs and second in PARTITION_WORDS)
+        if first not in verbs or second not in PARTITION_WORDS:
+            return first == "PARTITION" and second == "BY"
+        if first in _UNLOGGED:
+            self.unlogged = f"{first} PARTITION"
+        if cursor.accept("EXCHANGE", "PARTITION"):
+            cursor.name()
+            cursor.expect("WITH", "TABLE")
+            self.exchanged = cursor.table_name()
+        return True
 
     def _without_meaning(self) -> bool:
         """Passes over actions that do not touch the definition."""
@@ -108,8 +122,10 @@ class _Reader:
                 cursor.accept_any(("ASC", "DESC"))
                 if not cursor.accept(","):
                     return True
+        verb = cursor.token.upper
         if cursor.accept_any(("DISCARD", "IMPORT")):
             cursor.expect("TABLESPACE")
+            self.unlogged = f"{verb} TABLESPACE"
             return True
         return cursor.accept("SECONDARY_LOAD") or cursor.accept("SECONDARY_UNLOAD")
 

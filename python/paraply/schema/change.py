@@ -90,6 +90,8 @@ class AlterTable:
         column_renames: New column name to old column name, for renamed columns only.
         added: Names of new columns (a column dropped and added again under its name is listed here).
         consequence: Whether only another table's change (a rename of its parent) caused this one.
+        unlogged: What it does to rows in whole partitions or files, which no log holds row by row: ``DROP PARTITION``; empty for nothing.
+        with_tables: Database and name of other tables whose rows it takes.
     """
 
     old: Table
@@ -97,6 +99,8 @@ class AlterTable:
     column_renames: dict[str, str] = field(default_factory=dict, hash=False)
     added: tuple[str, ...] = ()
     consequence: bool = False
+    unlogged: str = ""
+    with_tables: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

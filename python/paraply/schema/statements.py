@@ -123,6 +123,8 @@ class AlterTableStatement:
         if_exists: Whether the table may be missing.
         taken: MariaDB's CONVERT TABLE ... TO PARTITION: the table that becomes a partition of this one.
         made: MariaDB's CONVERT PARTITION ... TO TABLE: the table that a partition of this one becomes.
+        unlogged: What it does to rows in whole partitions or files, which no log holds row by row: ``DROP PARTITION``; empty for nothing.
+        exchanged: The table of EXCHANGE PARTITION ... WITH TABLE.
     """
 
     name: Name
@@ -132,6 +134,8 @@ class AlterTableStatement:
     if_exists: bool = False
     taken: Name | None = None
     made: Name | None = None
+    unlogged: str = ""
+    exchanged: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,7 @@ def _rename_table(old_database: str, old_name: str, table: Table) -> Iterator[st
 def _alter_table(change: ch.AlterTable) -> Iterator[str | MustBeEmpty]:
     """Renames first, so that everything else speaks of the new name."""
     old, new = map_table(change.old), map_table(change.new)
+    yield from _without_rows(change)
     if change.old.full_name != change.new.full_name:
         moved = Table(change.new.database, change.new.name, change.old.columns, change.old.keys)
         yield from _rename_table(change.old.database, change.old.name, moved)
@@ -170,6 +171,21 @@ def _alter_table(change: ch.AlterTable) -> Iterator[str | MustBeEmpty]:
     for name, key in carried_keys(change.new, new).items():
         if name not in kept:
             yield key.create(new)
+
+
+def _without_rows(change: ch.AlterTable) -> Iterator[MustBeEmpty]:
+    """What is done to rows that the log does not hold can be followed only where there are none.
+
+    Raises:
+        LogNotUnderstood: Rows come out of a file.
+    """
+    if not change.unlogged:
+        return
+    reason = f"{change.unlogged} changes rows without logging them"
+    if change.unlogged.startswith("IMPORT"):
+        raise LogNotUnderstood(f"{reason}: load the table anew, and go on behind it", table=change.old.full_name)
+    for database, name in ((change.old.database, change.old.name), *change.with_tables):
+        yield MustBeEmpty(f"{database}.{name}", _target(database, name), reason)
 
 
 def _origins(change: ch.AlterTable) -> dict[str, str]:
