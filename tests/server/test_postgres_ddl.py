@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.postgres
+STRICT = 1 << 21
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +42,10 @@ class Replay:
         self.catalog = SchemaCatalog(complete=True)
         self.run("create database d character set utf8mb4")
 
-    def run(self, sql: str, database: str = "d") -> list[MustBeEmpty]:
+    def run(self, sql: str, database: str = "d", sql_mode: int = STRICT) -> list[MustBeEmpty]:
         """Brings a statement in; the target's tables are then compared with the catalog's."""
         known = {(table.database, table.name): table for table in self.catalog}
-        plan = plan_changes(self.catalog.advance(sql, database, {}, mariadb=False, version=(9, 7, 0)), known)
+        plan = plan_changes(self.catalog.advance(sql, database, {"sql_mode": sql_mode}, mariadb=False, version=(9, 7, 0)), known)
         self.connection.run([step.encode() for step in plan.steps if isinstance(step, str)] or [b"SELECT 1"])
         for table in self.catalog:
             check_table(self.connection, map_table(table))
@@ -199,3 +200,50 @@ def test_rows_out_of_a_file_are_refused(replay: Replay) -> None:
     replay.run("create table t (id int primary key)")
     with pytest.raises(LogNotUnderstood, match="IMPORT TABLESPACE"):
         replay.run("alter table t import tablespace")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "followed"),
+    [
+        ("int", "bigint", True),
+        ("int", "int unsigned", False),
+        ("int unsigned", "bigint", True),
+        ("bigint", "int", False),
+        ("varchar(20)", "varchar(30)", True),
+        ("varchar(20)", "varchar(10)", False),
+        ("varchar(20)", "text", True),
+        ("text", "text not null", True),
+        ("text", "tinytext", False),
+        ("varchar(9) character set latin1", "varchar(9) character set utf8mb4", True),
+        ("varchar(9) character set utf8mb4", "varchar(9) character set latin1", False),
+        ("decimal(6,2)", "decimal(8,3)", True),
+        ("decimal(6,2)", "decimal(6,3)", False),
+        ("double", "float", False),
+        ("enum('a','b')", "enum('b','a','c')", True),
+        ("int", "varchar(20)", False),
+        ("datetime(3)", "datetime(6)", True),
+    ],
+)
+def test_without_a_strict_sql_mode_only_what_has_room_for_every_value_is_followed(
+    replay: Replay, old: str, new: str, followed: bool
+) -> None:
+    replay.run(f"create table t (id int primary key, v {old})")
+    assert (replay.run(f"alter table t modify v {new}", sql_mode=0) == []) is followed
+
+
+@pytest.mark.parametrize("type_", ["time", "datetime", "timestamp"])
+def test_digits_of_a_second_that_go_are_not_followed(replay: Replay, type_: str) -> None:
+    replay.run(f"create table t (id int primary key, v {type_}(3) null)")
+    assert [step.table for step in replay.run(f"alter table t modify v {type_}(2) null")] == ["d.t"]
+
+
+def test_what_becomes_a_char_loses_the_spaces_at_its_end(replay: Replay) -> None:
+    replay.run("create table t (id int primary key, v varchar(9), w char(9))")
+    replay.query("INSERT INTO d.t VALUES (1, ' a  ', ' b')")
+    replay.run("alter table t modify v char(9), modify w varchar(9)")
+    assert replay.query("SELECT v, w FROM d.t") == [(" a", " b")]
+
+
+def test_alter_ignore_is_not_strict(replay: Replay) -> None:
+    replay.run("create table t (id int primary key, v int)")
+    assert [step.table for step in replay.run("alter ignore table t modify v tinyint")] == ["d.t"]

@@ -196,7 +196,15 @@ class Advance:
         table = self._settled(self._stored_parents(altered.table), statement.options)
         self.catalog.put(table)
         others = tuple(self._place(name) for name in (statement.taken, statement.exchanged) if name)
-        change = AlterTable(old, table, altered.column_renames, altered.added, unlogged=statement.unlogged, with_tables=others)
+        change = AlterTable(
+            old,
+            table,
+            altered.column_renames,
+            altered.added,
+            unlogged=statement.unlogged,
+            with_tables=others,
+            strict=self.rules.strict and not statement.ignores,
+        )
         changes: list[SchemaChange] = [change]
         if altered.column_renames:
             changes += self._rename_parent_columns(table, altered.column_renames)

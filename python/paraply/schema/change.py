@@ -92,6 +92,7 @@ class AlterTable:
         consequence: Whether only another table's change (a rename of its parent) caused this one.
         unlogged: What it does to rows in whole partitions or files, which no log holds row by row: ``DROP PARTITION``; empty for nothing.
         with_tables: Database and name of other tables whose rows it takes.
+        strict: Whether values that did not fit their column's new type were an error, and not made to fit.
     """
 
     old: Table
@@ -101,6 +102,7 @@ class AlterTable:
     consequence: bool = False
     unlogged: str = ""
     with_tables: tuple[tuple[str, str], ...] = ()
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True)

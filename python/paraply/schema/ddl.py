@@ -6,6 +6,8 @@ text, and loses version comments. So the statements are read by hand, token for 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paraply.schema.alter import read_alter_table, read_create_index, read_drop_index
 from paraply.schema.create import read_charset_option, read_create_table
 from paraply.schema.cursor import Cursor
@@ -99,10 +101,12 @@ def _database_options(cursor: Cursor) -> TableOptions:
 
 
 def _alter(cursor: Cursor) -> Statement:
-    while cursor.accept_any(("ONLINE", "OFFLINE", "IGNORE")):
-        pass
+    ignores = False
+    while cursor.token.upper in {"ONLINE", "OFFLINE", "IGNORE"}:
+        ignores = ignores or cursor.token.upper == "IGNORE"
+        cursor.next()
     if cursor.accept("TABLE"):
-        return read_alter_table(cursor)
+        return replace(read_alter_table(cursor), ignores=ignores)
     if cursor.accept_any(("DATABASE", "SCHEMA")):
         at_option = cursor.token.upper in ("DEFAULT", "CHARACTER", "CHARSET", "COLLATE", "ENCRYPTION", "READ", "COMMENT")
         name = None if at_option and cursor.token.kind == "word" else cursor.name()

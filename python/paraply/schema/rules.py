@@ -67,6 +67,11 @@ class Rules:
         return bool(self.sql_mode & mode)
 
     @property
+    def strict(self) -> bool:
+        """Whether a value that does not fit its column is an error, and is not made to fit (STRICT_TRANS_TABLES or STRICT_ALL_TABLES)."""
+        return self.has(1 << 21 | 1 << 22)
+
+    @property
     def inline_references(self) -> bool:
         """Whether REFERENCES behind a column makes a foreign key: in MariaDB (10.5 and later) and in MySQL since 9.0."""
         return self.version >= ((10, 5, 0) if self.mariadb else (9, 0, 0))

@@ -13,7 +13,7 @@ from paraply.schema import change as ch
 from paraply.schema.model import Column, Table
 from paraply.target.pg_defaults import fill_of
 from paraply.target.pg_keys import CarriedKey, carried_keys
-from paraply.target.pg_retype import retype
+from paraply.target.pg_retype import keeps_values, retype
 from paraply.target.pg_types import ColumnMapping, TableMapping, check_schema_name, map_table, quote_identifier
 
 if TYPE_CHECKING:
@@ -255,7 +255,10 @@ def _change_column(
 def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping) -> Iterator[str | MustBeEmpty]:
     # Another expression is not noticed: the model does not hold it.
     new_expression = after.generated and not before.generated
-    using = retype(before, after)
+    was, now = _column(change.old, before.name), _column(change.new, after.name)
+    using = retype(before, after) if keeps_values(was, now, strict=change.strict) else None
+    if using is not None and now.type == "char" and was.type != "char":
+        using = f"rtrim({using}, ' ')"  # what a CHAR gives back
     if using is None or new_expression:
         what = "it is computed now" if new_expression else f"from {before.sql_type} to {after.sql_type}"
         reason = f"column {after.name} changed ({what}) in a way that PostgreSQL cannot follow exactly"
@@ -271,6 +274,11 @@ def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapp
         yield f"{alter} TYPE {after.sql_type}{_collate(after)}"
     else:
         yield f"{alter} TYPE {after.sql_type}{_collate(after)} USING {using}"
+
+
+def _column(table: Table, name: str) -> Column:
+    """The source's column of that name, which is there."""
+    return next(column for column in table.columns if column.name.lower() == name.lower())
 
 
 def _collate(column: ColumnMapping) -> str:

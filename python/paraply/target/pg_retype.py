@@ -2,12 +2,76 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from paraply.target.pg_types import ColumnMapping, quote_identifier
 
-__all__ = ["retype"]
+if TYPE_CHECKING:
+    from paraply.schema.model import Column
+
+__all__ = ["keeps_values", "retype"]
 
 _NUMBERS = frozenset({"integer", "unsigned", "decimal"})
 _TEXTS = frozenset({"text", "enum"})
+
+
+_FRACTIONS = frozenset({"time", "datetime", "timestamp"})
+_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+#: Characters that a type has room for at least, and at most.
+_ROOM = {
+    "tinytext": (63, 255),
+    "text": (16383, 65535),
+    "mediumtext": (4194303, 16777215),
+    "longtext": (1073741823, 4294967295),
+}
+
+
+def keeps_values(old: Column, new: Column, *, strict: bool) -> bool:
+    """Whether the source gave its rows what ``retype`` gives those of the target.
+
+    Digits of a second that are taken away are rounded by MySQL and cut off by MariaDB. Under a strict sql_mode a value that does not fit
+    is an error in the source, so such a statement is in no log; else the source makes it fit.
+
+    Args:
+        old: The column before, in the source.
+        new: The column now.
+        strict: Whether the statement ran under a strict sql_mode.
+
+    >>> from paraply.schema.model import Column
+    >>> number, unsigned = Column("n", "int"), Column("n", "int", unsigned=True)
+    >>> keeps_values(number, unsigned, strict=True), keeps_values(number, unsigned, strict=False)
+    (True, False)
+    >>> keeps_values(Column("t", "time", scale=3), Column("t", "time"), strict=True)
+    False
+    """
+    if old.type in _FRACTIONS and new.type in _FRACTIONS and (new.scale or 0) < (old.scale or 0):
+        return False
+    return strict or _has_room(old, new)
+
+
+def _has_room(old: Column, new: Column) -> bool:
+    """Whether every value of the old type fits into the new one."""
+    if (old.type, old.length, old.scale, old.unsigned, old.charset) == (new.type, new.length, new.scale, new.unsigned, new.charset):
+        return set(old.labels) <= set(new.labels)
+    if old.type in _BITS and new.type in _BITS:
+        more = _BITS[new.type] - _BITS[old.type]
+        return more >= 0 if old.unsigned == new.unsigned else more > 0 and old.unsigned
+    if old.charset != new.charset and new.charset != "utf8mb4":
+        return False
+    room = _room(new)
+    if room is not None:
+        return (_room(old) or (0, room[0] + 1))[1] <= room[0]
+    if old.type == new.type == "decimal" and old.unsigned == new.unsigned:
+        digits, more = (new.length or 10) - (old.length or 10), (new.scale or 0) - (old.scale or 0)
+        return digits >= more >= 0
+    return old.type in _FRACTIONS and old.type == new.type
+
+
+def _room(column: Column) -> tuple[int, int] | None:
+    """Characters that a text column has room for at least and at most; None for other types."""
+    if column.type in {"char", "varchar"}:
+        return column.length or 1, column.length or 1
+    return _ROOM.get(column.type)
 
 
 def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
