@@ -69,7 +69,7 @@ class Rules:
     @property
     def strict(self) -> bool:
         """Whether a value that does not fit its column is an error, and is not made to fit (STRICT_TRANS_TABLES or STRICT_ALL_TABLES)."""
-        return self.has(1 << 21 | 1 << 22)
+        return self.has(MODE_STRICT)
 
     @property
     def inline_references(self) -> bool:

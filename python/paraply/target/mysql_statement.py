@@ -102,14 +102,15 @@ class StatementRunner:
         A statement that changes nothing when it runs once more needs no record.
         """
         target, connection = self._target, self._connection
-        if len(statements) == 1 and not block.has_rows and _may_repeat(statements[0]):
+        atomic = _with_its_rows(statements)
+        if len(statements) == 1 and not block.has_rows and not atomic and _may_repeat(statements[0]):
             self._run_unrecorded(block, statements[0])
             return
         begin = target.mode.begin(block.first_gtid)
         self._prepare(block, statements[0])
         # The record must not run under the statement's own variables or GTID.
         self._restore()
-        hide, atomic, rows = self._hides_progress, _with_its_rows(statements), self._row_statements(block)
+        hide, rows = self._hides_progress, self._row_statements(block)
         self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
         try:
             sql = self._prepare(block, statements[0])

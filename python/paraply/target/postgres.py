@@ -249,8 +249,7 @@ class PostgresTarget:
             TypeNotMapped: A column type without counterpart.
             LogNotUnderstood: A change that PostgreSQL cannot follow exactly.
         """
-        for table in plan_changes(changes, {}).define.values():
-            map_table(table)
+        plan_changes(changes, {})
 
     def open_board(self) -> PgBoard | None:
         """The row where the run's status is kept, once the target is open; None where there is no place for it."""

@@ -43,8 +43,6 @@ def test_r24_a_younger_one_that_still_applies_gives_way_where_only_row_locks_kee
     run: Any = SimpleNamespace(order=order, target=target, optimistic=optimistic, apply_seconds=0.0, foreign_blockers=(), note=print)
     watchdog = Watchdog(run, workers, PATIENCE)
     watchdog.look()
-    time.sleep(0.005)
-    watchdog.look()
     assert tickets[1].rollback_requested is optimistic
     assert not tickets[0].rollback_requested
     assert (target.questions > 0) is optimistic, "where nothing conflicts, asking costs and finds nothing"
