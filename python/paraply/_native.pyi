@@ -436,6 +436,27 @@ class ReplicaConnection:
     def close(self) -> None: ...
 
 @final
+class Dump:
+    """What a source sends to a replica: a log's transactions with other stamps, as events of a log of its own, in packets.
+
+    Args:
+        server_id: The source's number.
+        replica_id: The replica's, which passes over events with its own; such ones get the source's.
+        packet: Number of the first packet.
+    """
+
+    def __new__(cls, server_id: int, replica_id: int, packet: int) -> Self: ...
+    def transactions(self, block: Block, last_committed: int, sequence_number: int) -> bytes:
+        """The packets of a block's transactions, read from their log again.
+
+        Raises:
+            LogDamaged: The log is not what it was when it was read first.
+            LogUnreadable: It cannot be read any more.
+        """
+    def heartbeat(self) -> bytes:
+        """A packet that says where the log stands; empty before the first transaction."""
+
+@final
 class BinlogStatements:
     """What ``binlog_statements`` gives."""
 

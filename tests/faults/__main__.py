@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000)))
     parser.add_argument("--transactions", type=int, default=3000, help="of each history")
     parser.add_argument("--targets", default="mysql,mariadb,postgresql")
+    parser.add_argument("--ways", default="sessions,replication", help="through whom the transactions go")
     parser.add_argument("-o", "--out", type=Path, help="write the counts as JSON")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
@@ -85,10 +86,14 @@ def settings(options: argparse.Namespace, folder: Path, disk: Any, stack: contex
         targets.append((mysql, log, mysql.state()))
     elif "mysql" in wanted:
         print("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA to have it in the matrix", flush=True)
-    for level in Consistency:
+    ways = options.ways.split(",")
+    for level in Consistency if "sessions" in ways else ():
         for merge in MERGES:
             for target, log, expected in targets:
                 yield Round(target, log, expected, level.value, merge)
+    for target, log, expected in targets:
+        if "replication" in ways and isinstance(target, MySqlTarget):
+            yield Round(target, log, expected, Consistency.ANY_TIME.value, "off", "replication")
 
 
 def plain_state(target: PostgresTarget, log: Path) -> dict[str, Any]:

@@ -58,6 +58,7 @@ class Round:
         expected: The source's tables.
         consistency: As the command takes it.
         merge: As the command takes it.
+        via: As the command takes it.
     """
 
     target: Target
@@ -65,6 +66,7 @@ class Round:
     expected: dict[str, Any]
     consistency: str
     merge: str
+    via: str = "sessions"
 
     def run(self, matrix: Matrix, draw: random.Random, folder: Path) -> None:
         """Applies the log from nothing, with a fault for every command but the last.
@@ -92,10 +94,10 @@ class Round:
         raise Broken(f"{self}: not done after {COMMANDS} commands; the last: {outcome}")
 
     def __str__(self) -> str:
-        return f"{self.target.name}, {self.consistency}, merge {self.merge}"
+        return f"{self.target.name}, {self.consistency}, merge {self.merge}" + (f", via {self.via}" if self.via != "sessions" else "")
 
     def _command(self, matrix: Matrix, draw: random.Random, log: Path, content: bytes, answer: tuple[str, ...]) -> Outcome:
-        options = ("--workers", "4", "--consistency", self.consistency, "--merge", self.merge, *answer)
+        options = ("--workers", "4", "--consistency", self.consistency, "--merge", self.merge, "--via", self.via, *answer)
         kinds = [fault for fault in FAULTS if self.target.can(fault.name)]
         if draw.random() < 0.25:
             spoiled = draw.choice(LOG_FAULTS)
@@ -128,7 +130,9 @@ class Round:
         self.target.ensure_up()
 
     def _count(self, matrix: Matrix, fault: str) -> None:
-        matrix.strikes[self.target.name, self.consistency, self.merge, fault] += 1
+        matrix.strikes[
+            self.target.name, self.consistency, self.merge if self.via == "sessions" else f"{self.merge}, via {self.via}", fault
+        ] += 1
 
     def _compare(self, outcome: Outcome) -> None:
         found = self.target.state()

@@ -84,6 +84,17 @@ def test_r20_r21_any_history_is_equal_to_serial_apply(history_source: Source, tm
         with_other_uuid(log, log)
     made = place.state()
     check(seed, log, matrix(stamped=not place.mariadb, whole=HISTORIES > 0, seed=seed), place, made)
+    if not place.mariadb:
+        check_via_replication(seed, log, place, made)
+
+
+def check_via_replication(seed: int, log: Path, place: HistoryPlace, expected: object) -> None:
+    """The same through the target's own replication, with every policy that goes with it."""
+    for policy, workers in itertools.product(("dependency", "logical-clock", "barrier"), (1, 2, 8)):
+        place.empty()
+        with open_target(place.url) as target:
+            Applier([log], target, policy=policy, workers=workers, via="replication").run()
+        assert place.state() == expected, f"PARAPLY_SEED={seed} {policy} {workers} via replication"
 
 
 @pytest.mark.mariadb

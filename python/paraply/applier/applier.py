@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from paraply.applier.consistency import Consistency
-from paraply.applier.coordinator import Coordinator, Crew, InlineCrew, ThreadCrew
+from paraply.applier.coordinator import Coordinator
 from paraply.applier.counters import ApplyReport, Counters
+from paraply.applier.drive import InlineDrive, ThreadDrive
 from paraply.applier.dry_run import DryRun, scan
 from paraply.applier.filters import Filters
-from paraply.applier.housekeeping import Housekeeper, interrupt_all, stopped_error
+from paraply.applier.housekeeping import interrupt_all, stopped_error
 from paraply.applier.job_list import JobList
 from paraply.applier.merge import MergeSize
 from paraply.applier.monitoring import RunMonitor
@@ -29,10 +30,10 @@ from paraply.applier.split import PartMaker, SplitCrew
 from paraply.applier.stop_point import parse_stop
 from paraply.applier.stop_result import check_result, stop_place
 from paraply.applier.timestamps import check_timestamp_column
-from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.waves import may_go_in_waves
 from paraply.applier.worker import Worker
 from paraply.applier.xa import left_note
+from paraply.as_source.options import SERVER_WORKERS, check_via, check_via_target
 from paraply.errors import ParaplyError, UsageError
 from paraply.monitor.timeline import Timeline
 from paraply.source import log_paths
@@ -45,8 +46,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from paraply._native import GtidSet, LogReader, RelayLog, Transaction
+    from paraply.applier.coordinator import InlineCrew
+    from paraply.applier.drive import Drive
     from paraply.applier.outline import Outline
     from paraply.applier.stop_point import StopPoint
+    from paraply.applier.watchdog import Patience
     from paraply.monitor.status_object import RunIdentity
     from paraply.schema.catalog import SchemaCatalog
     from paraply.source.file_order import LogFile
@@ -76,7 +80,8 @@ class Applier:
     Args:
         paths: Log files, in the order in which they were written.
         target: Where to; opened by ``run``.
-        workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs.
+        workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs. Or the workers
+            of the target's own applier, 16 for None.
         policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table``, ``row`` or ``unordered`` (R21).
         consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
@@ -102,6 +107,8 @@ class Applier:
         receiver: Says for the status what was received, and how much of it a set of GTIDs leaves.
         patience: When the oldest transaction's blockers are asked for.
         limits: How far the reader runs ahead.
+        via: ``sessions`` of the applier's own, or the target's ``replication``, whose workers apply and commit in order then (MySQL).
+        listen: For ``replication``: the address of this machine that the target reads from, as HOST or HOST:PORT.
 
     Raises:
         UsageError: An option, or a combination of options, that is not allowed; says why (R21a).
@@ -136,8 +143,10 @@ class Applier:
         receiver: Callable[[GtidSet], Mapping[str, Any]] | None = None,
         patience: Patience | None = None,
         limits: FeedLimits | None = None,
+        via: Literal["sessions", "replication"] = "sessions",
+        listen: str | None = None,
     ) -> None:
-        workers = default_workers() if workers is None else workers
+        workers = (SERVER_WORKERS if via == "replication" else default_workers()) if workers is None else workers
         if workers < 0:
             raise UsageError(f"workers must be 0 or more, not {workers}")
         check_combination(policy, consistency, merge, gtid)
@@ -152,7 +161,7 @@ class Applier:
             policy=policy,
             consistency=consistency,
             merge=merge,
-            gtid=gtid,
+            gtid="preserve" if via == "replication" and gtid == "auto" else gtid,
             channel=channel,
             start_after=start_after,
             allow_nontransactional=allow_nontransactional,
@@ -162,7 +171,10 @@ class Applier:
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
             live=relay is not None,
+            via=via,
+            listen=listen,
         )
+        check_via(self._options)
         self._relay = relay
         self._receiver = receiver
         self._on_plan = on_plan
@@ -282,6 +294,7 @@ class Applier:
         if self._relay is None:
             check_order(files)
         first = self._first_transaction()
+        check_via_target(self._options, self._target, first)
         if first is None:
             parse_gtids(self._options.start_after)
             return None
@@ -331,7 +344,8 @@ class Applier:
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         consistency = Consistency(options.consistency)
-        jobs = JobList(options.workers, ordered=consistency.keeps_order) if options.workers else None
+        in_threads = options.workers > 0 and options.via == "sessions"
+        jobs = JobList(options.workers, ordered=consistency.keeps_order) if in_threads else None
         run = RunState(
             self._target,
             start.progress.executed,
@@ -369,25 +383,19 @@ class Applier:
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner
 
-        monitor.watch(run, feed, self._workers, self._merge)
-        crew: Crew
-        if run.jobs is None:
-            crew = self._inline = InlineCrew(run, self._workers[0], monitor.tick)
-            crew.stopped = self._stops > 0
-        else:
-            crew = ThreadCrew(run.jobs)
+        drive = self._drive(run, feed, monitor)
+        monitor.watch(run, feed, drive.workers, self._merge)
         # Where commits may be merged, a transaction of which nothing is left needs none of its own.
         gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
         planner = Planner(executed=start.skip, after=start.place, in_waves=may_go_in_waves(self._options, self._target), **gathers)
         sessions = None if Consistency(self._options.consistency).keeps_order else SessionOrder(run.session_unknown)
         coordinator = Coordinator(
-            run, feed, planner, make_policy(self._options.policy), self._merge, crew, sessions, done=start.progress.done
+            run, feed, planner, make_policy(self._options.policy), self._merge, drive.crew, sessions, done=start.progress.done
         )
         monitor.start(self._target)
         ended: BaseException | None = None
         try:
-            jobs = run.jobs
-            complete = self._run_inline(coordinator) if jobs is None else self._run_threads(coordinator, run, jobs, feed, monitor)
+            complete = drive.coordinate(coordinator)
             self._raise_failure(run)
             if not complete or (self._relay is not None and self._stops):
                 raise stopped_error()
@@ -402,7 +410,7 @@ class Applier:
             raise
         finally:
             monitor.end(ended)
-            self._report = replace(make_report(run, feed, self._workers), stop=stop_place(self._reader, self._options.stop))
+            self._report = replace(make_report(run, feed, drive.workers), stop=stop_place(self._reader, self._options.stop))
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:
@@ -410,37 +418,18 @@ class Applier:
         if run.order.failure is not None:
             raise run.order.failure
 
-    def _run_inline(self, coordinator: Coordinator) -> bool:
-        with closing(self._workers[0]) as worker:
-            worker.open()
-            return coordinator.coordinate()
+    def _drive(self, run: RunState, feed: Feed, monitor: RunMonitor) -> Drive:
+        """Who does the work."""
+        if self._options.via == "replication":
+            from paraply.as_source.crew import ReplicaDrive
 
-    def _run_threads(self, coordinator: Coordinator, run: RunState, jobs: JobList, feed: Feed, monitor: RunMonitor) -> bool:
-        watchdog = Watchdog(run, self._workers, self._patience)
-        keeper = Housekeeper(run, jobs, feed, self._workers, watchdog, lambda: self._stops, monitor.tick)
-        threads = [
-            threading.Thread(target=worker.loop, args=(jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
-            for worker in self._workers
-        ]
-        keeper.start()
-        for thread in threads:
-            thread.start()
-        try:
-            return coordinator.coordinate()
-        except ParaplyError:
-            raise
-        except BaseException as error:  # a defect, or Ctrl-C where nobody handles it: nothing more is committed
-            run.abort(error)
-            raise
-        finally:
-            feed.stop()
-            jobs.close()
-            for thread in threads:
-                thread.join()
-            keeper.end()
-            feed.join()
-            if self._crew is not None:
-                self._crew.close()
+            return ReplicaDrive(run, feed, self._target, self._options, lambda: self._stops, monitor.tick)
+        if run.jobs is None:
+            drive = InlineDrive(run, self._workers[0], monitor.tick)
+            self._inline = drive.crew
+            self._inline.stopped = self._stops > 0
+            return drive
+        return ThreadDrive(run, run.jobs, feed, self._workers, self._patience, lambda: self._stops, monitor.tick, self._crew)
 
     def _abort(self) -> None:
         run = self._run

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from paraply._native import GtidSet
+    from paraply.applier.drive import Hand
     from paraply.applier.merge import MergeSize
     from paraply.applier.preparation import Look, Options
     from paraply.applier.run_state import RunState
-    from paraply.applier.worker import Worker
     from paraply.monitor.timeline import Timeline
     from paraply.source.feed import Feed
     from paraply.source.file_order import LogFile
@@ -68,9 +68,9 @@ class RunMonitor:
         self._timeline = timeline
         self._meter = RateMeter()
         self._publisher: Publisher | None = None
-        self._parts: tuple[RunState, Feed, Sequence[Worker], MergeSize] | None = None
+        self._parts: tuple[RunState, Feed, Sequence[Hand], MergeSize] | None = None
 
-    def watch(self, run: RunState, feed: Feed, workers: Sequence[Worker], merge: MergeSize) -> None:
+    def watch(self, run: RunState, feed: Feed, workers: Sequence[Hand], merge: MergeSize) -> None:
         """Names the parts of the run, before its first block."""
         self._parts = run, feed, workers, merge
         run.timeline = self._timeline

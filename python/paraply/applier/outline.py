@@ -39,6 +39,7 @@ class Outline:
         workers: Connections that apply at the same time.
         policy: Who may start when.
         consistency: What readers may see.
+        via: ``sessions`` or ``replication``: through whom transactions reach the target.
         merges: Whether several transactions may become one commit.
         stop: Where it stops, as the options say it; empty for the logs' end.
         filters: What is applied, as the options say it; empty for everything.
@@ -58,6 +59,7 @@ class Outline:
     policy: str
     consistency: str
     merges: bool
+    via: str = "sessions"
     stop: str = ""
     filters: str = ""
     notes: list[str] = field(default_factory=list)
@@ -74,6 +76,7 @@ class Outline:
             "workers": self.workers,
             "policy": self.policy,
             "consistency": self.consistency,
+            "via": self.via,
             "merges": self.merges,
             "stop_options": self.stop or None,
             "filters": self.filters or None,
@@ -92,7 +95,8 @@ class Outline:
         if self.filters:
             lines.append(f"only     {self.filters}")
         merging = "merged commits" if self.merges else "one commit each"
-        lines.append(f"how      {self.workers} workers, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
+        workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == "replication" else "")
+        lines.append(f"how      {workers}, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
         lines.extend(f"note     {note}" for note in self.notes)
         return lines
 
@@ -118,6 +122,7 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
         workers=options.workers,
         policy=options.policy,
         consistency=options.consistency,
+        via=options.via,
         merges=merges,
         stop=options.stop.text if options.stop is not None else "",
         filters=str(options.filters),

@@ -62,6 +62,10 @@ class Options:
     timestamp_column: str | None = None
     live: bool = False
     """Whether the logs are a relay log's files, which are still written."""
+    via: Literal["sessions", "replication"] = "sessions"
+    """Through whom transactions reach the target."""
+    listen: str | None = None
+    """Where the target's replication reads from; None for an address that is found."""
 
     def reader_options(self) -> dict[str, Any]:
         """What the native reader is told of the stop and the filters."""

@@ -13,10 +13,10 @@ from paraply.applier.worker import APPLYING, COMMITTING, IDLE, WAITING_DEPENDENC
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paraply.applier.drive import Hand
     from paraply.applier.journey import Journey
     from paraply.applier.merge import MergeSize
     from paraply.applier.run_state import RunState
-    from paraply.applier.worker import Worker
     from paraply.source.feed import Feed
 
 __all__ = ["RateMeter", "make_report", "take_counters"]
@@ -56,7 +56,7 @@ class RateMeter:
 
 
 def take_counters(
-    run: RunState, feed: Feed, workers: Sequence[Worker], merge: MergeSize, rate: float, journey: Journey | None = None
+    run: RunState, feed: Feed, workers: Sequence[Hand], merge: MergeSize, rate: float, journey: Journey | None = None
 ) -> Counters:
     """A snapshot, without making anyone wait."""
     counters = tuple(_of_worker(worker) for worker in workers)
@@ -102,14 +102,14 @@ def take_counters(
     )
 
 
-def _of_worker(worker: Worker) -> WorkerCounters:
+def _of_worker(worker: Hand) -> WorkerCounters:
     """A copy of its counters, with what it works on."""
     job, counters = worker.job, worker.counters
-    gtid = job.block.first_gtid if job is not None else None
+    gtid = job.block.first_gtid if job is not None else counters.gtid
     return replace(counters, waits=dict(counters.waits), gtid=gtid, committed_at=job.block.committed_at if job is not None else None)
 
 
-def make_report(run: RunState, feed: Feed, workers: Sequence[Worker]) -> ApplyReport:
+def make_report(run: RunState, feed: Feed, workers: Sequence[Hand]) -> ApplyReport:
     """What the run did."""
     counters = [worker.counters for worker in workers]
     waits: dict[str, float] = {"reader": feed.wait_seconds}

@@ -117,11 +117,13 @@ class LoadBench:
             return peers, [*ours, *(self._ours(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1]))]
         # Only where the replay is logged its commits form groups.
         ours += [self._ours(log, "preserve", most, "off", level) for level in _LEVELS[1:]]
-        return peers, [*ours, self._ours(log, "preserve", 2 * most, "off", _LEVELS[-1])]
+        ours.append(self._ours(log, "preserve", 2 * most, "off", _LEVELS[-1]))
+        return peers, [*ours, *(self._ours(log, "preserve", count, "off", via="replication") for count in (most, 2 * most))]
 
-    def _ours(self, log: Path, gtid: str, workers: int, merge: str, level: str = "any-time") -> Way:
-        name = f"paraply, {gtid}, {workers} workers, merge {merge}" + (f", {level}" if level != "any-time" else "")
-        options = ("--gtid", gtid, "--workers", str(workers), "--merge", merge, "--consistency", level)
+    def _ours(self, log: Path, gtid: str, workers: int, merge: str, level: str = "any-time", via: str = "sessions") -> Way:
+        name = f"paraply, {gtid}, {workers} workers, merge {merge}"
+        name += (f", {level}" if level != "any-time" else "") + (f", via {via}" if via != "sessions" else "")
+        options = ("--gtid", gtid, "--workers", str(workers), "--merge", merge, "--consistency", level, "--via", via)
         return Way(name, partial(replay_by_paraply, self.server, [log], *options))
 
 

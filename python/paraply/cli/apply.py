@@ -24,11 +24,13 @@ from paraply.cli.options import (
     ExcludedDatabases,
     ExcludedTables,
     GtidMode,
+    Listen,
     Merge,
     Quiet,
     StartAfter,
     Tables,
     TargetUrl,
+    Via,
     Workers,
 )
 from paraply.cli.progress import apply_line
@@ -74,6 +76,8 @@ def apply(
     ] = None,
     merge: Merge = "auto",
     gtid: GtidMode = "auto",
+    via: Via = "sessions",
+    listen: Listen = None,
     start_after: StartAfter = None,
     stop_at: Annotated[
         str | None,
@@ -127,6 +131,8 @@ def apply(
                 consistency=consistency,
                 merge=merge_setting(merge),
                 gtid=gtid_mode(gtid),
+                via=via_setting(via),
+                listen=listen,
                 start_after=start_after,
                 schema=tables_of(schema),
                 channel=channel,
@@ -205,6 +211,15 @@ def gtid_mode(text: str) -> Literal["auto", "record", "preserve", "none"]:
         if text == mode:
             return mode
     raise UsageError(f"--gtid {text}: it is one of {', '.join(modes)}")
+
+
+def via_setting(text: str) -> Literal["sessions", "replication"]:
+    """What ``--via`` says."""
+    ways: tuple[Literal["sessions", "replication"], ...] = ("sessions", "replication")
+    for way in ways:
+        if text == way:
+            return way
+    raise UsageError(f"--via {text}: it is one of {', '.join(ways)}")
 
 
 def ddl_decision(done: bool, not_done: bool) -> Literal["done", "not-done"] | None:

@@ -20,11 +20,13 @@ __all__ = [
     "ExcludedDatabases",
     "ExcludedTables",
     "GtidMode",
+    "Listen",
     "Merge",
     "Quiet",
     "StartAfter",
     "Tables",
     "TargetUrl",
+    "Via",
     "Workers",
 ]
 
@@ -53,6 +55,17 @@ Merge = Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive tran
 
 GtidMode = Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")]
 """The GTID mode (R26)."""
+
+Via = Annotated[
+    str,
+    typer.Option(metavar="sessions|replication", help="Who applies: sessions of paraply's, or MySQL's own workers, fed as a replica's."),
+]
+"""Through whom transactions reach the target."""
+
+Listen = Annotated[
+    str | None, typer.Option(metavar="HOST[:PORT]", help="With --via replication: this machine's address that the target reads from.")
+]
+"""Where the target's replication reads from."""
 
 StartAfter = Annotated[str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")]
 """What is skipped at the start."""

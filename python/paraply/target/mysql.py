@@ -13,6 +13,7 @@ from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, Parapl
 from paraply.target.base import ApplyPlan, Peek, Progress
 from paraply.target.mysql_board import MySqlBoard, open_board
 from paraply.target.mysql_branches import BranchStore, finish
+from paraply.target.mysql_channel import take_away
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain, interrupted
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
@@ -92,7 +93,7 @@ class MySqlTarget:
 
     def __init__(self, url: DatabaseUrl, connector: Callable[[DatabaseUrl], Connection] = connect) -> None:
         # The URL's database is not entered: a statement without a default database must not find one.
-        self._url = replace(url, database=None)
+        self.url = replace(url, database=None)
         self._connector = connector
         self._control: Connection | None = None
         #: Connection and time of a block's last start.
@@ -113,7 +114,7 @@ class MySqlTarget:
 
     def connect(self) -> Connection:
         """A new plain connection."""
-        return self._connector(self._url)
+        return self._connector(self.url)
 
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
         """Reads what ``open`` would find, on a connection of its own, and writes nothing."""
@@ -285,6 +286,18 @@ class MySqlTarget:
             return []
         return sorted({to_int(row[0]) for row in rows if row[0] is not None})
 
+    def is_ours(self) -> bool:
+        """Whether no other apply has taken the channel over (R25a)."""
+        try:
+            return self.store.is_ours(self._controlled(), self.epoch)
+        except ConnectionFailed:
+            self.close()
+            raise
+
+    def server_id(self) -> int:
+        """The server's number among its replicas."""
+        return self._read(lambda connection: to_int(rows_of(connection.query("SELECT @@GLOBAL.server_id"))[0][0]))
+
     def finish(self, executed: GtidSet) -> None:
         """Everything is applied: the progress is moved into the channel's row, and the GTIDs are made the target's own."""
         try:
@@ -337,6 +350,7 @@ class MySqlTarget:
         self.store.create_schema(control)
         stored = self.store.open(control, plan.fingerprint)
         self.epoch = stored.epoch
+        take_away(control, plan.channel)
         self._recover_branches(control, plan)
         stored, settled = settle_at_start(self, control, stored, plan)
         notes = [self.mode.note, *settled]

@@ -197,6 +197,11 @@ class ProgressStore:
         self.checked(query_all(connection, statements), progress.epoch, connection, at=1)
         connection.query("COMMIT")
 
+    def is_ours(self, connection: Connection, epoch: int) -> bool:
+        """Whether the epoch is still the one that this run has raised it to."""
+        rows = rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}"))
+        return bool(rows) and to_int(rows[0][0]) == epoch
+
     def take_slot(self, connection: Connection, slot: int) -> None:
         """Makes a session's row."""
         connection.query(f"REPLACE INTO paraply.progress (channel, slot, executed, ordinal) VALUES ({self._name}, {slot}, '', 0)")

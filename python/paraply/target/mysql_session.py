@@ -78,21 +78,21 @@ class MySqlSession:
         try:
             self._apply(block)
         except ParaplyError as error:
-            raise self._explained(error, block) from None
+            raise self.explained(error, block) from None
 
     def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
         """As ``apply``, with the rows of the waves one after the other; the iterator waits until the next one may go in."""
         try:
             self._apply(block, waves=waves)
         except ParaplyError as error:
-            raise self._explained(error, block) from None
+            raise self.explained(error, block) from None
 
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
         try:
             self._hand_over(block, part, self._target.branches.decide(self._slot, split))
         except ParaplyError as error:
-            raise self._explained(error, part) from None
+            raise self.explained(error, part) from None
 
     def prepare(self, part: Block, branch: Branch) -> None:
         """Applies a part's rows in an XA transaction and prepares it."""
@@ -117,7 +117,7 @@ class MySqlSession:
             if interrupted(error):
                 self.close()
                 raise ConnectionLost(f"the commit was interrupted, and it is not known whether it happened: {error.message}") from None
-            raise self._explained(error, block) from None
+            raise self.explained(error, block) from None
         if block is not None:
             self._target.ledger.acknowledge(block)
 
@@ -153,7 +153,7 @@ class MySqlSession:
                 self.close()
                 raise ConnectionLost(f"the statement was interrupted, and it is not known what it did: {error.message}") from None
             self.rollback()
-            raise self._explained(error, block) from None
+            raise self.explained(error, block) from None
         self._target.forget_tables()
         self._target.ledger.acknowledge(block)
 
@@ -167,7 +167,7 @@ class MySqlSession:
                 self.close()
                 raise ConnectionLost(f"it is not known what became of a part of an XA transaction: {error.message}") from None
             self.rollback()
-            raise self._explained(error, block) from None
+            raise self.explained(error, block) from None
         if not runner.recorded:
             self._target.ledger.acknowledge(block)
 
@@ -279,7 +279,8 @@ class MySqlSession:
         """
         return not self._target.server.mariadb and sum(map(len, head)) + len(first) <= self._target.max_packet - _HEADROOM
 
-    def _explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
+    def explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
+        """The exception of a cause's own class, with the row where one is concerned; the block is rolled back."""
         if block is None:
             return explain(error)
         table, key = error.table, error.key

@@ -8,7 +8,7 @@ use crate::cursor::Cursor;
 use crate::error::Fault;
 use crate::event::types;
 
-const LOGICAL_TIMESTAMP: u8 = 2;
+pub(crate) const LOGICAL_TIMESTAMP: u8 = 2;
 /// The highest bit of the seven bytes of a time: another time follows.
 const ANOTHER_FOLLOWS: u64 = 1 << 55;
 const LONGEST_TAG: usize = 32;
@@ -147,7 +147,7 @@ fn checked_tag(cursor: &mut Cursor<'_>, length: usize) -> Result<String, Fault> 
 }
 
 /// A number whose first byte tells by its lowest one-bits how many bytes follow it.
-fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Fault> {
+pub(crate) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Fault> {
     let first = cursor.u8()?;
     let following = first.trailing_ones() as usize;
     let rest = cursor.unsigned(following)?;

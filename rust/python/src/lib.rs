@@ -4,6 +4,7 @@ mod block;
 mod catalog;
 mod certifier;
 mod certifier_batch;
+mod dump;
 mod encode;
 mod errors;
 mod events;
@@ -39,6 +40,8 @@ mod _native {
     use crate::catalog::PyCatalog;
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
+    #[pymodule_export]
+    use crate::dump::PyDump;
     #[pymodule_export]
     use crate::encode::{encode_rows, encode_statement, encode_transaction, encode_view_change};
     #[pymodule_export]

@@ -19,7 +19,7 @@ mod tracker;
 mod writer;
 
 pub use boundary::{Boundary, Ended, Step};
-pub use compose::{Head, event as compose_event, mysql_format};
+pub use compose::{Head, event as compose_event, mysql_format, rotate_body};
 pub use error::RelayError;
 pub use purge::Purger;
 pub use reader::{Follower, StopHandle};

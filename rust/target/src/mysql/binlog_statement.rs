@@ -147,6 +147,30 @@ pub fn next_wanted<'a>(
     place: &mut Place,
     wanted: impl Fn(usize, usize) -> Wanted,
 ) -> Result<Option<Vec<u8>>, Error> {
+    Ok(next_events(transactions, limits, place, wanted)?.map(|events| statement(&events)))
+}
+
+/// The row events of a transaction as those of few statements, joined and without checksums: for a replica.
+///
+/// # Errors
+///
+/// As [`binlog_statements`].
+pub fn fused_events(transaction: &Transaction, keyed: bool) -> Result<Vec<u8>, Error> {
+    let mut place = Place::default();
+    let mut all = Vec::new();
+    let limits = Limits { bytes: usize::MAX, keyed };
+    while let Some(events) = next_events([transaction], limits, &mut place, |_, _| Wanted::AsItIs)? {
+        all.extend_from_slice(&events);
+    }
+    Ok(all)
+}
+
+fn next_events<'a>(
+    transactions: impl IntoIterator<Item = &'a Transaction>,
+    limits: Limits,
+    place: &mut Place,
+    wanted: impl Fn(usize, usize) -> Wanted,
+) -> Result<Option<Vec<u8>>, Error> {
     let mut fuse = Fuse::new(limits);
     for transaction in transactions.into_iter().skip(place.transaction) {
         for map in place.maps.iter().filter_map(|&index| transaction.events.get(index)) {

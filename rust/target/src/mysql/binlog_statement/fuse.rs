@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, statement};
+use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END};
 
 /// Table ids that mean no table: a row event that only ends a statement.
 const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
@@ -161,14 +161,14 @@ impl<'a> Fuse<'a> {
             rows.bytes[SIZE_AT..SIZE_AT + 4].copy_from_slice(&size.to_le_bytes());
             events.extend_from_slice(&rows.bytes);
         }
-        self.closed = Some(statement(&events));
+        self.closed = Some(events);
         for table in &mut self.tables {
             table.number = None;
         }
         (self.numbers, self.row_bytes) = (0, 0);
     }
 
-    /// The statement that was closed because an event did not fit it.
+    /// The events of the statement that was closed because an event did not fit it.
     pub(super) fn closed(&mut self) -> Option<Vec<u8>> {
         self.closed.take()
     }

@@ -1,0 +1,102 @@
+//! What is sent to a replica of ours.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paraply_binlog::dump::Dump;
+use paraply_binlog::error::Fault;
+use paraply_binlog::restamp::Stamps;
+use paraply_binlog::transaction::{Kind, Transaction};
+use paraply_target::mysql::binlog_statement::fused_events;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::block::PyBlock;
+use crate::errors::raise;
+use crate::transaction::file_name;
+
+#[pyclass(name = "Dump", module = "paraply._native", frozen)]
+pub struct PyDump {
+    state: Mutex<State>,
+}
+
+struct State {
+    dump: Dump,
+    /// The log that was read last.
+    log: Option<(String, File)>,
+}
+
+enum Failure {
+    Log(Fault),
+    Io(io::Error),
+}
+
+#[pymethods]
+impl PyDump {
+    #[new]
+    fn new(server_id: u32, replica_id: u32, packet: u8) -> Self {
+        Self { state: Mutex::new(State { dump: Dump::new(server_id, replica_id, packet), log: None }) }
+    }
+
+    fn transactions<'py>(
+        &self,
+        py: Python<'py>,
+        block: &PyBlock,
+        last_committed: u64,
+        sequence_number: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let stamps = Stamps { last_committed, sequence_number };
+        let result = py.detach(|| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.sent(block, stamps)
+        });
+        match result {
+            Ok(packets) => Ok(PyBytes::new(py, &packets)),
+            Err(Failure::Log(fault)) => {
+                let (class, message) = match fault {
+                    Fault::Damaged(message) => ("LogDamaged", message),
+                    Fault::NotUnderstood(message) => ("LogNotUnderstood", message),
+                };
+                Err(raise(py, class, &message, &block.place()))
+            }
+            Err(Failure::Io(error)) => {
+                let message = format!("the log cannot be read again: {error}");
+                Err(raise(py, "LogUnreadable", &message, &block.place()))
+            }
+        }
+    }
+
+    fn heartbeat<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut out = Vec::new();
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).dump.heartbeat(&mut out);
+        PyBytes::new(py, &out)
+    }
+}
+
+impl State {
+    fn sent(&mut self, block: &PyBlock, stamps: Stamps) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        for transaction in block.block.transactions() {
+            let events = self.events(&block.files, transaction).map_err(Failure::Io)?;
+            let rows =
+                (transaction.kind == Kind::Dml).then(|| fused_events(transaction, block.block.keyed).ok()).flatten();
+            let rows = rows.as_deref().filter(|rows| !rows.is_empty());
+            self.dump.transaction(&mut out, &events, rows, &transaction.format, stamps).map_err(Failure::Log)?;
+        }
+        Ok(out)
+    }
+
+    fn events(&mut self, files: &Arc<Vec<String>>, transaction: &Transaction) -> io::Result<Vec<u8>> {
+        let name = file_name(files, transaction.file);
+        let file = match &mut self.log {
+            Some((open, file)) if open == name => file,
+            log => &mut log.insert((name.to_owned(), File::open(name)?)).1,
+        };
+        let size = transaction.end_offset.saturating_sub(transaction.offset);
+        let mut events = vec![0; usize::try_from(size).map_err(io::Error::other)?];
+        file.read_exact_at(&mut events, transaction.offset)?;
+        Ok(events)
+    }
+}
