@@ -446,8 +446,17 @@ class Dump:
     """
 
     def __new__(cls, server_id: int, replica_id: int, packet: int) -> Self: ...
-    def transactions(self, block: Block, last_committed: int, sequence_number: int) -> bytes:
-        """The packets of a block's transactions, read from their log again.
+    def transactions(self, block: Block, last_committed: int, sequence_number: int, sent: int) -> tuple[bytes, int | None]:
+        """Packets of a block's one transaction, read from its log again; a large one comes in parts.
+
+        Args:
+            block: The block.
+            last_committed: What it waits for.
+            sequence_number: Its own number.
+            sent: Bytes of it that were sent before.
+
+        Returns:
+            The packets, and how many bytes are sent then; None for all of it.
 
         Raises:
             LogDamaged: The log is not what it was when it was read first.

@@ -50,21 +50,22 @@ def emptied_with_log(place: SqlPlace, folder: Path) -> tuple[list[Path], object]
     return logs, checksum
 
 
-@pytest.mark.parametrize("workers", ["0", "4"])
-def test_mysql_takes_one_transaction_of_200_megabytes(mysql_place: SqlPlace, tmp_path: Path, workers: str) -> None:
+@pytest.mark.parametrize("options", [("--workers", "0"), ("--workers", "4"), ("--via", "replication")])
+def test_mysql_takes_one_transaction_of_200_megabytes(mysql_place: SqlPlace, tmp_path: Path, options: tuple[str, ...]) -> None:
     mysql_place.sql("CREATE DATABASE IF NOT EXISTS shop", TABLE, *filled(400_000))
     logs, checksum = emptied_with_log(mysql_place, tmp_path)
     assert sum(log.stat().st_size for log in logs) > 200e6
-    assert peak(logs, mysql_place.url, "--workers", workers) < MOST_MEGABYTES
+    assert peak(logs, mysql_place.url, *options) < MOST_MEGABYTES
     assert mysql_place.sql("CHECKSUM TABLE shop.wide") == [("shop.wide", checksum)]
 
 
-def test_mysql_takes_a_log_that_is_larger_than_memory(mysql_place: SqlPlace, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [("--workers", "8"), ("--via", "replication")])
+def test_mysql_takes_a_log_that_is_larger_than_memory(mysql_place: SqlPlace, tmp_path: Path, options: tuple[str, ...]) -> None:
     mysql_place.sql("CREATE DATABASE IF NOT EXISTS shop", TABLE, *filled(ROWS_OF_A_MEGABYTE))
     change = "UPDATE shop.wide SET turn=turn+1, text=REPEAT(CHAR(97 + (id + turn) % 26), 500)"
     for first in range(0, LONG_LOG, 50):
         mysql_place.sql(*[change] * min(50, LONG_LOG - first))
     logs, checksum = emptied_with_log(mysql_place, tmp_path)
     assert sum(log.stat().st_size for log in logs) > LONG_LOG * 1e6
-    assert peak(logs, mysql_place.url, "--workers", "8") < MOST_MEGABYTES
+    assert peak(logs, mysql_place.url, *options) < MOST_MEGABYTES
     assert mysql_place.sql("CHECKSUM TABLE shop.wide") == [("shop.wide", checksum)]

@@ -15,8 +15,10 @@ from paraply.as_source.protocol import Command, PacketStream, greet, received_gt
 from paraply.errors import ConnectionFailed, ParaplyError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from paraply._native import Dump
+    from paraply.applier.job_list import Job
     from paraply.as_source.outbox import Outbox
 
 __all__ = ["SourceServer"]
@@ -27,6 +29,7 @@ _HEARTBEAT_SECONDS = 2.0
 _GREETING_SECONDS = 10.0
 _USER = "paraply"
 _LONGEST_PASSWORD = 32
+_SENT_AT_ONCE = 1 << 20
 _LARGEST_SERVER_ID = 0xFFFF_FFFE
 
 
@@ -165,8 +168,28 @@ class SourceServer:
         self.dumps += 1
         while (jobs := self._outbox.take(sending, _HEARTBEAT_SECONDS)) is not None:
             try:
-                packets = [dump.transactions(job.block, max((job.needs, *job.blocks)), job.number) for job in jobs]
+                for packets in _packets(dump, jobs):
+                    stream.write_raw(packets)
+            except ConnectionFailed:
+                raise
             except ParaplyError as error:
                 self._on_error(error)
                 return
-            stream.write_raw(b"".join(packets) if packets else dump.heartbeat())
+
+
+def _packets(dump: Dump, jobs: list[Job]) -> Iterator[bytes]:
+    """What is sent for these jobs, in pieces of bounded size; a sign of life for none."""
+    if not jobs:
+        yield dump.heartbeat()
+    waiting: list[bytes] = []
+    size = 0
+    for job in jobs:
+        sent: int | None = 0
+        while sent is not None:
+            packets, sent = dump.transactions(job.block, max((job.needs, *job.blocks)), job.number, sent)
+            waiting.append(packets)
+            size += len(packets)
+            if size >= _SENT_AT_ONCE:
+                yield b"".join(waiting)
+                waiting, size = [], 0
+    yield b"".join(waiting)

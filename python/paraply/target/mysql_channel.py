@@ -187,6 +187,8 @@ class ReplicationChannel:
             )
             query(f"START REPLICA{self._for}")
         except ServerError as error:
+            with contextlib.suppress(ParaplyError):
+                self.end()
             raise self._denied(error) from None
 
     def executed(self) -> GtidSet:

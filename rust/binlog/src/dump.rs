@@ -67,14 +67,8 @@ impl Dump {
         format: &Arc<Format>,
         stamps: Stamps,
     ) -> Result<(), Fault> {
-        let known = self.format.as_ref().is_some_and(|known| self.is_same(known, format));
-        if !known || self.position > self.most_bytes {
-            self.begin_file(out, format, stamps.sequence_number.saturating_sub(1));
-        }
-        let sequence_number = stamps.sequence_number.saturating_sub(self.base);
-        // An applier waits for everything before a transaction whose last_committed is 0, which stands for "not known".
-        let last_committed = stamps.last_committed.saturating_sub(self.base).max(u64::from(sequence_number > 1));
-        let stamps = Stamps { last_committed, sequence_number };
+        self.begin_transaction(out, format, stamps);
+        let stamps = self.rebased(stamps);
         let events = split(events)?;
         let events: Vec<_> = events.into_iter().filter(|(header, _)| is_of_transaction(header)).collect();
         let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
@@ -90,6 +84,50 @@ impl Dump {
             return self.event(out, *end, checksum, stamps);
         }
         events.into_iter().try_for_each(|event| self.event(out, event, checksum, stamps))
+    }
+
+    /// Appends the first events of a transaction that stand in `events` as a whole, and gives how many bytes they take; for one that is
+    /// too large to be sent in one piece. `first` says whether it begins with them.
+    pub fn part(
+        &mut self,
+        out: &mut Vec<u8>,
+        events: &[u8],
+        format: &Arc<Format>,
+        stamps: Stamps,
+        first: bool,
+    ) -> Result<usize, Fault> {
+        if first {
+            self.begin_transaction(out, format, stamps);
+        }
+        let stamps = self.rebased(stamps);
+        let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
+        let mut taken = 0;
+        while let Some(size) = size_of_first(&events[taken..])?
+            && let Some(event) = events.get(taken..taken + size)
+        {
+            let header = EventHeader::parse(event)?;
+            if is_of_transaction(&header) {
+                self.event(out, (header, event), checksum, stamps)?;
+            }
+            taken += size;
+        }
+        Ok(taken)
+    }
+
+    /// Begins another file where that is due.
+    fn begin_transaction(&mut self, out: &mut Vec<u8>, format: &Arc<Format>, stamps: Stamps) {
+        let known = self.format.as_ref().is_some_and(|known| self.is_same(known, format));
+        if !known || self.position > self.most_bytes {
+            self.begin_file(out, format, stamps.sequence_number.saturating_sub(1));
+        }
+    }
+
+    /// The stamps as they are in the file.
+    fn rebased(&self, stamps: Stamps) -> Stamps {
+        let sequence_number = stamps.sequence_number.saturating_sub(self.base);
+        // An applier waits for everything before a transaction whose last_committed is 0, which stands for "not known".
+        let last_committed = stamps.last_committed.saturating_sub(self.base).max(u64::from(sequence_number > 1));
+        Stamps { last_committed, sequence_number }
     }
 
     /// Appends a sign of life, which says where the log stands; nothing before its first transaction.
@@ -219,6 +257,18 @@ impl Dump {
             }
         }
     }
+}
+
+/// Bytes of the event that begins there; none where its header is not there as a whole.
+fn size_of_first(bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    if bytes.len() < HEADER_LENGTH {
+        return Ok(None);
+    }
+    let size = EventHeader::parse(bytes)?.event_size as usize;
+    if size <= HEADER_LENGTH {
+        return Err(Fault::damaged("an event is shorter than its header"));
+    }
+    Ok(Some(size))
 }
 
 /// The events that stand one behind the other.

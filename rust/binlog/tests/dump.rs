@@ -209,3 +209,25 @@ fn rows_in_another_form_stand_between_the_transactions_begin_and_end() {
     Dump::new(9, 8, 0).transaction(&mut packets, raw(&log, one_phase), Some(&[]), &one_phase.format, stamps).unwrap();
     assert!(packets.windows(6).any(|bytes| bytes == b"XA END"));
 }
+
+#[test]
+fn a_large_transaction_goes_over_in_parts() {
+    let paths = [data("mysql-9.7-types.binlog")];
+    let log = vec![std::fs::read(&paths[0]).unwrap()];
+    for transaction in &read(&paths) {
+        let (bytes, format) = (raw(&log, transaction), &transaction.format);
+        let stamps = Stamps { last_committed: 3, sequence_number: 5 };
+        let mut whole = Vec::new();
+        Dump::new(9, 8, 0).transaction(&mut whole, bytes, None, format, stamps).unwrap();
+        for size in [20, 100, 1000] {
+            let (mut dump, mut parts, mut at, mut end) = (Dump::new(9, 8, 0), Vec::new(), 0, size);
+            while at < bytes.len() {
+                let taken =
+                    dump.part(&mut parts, &bytes[at..end.min(bytes.len())], format, stamps, at == 0).unwrap();
+                at += taken;
+                end = if taken == 0 { end + size } else { at + size };
+            }
+            assert_eq!(parts, whole);
+        }
+    }
+}

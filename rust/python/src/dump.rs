@@ -22,6 +22,9 @@ pub struct PyDump {
     state: Mutex<State>,
 }
 
+/// Bytes of log that are sent at once; a larger transaction is sent in parts.
+const LARGE: u64 = 4 << 20;
+
 struct State {
     dump: Dump,
     /// The log that was read last.
@@ -46,14 +49,15 @@ impl PyDump {
         block: &PyBlock,
         last_committed: u64,
         sequence_number: u64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+        sent: u64,
+    ) -> PyResult<(Bound<'py, PyBytes>, Option<u64>)> {
         let stamps = Stamps { last_committed, sequence_number };
         let result = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.sent(block, stamps)
+            state.next(block, stamps, sent)
         });
         match result {
-            Ok(packets) => Ok(PyBytes::new(py, &packets)),
+            Ok((packets, sent)) => Ok((PyBytes::new(py, &packets), sent)),
             Err(Failure::Log(fault)) => {
                 let (class, message) = match fault {
                     Fault::Damaged(message) => ("LogDamaged", message),
@@ -76,27 +80,54 @@ impl PyDump {
 }
 
 impl State {
-    fn sent(&mut self, block: &PyBlock, stamps: Stamps) -> Result<Vec<u8>, Failure> {
+    /// What is sent of a block's one transaction behind its first `sent` bytes, and how many bytes are sent then; none at its end.
+    fn next(&mut self, block: &PyBlock, stamps: Stamps, sent: u64) -> Result<(Vec<u8>, Option<u64>), Failure> {
         let mut out = Vec::new();
-        for transaction in block.block.transactions() {
-            let events = self.events(&block.files, transaction).map_err(Failure::Io)?;
+        let Some(transaction) = block.block.first() else { return Ok((out, None)) };
+        let size = transaction.end_offset.saturating_sub(transaction.offset);
+        if size <= LARGE {
+            let events = self.read(&block.files, transaction, 0, size).map_err(Failure::Io)?;
             let rows =
                 (transaction.kind == Kind::Dml).then(|| fused_events(transaction, block.block.keyed).ok()).flatten();
             let rows = rows.as_deref().filter(|rows| !rows.is_empty());
             self.dump.transaction(&mut out, &events, rows, &transaction.format, stamps).map_err(Failure::Log)?;
+            return Ok((out, None));
         }
-        Ok(out)
+        let mut wanted = LARGE.min(size - sent);
+        loop {
+            let events = self.read(&block.files, transaction, sent, wanted).map_err(Failure::Io)?;
+            let taken = self
+                .dump
+                .part(&mut out, &events, &transaction.format, stamps, sent == 0)
+                .map_err(Failure::Log)?;
+            let now = sent + taken as u64;
+            if now == size {
+                return Ok((out, None));
+            }
+            if taken > 0 {
+                return Ok((out, Some(now)));
+            }
+            if wanted == size - sent {
+                return Err(Failure::Log(Fault::damaged("an event goes beyond its transaction")));
+            }
+            wanted = (2 * wanted).min(size - sent); // one event is larger than that
+        }
     }
 
-    fn events(&mut self, files: &Arc<Vec<String>>, transaction: &Transaction) -> io::Result<Vec<u8>> {
+    fn read(
+        &mut self,
+        files: &Arc<Vec<String>>,
+        transaction: &Transaction,
+        from: u64,
+        size: u64,
+    ) -> io::Result<Vec<u8>> {
         let name = file_name(files, transaction.file);
         let file = match &mut self.log {
             Some((open, file)) if open == name => file,
             log => &mut log.insert((name.to_owned(), File::open(name)?)).1,
         };
-        let size = transaction.end_offset.saturating_sub(transaction.offset);
         let mut events = vec![0; usize::try_from(size).map_err(io::Error::other)?];
-        file.read_exact_at(&mut events, transaction.offset)?;
+        file.read_exact_at(&mut events, transaction.offset + from)?;
         Ok(events)
     }
 }
