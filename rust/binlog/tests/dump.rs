@@ -222,8 +222,7 @@ fn a_large_transaction_goes_over_in_parts() {
         for size in [20, 100, 1000] {
             let (mut dump, mut parts, mut at, mut end) = (Dump::new(9, 8, 0), Vec::new(), 0, size);
             while at < bytes.len() {
-                let taken =
-                    dump.part(&mut parts, &bytes[at..end.min(bytes.len())], format, stamps, at == 0).unwrap();
+                let taken = dump.part(&mut parts, &bytes[at..end.min(bytes.len())], format, stamps, at == 0).unwrap();
                 at += taken;
                 end = if taken == 0 { end + size } else { at + size };
             }

@@ -96,10 +96,8 @@ impl State {
         let mut wanted = LARGE.min(size - sent);
         loop {
             let events = self.read(&block.files, transaction, sent, wanted).map_err(Failure::Io)?;
-            let taken = self
-                .dump
-                .part(&mut out, &events, &transaction.format, stamps, sent == 0)
-                .map_err(Failure::Log)?;
+            let taken =
+                self.dump.part(&mut out, &events, &transaction.format, stamps, sent == 0).map_err(Failure::Log)?;
             let now = sent + taken as u64;
             if now == size {
                 return Ok((out, None));
