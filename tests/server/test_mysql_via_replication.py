@@ -64,8 +64,10 @@ def error_of(outcome: Outcome) -> dict[str, object]:
 
 
 @pytest.mark.truth
-@pytest.mark.parametrize("name", ["eight-sessions", "single-session", "compressed", "minimal-image", "partial-json"])
-@pytest.mark.parametrize("workers", ["1", "8"])
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [("eight-sessions", "8"), ("single-session", "1"), ("compressed", "8"), ("minimal-image", "8"), ("partial-json", "8")],
+)
 def test_real_logs_end_in_the_sources_tables(place: SqlPlace, truth: Callable[[str], Path], name: str, workers: str) -> None:
     log = truth(f"mysql-binlog/{name}.binlog")
     report = applied(log, place.url, "--via", "replication", "--workers", workers)

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::checksum::CHECKSUM_LENGTH;
 use crate::error::Fault;
-use crate::event::{EventHeader, HEADER_LENGTH, flags, types};
+use crate::event::{Event, EventHeader, HEADER_LENGTH, flags, types};
+use crate::payload::Payload;
 use crate::relay::{Head, compose_event, rotate_body};
 use crate::restamp::{Stamps, restamped};
 use crate::transaction::Format;
@@ -83,7 +84,7 @@ impl Dump {
             }
             return self.event(out, *end, checksum, stamps);
         }
-        events.into_iter().try_for_each(|event| self.event(out, event, checksum, stamps))
+        events.into_iter().try_for_each(|event| self.of_log(out, event, format, stamps))
     }
 
     /// Appends the first events of a transaction that stand in `events` as a whole, and gives how many bytes they take; for one that is
@@ -100,14 +101,13 @@ impl Dump {
             self.begin_transaction(out, format, stamps);
         }
         let stamps = self.rebased(stamps);
-        let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
         let mut taken = 0;
         while let Some(size) = size_of_first(&events[taken..])?
             && let Some(event) = events.get(taken..taken + size)
         {
             let header = EventHeader::parse(event)?;
             if is_of_transaction(&header) {
-                self.event(out, (header, event), checksum, stamps)?;
+                self.of_log(out, (header, event), format, stamps)?;
             }
             taken += size;
         }
@@ -183,7 +183,28 @@ impl Dump {
         content(&known) == content(&format)
     }
 
-    /// Appends an event of a log, whose last `checksum` bytes are left out.
+    /// Appends an event of a log, unpacked where a replica would pass over what is packed in it.
+    fn of_log(
+        &mut self,
+        out: &mut Vec<u8>,
+        (header, event): (EventHeader, &[u8]),
+        format: &Arc<Format>,
+        stamps: Stamps,
+    ) -> Result<(), Fault> {
+        let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
+        if header.type_code != types::TRANSACTION_PAYLOAD || header.server_id != self.replica_id {
+            return self.event(out, (header, event), checksum, stamps);
+        }
+        let bytes = &event[..event.len().saturating_sub(checksum).max(HEADER_LENGTH)];
+        let outer = Event { offset: 0, end_offset: 0, header, bytes, format, relay_log: false };
+        let mut inner = Payload::parse(outer.body())?.events(&Arc::from("a compressed transaction"), &outer)?;
+        while let Some(event) = inner.next_event().map_err(|error| Fault::damaged(error.to_string()))? {
+            self.event(out, (event.header, event.bytes), 0, stamps)?;
+        }
+        Ok(())
+    }
+
+    /// Appends an event, whose last `checksum` bytes are left out.
     fn event(
         &mut self,
         out: &mut Vec<u8>,
@@ -201,12 +222,6 @@ impl Dump {
             event.extend_from_slice(&body);
         }
         if header.server_id == self.replica_id {
-            if header.type_code == types::TRANSACTION_PAYLOAD {
-                return Err(Fault::not_understood(
-                    "a compressed transaction of the target's own server_id, which its replication passes over: give the target \
-                     another one (SET GLOBAL server_id=...)",
-                ));
-            }
             event[SERVER_ID].copy_from_slice(&self.server_id.to_le_bytes());
         }
         let size = event.len() + CHECKSUM_LENGTH;

@@ -230,3 +230,33 @@ fn a_large_transaction_goes_over_in_parts() {
         }
     }
 }
+
+#[test]
+fn a_compressed_transaction_of_the_replicas_own_number_is_unpacked() {
+    for name in ["mysql-9.7.000001", "mysql-9.7-xa-payload.binlog"] {
+        let paths = [data(name)];
+        let log = vec![std::fs::read(&paths[0]).unwrap()];
+        let payload = [types::TRANSACTION_PAYLOAD];
+        let sent = |transaction: &Transaction, replica: u32| {
+            let mut packets = Vec::new();
+            let stamps = Stamps { last_committed: 0, sequence_number: 1 };
+            Dump::new(9, replica, 0)
+                .transaction(&mut packets, raw(&log, transaction), None, &transaction.format, stamps)
+                .unwrap();
+            events(&packets, 0)
+        };
+        let mut unpacked = 0;
+        for transaction in &read(&paths) {
+            let (as_it_is, own) = (sent(transaction, 8), sent(transaction, transaction.server_id));
+            assert!(own.iter().all(|event| !payload.contains(&event[4])));
+            assert!(own.iter().all(|event| EventHeader::parse(event).unwrap().server_id == 9));
+            if as_it_is.iter().any(|event| payload.contains(&event[4])) {
+                unpacked += 1;
+                let rows =
+                    own.iter().filter(|event| (types::TABLE_MAP..=types::PARTIAL_UPDATE_ROWS).contains(&event[4]));
+                assert!(rows.count() >= transaction.events.len());
+            }
+        }
+        assert!(unpacked > 0, "{name}");
+    }
+}
