@@ -101,9 +101,9 @@ of the gain was lost, so an independent transaction names the first one of its f
 | paraply, via replication, 8 workers | 9.5 | 5.4 to 6.2 | 7.5 to 9.7 |
 | paraply, via replication, 16 workers (the default) | 8.0 | 5.1 to 5.5 | 8.9 to 9.6 |
 
-Two cores; paraply's seconds are those of the whole process. Further pairs of the OLTP mix with 16 workers were 0.98 to 1.29 times as fast as
-the server's own applier. On the hot rows, whose tables have no foreign keys, the source's numbers are those of paraply, so nothing is gained
-there, and receiving is not for nothing.
+Two cores; paraply's seconds are those of the whole process. Further pairs of the OLTP mix with 16 workers were 0.98 to 1.29 times as fast
+as the server's own applier. On the hot rows, whose tables have no foreign keys, the source's numbers are those of paraply, so nothing is
+gained there, and receiving is not for nothing.
 """
 GROUPS = """
 ### Commits in groups
