@@ -78,11 +78,11 @@ def take_away(connection: Connection, channel: str) -> None:
 
 @contextlib.contextmanager
 def _unless_gone() -> Iterator[None]:
-    """What is to be taken away may be gone: the run that made it ends at the same time."""
+    """What is to be taken away may be gone: the run that made it ends at the same time. Who may not see it has not made it."""
     try:
         yield
     except ServerError as error:
-        if error.code not in _GONE:
+        if error.code not in (*_GONE, *ACCESS_DENIED):
             raise
 
 
