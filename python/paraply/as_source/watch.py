@@ -32,8 +32,9 @@ _LOOK_SECONDS = 0.02
 _WAIT_SECONDS = 0.1
 _FAULT_SECONDS = 0.2
 _BLOCKED_SECONDS = 3.0
+_CHEAP_SECONDS = 0.005
 _STEPS_BETWEEN = 10.0
-"""A look at a large set of GTIDs takes long: so many times that is left between two."""
+"""A look at a large set of GTIDs takes long: so many times that is left between two that are not cheap."""
 
 
 class Watch:
@@ -127,23 +128,30 @@ class Watch:
         except ParaplyError:  # the thread that needs its answers tells it
             self._shown = None
 
-    def _establish(self) -> None:
-        target = self._target
-        connection = target.connect()
+    def _establish(self) -> ReplicationChannel:
+        channel = self._opened()
         try:
-            channel = ReplicationChannel(connection, target.server, target.store.channel, len(self._workers))
-            server = self._server
-            channel.begin(self._host, server.port, server.user, server.password)
+            channel.begin(self._host, self._server.port, self._server.user, self._server.password)
+        except BaseException:
+            channel.close()
+            raise
+        self._channel = channel
+        return channel
+
+    def _opened(self) -> ReplicationChannel:
+        """The channel as it stands on the target, if it does."""
+        connection = self._target.connect()
+        try:
+            return ReplicationChannel(connection, self._target.server, self._target.store.channel, len(self._workers))
         except BaseException:
             connection.close()
             raise
-        self._channel = channel
 
     def _follow(self) -> None:
         try:
             while not self._stopped:
                 try:
-                    self._step(self._established())
+                    self._step(self._channel or self._establish())
                 except (ConnectionFailed, TemporaryFailure) as error:
                     self._lost(error)
         except BaseException as error:  # a thread must not die alone
@@ -154,16 +162,8 @@ class Watch:
                 self._stopped = True
                 self._news.notify_all()
 
-    def _established(self) -> ReplicationChannel:
-        if self._channel is None:
-            self._establish()
-        if self._channel is None:
-            raise ConnectionLost("the channel is not there")
-        return self._channel
-
     def _step(self, channel: ReplicationChannel) -> None:
         """Waits a little, and sees what is through."""
-        began = time.monotonic()
         if self._draining and (newest := self._outbox.newest_gtid()) is not None:
             channel.wait_for(newest, _WAIT_SECONDS)
         else:
@@ -184,8 +184,8 @@ class Watch:
             elif now - self._progress_at >= _BLOCKED_SECONDS:
                 self._look_for_blockers(now - self._progress_at)
         cost = time.monotonic() - now
-        if cost * _STEPS_BETWEEN > time.monotonic() - began:
-            time.sleep(min(1.0, cost * _STEPS_BETWEEN))
+        if cost > _CHEAP_SECONDS:
+            self._pause(min(1.0, cost * _STEPS_BETWEEN))
 
     def _settle(self, channel: ReplicationChannel) -> bool:
         """Counts what is committed; whether that was anything."""
@@ -259,15 +259,18 @@ class Watch:
         if self._restarts > self._run.retry.reconnects:
             raise error
         _log.info("the connection to the target is lost, and made anew: %s", error)
-        deadline = time.monotonic() + self._run.retry.reconnect_delay(self._restarts)
-        while not self._stopped and time.monotonic() < deadline:
-            time.sleep(0.02)
+        self._pause(self._run.retry.reconnect_delay(self._restarts))
+
+    def _pause(self, seconds: float) -> None:
+        """Waits, but not when the run is stopped."""
+        with self._news:
+            self._news.wait_for(lambda: self._stopped, seconds)
 
     def _finish(self) -> None:
         """Removes the channel, and counts what was committed until then."""
         try:
             self._check_epoch()
-            channel = self._established()
+            channel = self._channel or self._opened()
             try:
                 channel.end()
                 self._settle(channel)

@@ -61,6 +61,13 @@ def take_away(connection: Connection, channel: str) -> None:
         connection: One whose statements are not logged.
         channel: Paraply's channel.
     """
+    _remove(connection, channel)
+    with _unless_gone():
+        _put_back(connection)
+
+
+def _remove(connection: Connection, channel: str) -> None:
+    """Removes the channel, if it is there, and what it received; transactions under way finish."""
     name = _quoted(channel_name(channel))
     try:
         found = rows_of(
@@ -72,8 +79,6 @@ def take_away(connection: Connection, channel: str) -> None:
         for statement in ("STOP REPLICA", "RESET REPLICA ALL"):
             with _unless_gone():
                 connection.query(f"{statement} FOR CHANNEL {name}")
-    with _unless_gone():
-        _put_back(connection)
 
 
 @contextlib.contextmanager
@@ -152,6 +157,7 @@ class ReplicationChannel:
 
     def __init__(self, connection: Connection, server: ServerKind, channel: str, workers: int) -> None:
         self._connection = connection
+        self._channel = channel
         self._name = _quoted(channel_name(channel))
         self._for = f" FOR CHANNEL {self._name}"
         self._settings = {
@@ -177,7 +183,7 @@ class ReplicationChannel:
         """
         query = self._connection.query
         try:
-            self._stop()
+            _remove(self._connection, self._channel)
             query("SET SESSION sql_log_bin=0")
             _change(self._connection, self._settings)
             query(
@@ -216,29 +222,15 @@ class ReplicationChannel:
             return ChannelFault(ServerError(message, number or 1872), receiving=True)
         return None
 
-    def receiving_trouble(self) -> str:
-        """The receiver's last error; empty for none."""
-        names, rows, _ = self._connection.query(f"SHOW REPLICA STATUS{self._for}")[0]
-        return to_text(rows[0][names.index("Last_IO_Error")]) if rows else ""
-
     def end(self) -> None:
         """Lets transactions under way finish, removes the channel and what it received, and puts the settings back."""
-        self._stop()
         self._connection.query("SET SESSION sql_log_bin=0")
-        _put_back(self._connection)
+        take_away(self._connection, self._channel)
 
     def close(self) -> None:
         """Closes the connection."""
         with contextlib.suppress(ParaplyError):
             self._connection.close()
-
-    def _stop(self) -> None:
-        rows = self._connection.query(
-            f"SELECT 1 FROM performance_schema.replication_connection_configuration WHERE channel_name={self._name}"
-        )
-        if rows_of(rows):
-            self._connection.query(f"STOP REPLICA{self._for}")
-            self._connection.query(f"RESET REPLICA ALL{self._for}")
 
     def _applying_fault(self, status: dict[str, str]) -> ChannelFault:
         """The first worker's error, which the coordinator's own message only points to."""
