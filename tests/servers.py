@@ -148,6 +148,7 @@ class MariaDbServer(LocalServer):
 
     def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
         super().__init__("mariadbd", folder, options)
+        self.killed = False
 
     @staticmethod
     def available() -> bool:
@@ -164,6 +165,30 @@ class MariaDbServer(LocalServer):
         first = not self.data.exists()
         if first:
             self._install()
+        if self.killed:
+            self._recover(options)
+        self._run(options)
+        if first:
+            self._make_user()
+        return self
+
+    def kill(self) -> None:
+        """Kills it as a power cut would; ``start`` recovers."""
+        self.killed = self.killed or self.process is not None
+        super().kill()
+
+    def _recover(self, options: Sequence[str]) -> None:
+        """Recovery, unseen by anyone, and an end in order, which writes a checkpoint.
+
+        MariaDB 10.11 that is killed again before the first checkpoint after a recovery may leave a log that it cannot read
+        ("Missing FILE_CREATE, FILE_DELETE or FILE_MODIFY before FILE_CHECKPOINT"): about one time in thirty where tables are
+        made and dropped, and all of its data is lost.
+        """
+        self._run([*options, "--skip-networking"])
+        self.stop()
+        self.killed = False
+
+    def _run(self, options: Sequence[str]) -> None:
         self.socket.unlink(missing_ok=True)
         # A server that starts throws away what others have in a folder for temporary tables that it shares with them.
         command = ["mariadbd", "--no-defaults", *self._user(), f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
@@ -172,9 +197,6 @@ class MariaDbServer(LocalServer):
                    *self.options, *options]  # fmt: skip
         self.process = self._spawn(command)
         self._wait()
-        if first:
-            self._make_user()
-        return self
 
     def _install(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

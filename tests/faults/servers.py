@@ -155,16 +155,15 @@ class MariaDbTarget(_Disk, _SqlTarget):
             try:
                 self.server.start()
             except RuntimeError as error:
-                if "Data structure corruption" in str(error):
-                    raise ServerLost(
-                        "MariaDB does not find its way back: killed on a full disk, it left a log that it cannot read"
-                    ) from error
+                if "Plugin 'InnoDB' registration as a STORAGE ENGINE failed" in str(error):
+                    raise ServerLost("MariaDB does not find its way back: killed on a full disk, it cannot recover its own data") from error
                 raise
 
     def renew(self) -> None:
         """A new server in the place of one that has lost its data."""
         self.free_disk()
         shutil.rmtree(self.server.data)
+        self.server.killed = False
         self.server.start()
 
     def read_only(self, on: bool) -> None:
