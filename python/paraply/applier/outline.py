@@ -44,6 +44,7 @@ class Outline:
         stop: Where it stops, as the options say it; empty for the logs' end.
         filters: What is applied, as the options say it; empty for everything.
         notes: What the user should know.
+        runs_events: Whether the target runs scheduled events.
     """
 
     files: tuple[str, ...]
@@ -63,6 +64,7 @@ class Outline:
     stop: str = ""
     filters: str = ""
     notes: list[str] = field(default_factory=list)
+    runs_events: bool = False
 
     def as_json(self) -> Mapping[str, Any]:
         """The fields of a command's JSON object."""
@@ -107,6 +109,7 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
     first = next((head for head in heads if head.has_transactions), None)
     progress = peek.progress
     notes = consequences(options.filters, peek.tables) if options.filters else []
+    notes.extend(peek.notes)
     if any(head.relay_log for head in heads):
         notes.append("the logs are relay logs: commit times and GTIDs are their source's")
     return Outline(
@@ -127,6 +130,7 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
         stop=options.stop.text if options.stop is not None else "",
         filters=str(options.filters),
         notes=notes,
+        runs_events=peek.runs_events,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit_order import CommitOrder
 from paraply.applier.consistency import Consistency
+from paraply.applier.logged_event import logged_event
 from paraply.applier.retry import RetryPolicy, StormGuard
 from paraply.applier.split import SplitSession
 
@@ -105,6 +106,8 @@ class RunState:
         self._early: list[tuple[int, GtidSet]] = []
         self._low = low
         self.notes: list[str] = []
+        self.runs_events = False
+        """Whether the target runs scheduled events, which a logged statement may make or change."""
         self.transactions = 0
         self.commits = 0
         self.skipped = 0
@@ -189,6 +192,15 @@ class RunState:
         _log.warning("%s", text)
         if text not in self.notes:
             self.notes.append(text)
+
+    def remark_on(self, block: Block) -> None:
+        """Says what the user should know of a logged statement that has run."""
+        if not self.runs_events:
+            return
+        for transaction in block.transactions:
+            text = logged_event(transaction.statements, transaction.gtid or f"{transaction.file}, position {transaction.end_offset}")
+            if text is not None:
+                self.note(text)
 
     def abort(self, error: BaseException) -> None:
         """Ends the run at once; whatever is not committed rolls back."""

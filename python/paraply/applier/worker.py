@@ -236,6 +236,7 @@ class Worker:
                 if statement:
                     committing = True
                     session.execute_statement(block)
+                    run.remark_on(block)
                     self.counters.connection_id = session.connection_id  # an XA transaction may need another one afterwards
                 else:
                     self._apply_rows(session, job, block)

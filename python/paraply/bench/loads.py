@@ -74,7 +74,7 @@ class Load:
         """Transactions of this load where so many are asked for.
 
         >>> LOADS["large"].count(25_000), LOADS["oltp"].count(25_000)
-        (500, 25000)
+        (2500, 25000)
         """
         return max(1, round(transactions * self.share))
 
@@ -258,7 +258,7 @@ LOADS = {
         Load("oltp", "OLTP mix", 1.0, _OLTP, _fill_oltp, _oltp),
         Load("hot-rows", "hot rows", 1.0, _ITEMS, _fill_items, _hot_rows),
         Load("inserts", "insert only", 1.0, _EVENTS, _nothing, _insert),
-        Load("large", "large transactions", 0.02, _READINGS, _nothing, _large),
+        Load("large", "large transactions", 0.1, _READINGS, _nothing, _large),
         Load("foreign-keys", "foreign keys", 1.0, _FAMILY, _fill_family, _family),
     )
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.markup import escape
 from rich.table import Column
 
@@ -23,9 +23,22 @@ __all__ = ["Fallback", "columns_of_numbers", "console", "error_object", "fallbac
 
 Fallback = tuple[str, str, int]
 
+_WIDTH_OF_FILES = 160
+
 
 class PatientConsole(Console):
     """A console whose reader may go away, or whose disk may be full: that does not change how a command ends."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        """Of the terminal; in a file or a pipe there is room for a table's every column, unless COLUMNS says otherwise."""
+        if self._width is None and not self.is_terminal and "COLUMNS" not in os.environ:
+            return ConsoleDimensions(_WIDTH_OF_FILES, 25)
+        return super().size
+
+    @size.setter
+    def size(self, new_size: tuple[int, int]) -> None:
+        self._width, self._height = new_size
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Prints, if there is still somebody to print for."""

@@ -86,6 +86,8 @@ class Peek:
         tables: The tables that stand in the target, where they were asked for.
         own: Where the replay would get GTIDs of the target's own: its ``server_uuid``.
         xa: XA transactions of the log that could be ended there, where the plan has some; None where the target cannot (R35).
+        notes: What the user should know of the target.
+        runs_events: Whether the target runs scheduled events.
     """
 
     progress: Progress
@@ -94,6 +96,8 @@ class Peek:
     tables: tuple[Table, ...] = ()
     own: str = ""
     xa: frozenset[str] | None = None
+    notes: tuple[str, ...] = ()
+    runs_events: bool = False
 
 
 class Session(Protocol):

@@ -9,6 +9,7 @@ from paraply.errors import UsageError
 from paraply.schema.live import read_tables
 from paraply.target.base import Peek, Progress
 from paraply.target.mysql_branches import check_two_phase
+from paraply.target.mysql_events import scheduled_events
 from paraply.target.mysql_gtid import choose_mode, own_identity, read_facts
 from paraply.target.mysql_privileges import check_user
 from paraply.target.mysql_progress import ProgressStore, StoredProgress
@@ -59,7 +60,8 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     standing = read_tables(lambda sql: rows_of(connection.query(sql)), None) if tables else []
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
     known = tuple(table for table in standing if table.database != "paraply")
-    return Peek(progress, mode.name, mode.merges, known, writes, _xa(connection, plan))
+    runs_events, notes = scheduled_events(connection)
+    return Peek(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events)
 
 
 def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:

@@ -1,0 +1,21 @@
+"""How wide what a command prints may be."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from paraply.cli.output import PatientConsole
+
+
+def test_in_a_file_there_is_room_for_every_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert PatientConsole(file=io.StringIO()).width == 160
+
+
+def test_columns_of_the_environment_and_a_given_width_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    assert PatientConsole(file=io.StringIO()).width == 70
+    monkeypatch.delenv("COLUMNS")
+    assert PatientConsole(file=io.StringIO(), width=50, height=20).width == 50
