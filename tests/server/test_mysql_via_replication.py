@@ -156,16 +156,19 @@ def gtid_of(log: Path, number: int) -> str:
     return gtid
 
 
-def test_r24_it_says_who_blocks_the_servers_workers_and_goes_on_when_they_let_go(place: SqlPlace, made: Path) -> None:
+@pytest.mark.parametrize("statement", ["UPDATE shop.item SET n = 0 WHERE id = 3", "LOCK TABLES shop.item READ"])
+def test_r24_it_says_who_blocks_the_servers_workers_and_goes_on_when_they_let_go(place: SqlPlace, made: Path, statement: str) -> None:
     run(made, place.url, *VIA, "--stop-at", gtid_of(made, 6))
-    with held(place, "UPDATE shop.item SET n = 0 WHERE id = 3") as number:
+    with held(place, statement) as number:
         process = start(made, place.url, *VIA)
         time.sleep(6)
         assert process.poll() is None
         said = place.sql("SELECT status FROM paraply.run")[0][0]
     outcome = end(process)
     assert outcome.code == 0, outcome
-    assert any(str(number) in note and "wait for locks" in note for note in outcome.report["notes"]), (outcome.report["notes"], said)
+    told = [note for note in outcome.report["notes"] if f"waits for locks of connections that are not ours: {number} (" in note]
+    assert told, (outcome.report["notes"], said)
+    assert f"idle after: {statement}" in told[0]
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from paraply.applier.retry import RetryPolicy, StormGuard
 from paraply.applier.split import SplitSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from paraply._native import Block, GtidSet
     from paraply.applier.job_list import JobList
@@ -67,6 +67,11 @@ class SharedTarget:
         """Who holds the locks that this connection waits for."""
         with self._mutex:
             return self._target.blockers(connection_id)
+
+    def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
+        """What is said of that wait."""
+        with self._mutex:
+            return self._target.describe_wait(connection_id, holders)
 
 
 class RunState:

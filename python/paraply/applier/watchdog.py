@@ -55,7 +55,15 @@ class _Case:
     pause: float
     asked: set[int] = field(default_factory=set)
     held_back: float = 0.0
-    reported: float = 0.0
+
+
+@dataclass(slots=True)
+class _Wait:
+    """How long one block has been the oldest that is not through, over all its attempts: a lock wait that the target ends begins anew."""
+
+    number: int
+    since: float
+    next_told: float
 
 
 class Watchdog:
@@ -72,26 +80,32 @@ class Watchdog:
         self._workers = workers
         self._patience = patience or Patience()
         self._case: _Case | None = None
+        self._wait: _Wait | None = None
         self._tells = False
 
     def look(self) -> None:
         """Looks once; makes whoever holds the oldest block up give way."""
         oldest = self._run.order.oldest()
         worker = self._worker_of(oldest)
+        if self._wait is not None and (oldest is None or oldest.sequence != self._wait.number):
+            self._wait, self._run.foreign_blockers = None, ()
         if oldest is None or worker is None or worker.counters.state not in (APPLYING, COMMITTING):
-            self._forget()
+            self._case = None
             return
         now = time.perf_counter()
         attempt, age = worker.attempt, now - worker.since
+        wait = self._wait = self._wait or _Wait(oldest.sequence, worker.since, self._patience.foreign)
+        waited = now - wait.since
         if self._case is None or (self._case.number, self._case.attempt) != (oldest.sequence, attempt):
-            self._forget()
             first = self._first_look()
             self._case = _Case(oldest.sequence, attempt, worker.since + first, first)
         case = self._case
-        if now < case.next_look or (age < self._patience.foreign and not self._may_be_in_the_way()):
+        if now < case.next_look or (waited < self._patience.foreign and not self._may_be_in_the_way()):
             return
-        blockers = self._blockers(worker.counters.connection_id)
-        self._resolve(case, blockers, age)
+        foreign = self._resolve(case, self._blockers(worker.counters.connection_id))
+        self._run.foreign_blockers = tuple(sorted(foreign))
+        if waited >= wait.next_told:
+            wait.next_told = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
         if age > max(self._coarse(), case.held_back * 2):
             case.held_back = age
             self._run.order.hold_back(case.number)
@@ -103,8 +117,8 @@ class Watchdog:
         """Whether a younger one can hold what the oldest waits for: one that waits for its turn, or any where only row locks order them."""
         return self._run.optimistic or bool(self._run.order.waiting())
 
-    def _resolve(self, case: _Case, blockers: list[int], age: float) -> None:
-        """Follows the chain of blockers: those of ours that are younger give way, others are reported."""
+    def _resolve(self, case: _Case, blockers: list[int]) -> set[int]:
+        """Follows the chain of blockers: those of ours that are younger give way; gives the others, who may wait for ours in turn."""
         by_connection = {worker.counters.connection_id: worker for worker in self._workers}
         foreign: set[int] = set()
         seen: set[int] = set()
@@ -117,9 +131,10 @@ class Watchdog:
             worker = by_connection.get(connection)
             if worker is None:
                 foreign.add(connection)
+                blockers += self._blockers(connection)
             else:
                 blockers += self._ask_to_give_way(case, worker)
-        self._report(case, foreign, age)
+        return foreign
 
     def _ask_to_give_way(self, case: _Case, worker: Worker) -> list[int]:
         """Requests the rollback of a younger one; returns who blocks it in turn, if it is still applying."""
@@ -133,12 +148,15 @@ class Watchdog:
         case.asked.add(job.number)
         return self._blockers(worker.counters.connection_id)
 
-    def _report(self, case: _Case, foreign: set[int], age: float) -> None:
-        self._run.foreign_blockers = tuple(sorted(foreign))
-        if foreign and age >= max(self._patience.foreign, case.reported * 2):
-            case.reported = age
-            names = ", ".join(str(connection) for connection in sorted(foreign))
-            self._run.note(f"the oldest transaction waits for locks of connections that are not ours: {names}; end them or let them commit")
+    def _tell(self, connection_id: int) -> bool:
+        """Says who holds the oldest block up, and what those run; False where it waits for no lock."""
+        try:
+            text = self._run.target.describe_wait(connection_id, self._run.foreign_blockers)
+        except ParaplyError:
+            return False
+        if text:
+            self._run.note(f"the oldest transaction {text}")
+        return bool(text)
 
     def _blockers(self, connection_id: int) -> list[int]:
         try:
@@ -163,7 +181,3 @@ class Watchdog:
         patience = self._patience
         seconds = max(patience.coarse, patience.coarse_factor * self._run.apply_seconds)
         return seconds * patience.trusted if self._tells else seconds
-
-    def _forget(self) -> None:
-        self._case = None
-        self._run.foreign_blockers = ()

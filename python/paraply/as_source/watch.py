@@ -247,8 +247,8 @@ class Watch:
         self._run.foreign_blockers = tuple(sorted(found))
         if found and seconds >= self._reported * 2:
             self._reported = seconds
-            names = ", ".join(map(str, sorted(found)))
-            self._run.note(f"the target's workers wait for locks of connections that are not ours: {names}; end them or let them commit")
+            text = self._run.target.describe_wait(0, self._run.foreign_blockers)
+            self._run.note(f"the oldest transaction {text}")
 
     def _lost(self, error: ParaplyError) -> None:
         """The watch's own connection, or the whole server, is gone; the next step makes everything anew."""

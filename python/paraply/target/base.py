@@ -193,6 +193,17 @@ class Target(Protocol):
     def blockers(self, connection_id: int) -> list[int]:
         """Connections that hold locks which this one waits for (R24); empty when it waits for none or cannot be told."""
 
+    def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
+        """What is said of a connection that waits for locks: who holds them and what those run (R24).
+
+        Args:
+            connection_id: The connection that waits.
+            holders: Those of ``blockers`` that are not ours; where there are none, the target's own word for the wait is said.
+
+        Returns:
+            The rest of a sentence that begins with who waits; empty where nothing waits for a lock.
+        """
+
     def finish(self, executed: GtidSet) -> None:
         """Everything is applied: record mode adds the set to gtid_purged (R26)."""
 

@@ -18,6 +18,7 @@ from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain, interrupted
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
+from paraply.target.mysql_lock_waits import describe_wait, lock_holders, telling
 from paraply.target.mysql_peek import check_family, peek
 from paraply.target.mysql_pending import settle_at_start, settle_block
 from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
@@ -131,7 +132,10 @@ class MySqlTarget:
         """Connects, checks the server, takes the channel over and reads what is applied already."""
         control = self._control = self.connect()
         try:
-            return self._open(plan, control)
+            with telling(self.connect, control.connection_id, "the start") as said:
+                progress = self._open(plan, control)
+            progress.notes.extend(said)
+            return progress
         except ParaplyError as error:
             self.close()
             raise explain(error) from None
@@ -261,30 +265,22 @@ class MySqlTarget:
         return pending.gtid in _native.GtidSet(self.mode.own_executed(connection))
 
     def blockers(self, connection_id: int) -> list[int]:
-        """Connections that hold row locks which this one waits for."""
-        if self.server.mariadb:
-            sql = (
-                "SELECT holder.trx_mysql_thread_id FROM information_schema.innodb_lock_waits waits"
-                " JOIN information_schema.innodb_trx waiter ON waiter.trx_id=waits.requesting_trx_id"
-                " JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_trx_id"
-                f" WHERE waiter.trx_mysql_thread_id={connection_id}"
-            )
-        else:
-            sql = (
-                "SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter"
-                " JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id"
-                " JOIN performance_schema.threads holder ON holder.thread_id=waits.blocking_thread_id"
-                f" WHERE waiter.processlist_id={connection_id}"
-            )
+        """Connections that hold locks which this one waits for: of rows, and of definitions of tables."""
+        return self._told([], lambda control: lock_holders(control, self.server, connection_id))
+
+    def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
+        """Who these are, and what they run; without any, the server's own word for the wait."""
+        return self._told("", lambda control: describe_wait(control, self.server, connection_id, holders))
+
+    def _told(self, otherwise: T, read: Callable[[Connection], T]) -> T:
         try:
             with self._lock:
-                rows = rows_of(self._controlled().query(sql))
+                return read(self._controlled())
         except ServerError:
-            return []
+            return otherwise
         except ConnectionFailed:
             self.close()
-            return []
-        return sorted({to_int(row[0]) for row in rows if row[0] is not None})
+            return otherwise
 
     def is_ours(self) -> bool:
         """Whether no other apply has taken the channel over (R25a)."""
@@ -310,13 +306,14 @@ class MySqlTarget:
             raise explain(error) from None
 
     def _finish(self, control: Connection, executed: GtidSet) -> None:
-        self.mode.finish(control, executed)
-        stored = self.store.read(control)
-        if isinstance(self.ledger, PlaceLedger):
-            places = self.ledger.places()
-            if places.file is not None:
-                stored = replace(stored, file=places.file, position=places.offset)
-        self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
+        with telling(self.connect, control.connection_id, "the end"):
+            self.mode.finish(control, executed)
+            stored = self.store.read(control)
+            if isinstance(self.ledger, PlaceLedger):
+                places = self.ledger.places()
+                if places.file is not None:
+                    stored = replace(stored, file=places.file, position=places.offset)
+            self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
 
     def close(self) -> None:
         """Closes the connection."""

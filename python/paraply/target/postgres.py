@@ -24,6 +24,7 @@ from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
 from paraply.target.pg_last_writer import PgLastWriter
+from paraply.target.pg_lock_waits import describe_holders, lock_holders
 from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
@@ -291,10 +292,17 @@ class PostgresTarget:
         """The server processes that hold locks which this one waits for."""
         with self._control_lock:
             try:
-                result = self._connect_control().run([f"SELECT unnest(pg_blocking_pids({int(connection_id)}))".encode()])[0]
+                return lock_holders(self._connect_control(), connection_id)
             except (StatementFailed, ParaplyError):
                 return []
-        return [int(result.get_value(row, 0) or 0) for row in range(result.ntuples)]
+
+    def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:  # noqa: ARG002 - the server always tells who
+        """Who these are, and what they run."""
+        with self._control_lock:
+            try:
+                return describe_holders(self._connect_control(), holders)
+            except (StatementFailed, ParaplyError):
+                return ""
 
     def left_prepared(self) -> list[str]:
         """None: XA transactions that are prepared and ended apart are refused."""

@@ -16,6 +16,7 @@ from unit.applier.fakes import GtidSet
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, TemporaryFailure
 from paraply.target.base import ApplyPlan, Peek, Progress
+from paraply.target.lock_waits import Holder, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -276,6 +277,9 @@ class Target:
                 return []
             owner = database.owners.get(database.waits[connection_id][1])
             return [] if owner is None else [owner.number]
+
+    def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
+        return sentence([Holder(number) for number in holders])
 
     def left_prepared(self) -> list[str]:
         return []

@@ -9,6 +9,8 @@ from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import independent, make
 from unit.applier.harness import apply, check_serial, make_applier, run_within
 
+from paraply.applier.retry import RetryPolicy
+from paraply.applier.watchdog import Patience
 from paraply.errors import ApplyFailed
 
 
@@ -51,6 +53,21 @@ def test_r24_a_chain_of_younger_ones_is_followed():
     target = Slow(database)
     apply([first, second, third], target, workers=3, merge="off")
     check_serial(target, [first, second, third])
+
+
+def test_r24_a_foreign_blocker_is_reported_although_each_attempt_ends_before():
+    """A target ends a lock wait after a while, and the next attempt begins: they count together."""
+    database = Database(lock_timeout=0.03)
+    target = Target(database)
+    foreign = target.session()
+    foreign._lock("row k2")
+    timer = threading.Timer(1.0, foreign.close)
+    timer.start()
+    retries, patience = RetryPolicy(limit=1000, base=0.001, cap=0.01), Patience(shortest=0.003, longest=0.01, foreign=0.3)
+    report = apply(independent(8), target, workers=4, merge="off", retries=retries, patience=patience)
+    timer.join()
+    assert report.retries > 3
+    assert [note for note in report.notes if "connections that are not ours: 1001" in note]
 
 
 def test_r24_a_foreign_blocker_is_reported_and_ends_in_an_error_not_a_hang():

@@ -46,3 +46,15 @@ def test_r24_a_younger_one_that_still_applies_gives_way_where_only_row_locks_kee
     assert tickets[1].rollback_requested is optimistic
     assert not tickets[0].rollback_requested
     assert (target.questions > 0) is optimistic, "where nothing conflicts, asking costs and finds nothing"
+
+
+def test_r24_a_chain_goes_on_behind_a_connection_of_others() -> None:
+    """Somebody's ALTER TABLE waits for a younger one of ours, and the oldest queues behind it."""
+    order = CommitOrder(optimistic=True)
+    tickets = [order.register(), order.register()]
+    target = Blocked(1, by=1001)
+    target.waits[1001] = [2]
+    run: Any = SimpleNamespace(order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print)
+    Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], PATIENCE).look()
+    assert tickets[1].rollback_requested
+    assert run.foreign_blockers == (1001,)

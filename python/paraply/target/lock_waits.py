@@ -1,0 +1,67 @@
+"""Telling who holds the locks that a transaction waits for (R24)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Holder", "sentence"]
+
+_LONGEST = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A connection that is in the way.
+
+    Attributes:
+        connection: Its number, as the server's KILL takes it.
+        user: Whose it is: ``user@host``; empty if that cannot be seen.
+        since: When its transaction began, on the server's clock; empty if it has none, or that cannot be seen.
+        idle: Whether it runs nothing at the moment.
+        statement: What it runs, or ran last; empty if that cannot be seen.
+    """
+
+    connection: int
+    user: str = ""
+    since: str = ""
+    idle: bool = False
+    statement: str = ""
+
+    def __str__(self) -> str:
+        r"""For people.
+
+        >>> str(Holder(17, "app@db1", "2026-03-01 14:07:00", True, "UPDATE  t\n SET a=1"))
+        '17 (app@db1, in a transaction since 2026-03-01 14:07:00, idle after: UPDATE t SET a=1)'
+        >>> str(Holder(17)), str(Holder(18, "app@db1", statement="ALTER TABLE t ADD b INT"))
+        ('17', '18 (app@db1, runs: ALTER TABLE t ADD b INT)')
+        """
+        statement = " ".join(self.statement.split())
+        if len(statement) > _LONGEST:
+            statement = statement[: _LONGEST - 3] + "..."
+        known = [self.user, f"in a transaction since {self.since}" if self.since else ""]
+        known.append(f"{'idle after' if self.idle else 'runs'}: {statement}" if statement else "idle" if self.idle else "")
+        text = ", ".join(part for part in known if part)
+        return f"{self.connection} ({text})" if text else str(self.connection)
+
+
+def sentence(holders: Sequence[Holder], wait: str = "", advice: str = "") -> str:
+    """What is said of a wait; empty where nothing is known of one.
+
+    Args:
+        holders: Those in the way that are not ours.
+        wait: The server's own word for the wait, where it does not tell who is in the way.
+        advice: What would make it tell.
+
+    >>> sentence([Holder(17), Holder(18)])
+    'waits for locks of connections that are not ours: 17, 18; end them or let them commit'
+    >>> sentence([], "Waiting for table metadata lock")
+    'waits for a lock that others hold (Waiting for table metadata lock), and the server does not tell who'
+    >>> sentence([])
+    ''
+    """
+    if holders:
+        return f"waits for locks of connections that are not ours: {', '.join(map(str, holders))}; end them or let them commit"
+    if not wait:
+        return ""
+    return f"waits for a lock that others hold ({wait}), and the server does not tell who" + (f": {advice}" if advice else "")

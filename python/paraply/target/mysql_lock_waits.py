@@ -1,0 +1,153 @@
+"""Who holds the row locks and the locks on definitions of tables that a connection to MySQL or MariaDB waits for (R24).
+
+MySQL's performance_schema tells both kinds. MariaDB's information_schema tells row locks; of locks on definitions only who holds some,
+and that with the plugin ``metadata_lock_info``, not what a waiting connection waits for: there those are named that hold a lock
+which keeps rows out, or a lock on a table that the waiting statement names, and statements that wait in the same queue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+from paraply.errors import ParaplyError, ServerError
+from paraply.target.lock_waits import Holder, sentence
+from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
+from paraply.target.statement_context import ServerKind
+
+__all__ = ["describe_wait", "lock_holders", "telling"]
+
+_log = logging.getLogger("paraply.target")
+
+_PATIENCE = 3.0
+
+_ROWS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
+    JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
+    JOIN performance_schema.threads holder ON holder.thread_id=waits.blocking_thread_id
+    WHERE waiter.processlist_id={}"""
+#: Who holds, or waits for in front of us, a lock that does not go with the wanted one (the server's metadata-lock manager, mdl.h).
+_DEFINITIONS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
+    JOIN performance_schema.metadata_locks wanted ON wanted.owner_thread_id=waiter.thread_id AND wanted.lock_status='PENDING'
+    JOIN performance_schema.metadata_locks held ON held.owner_thread_id<>wanted.owner_thread_id AND held.object_type=wanted.object_type
+        AND held.object_schema<=>wanted.object_schema AND held.object_name<=>wanted.object_name
+        AND CASE wanted.lock_type
+            WHEN 'INTENTION_EXCLUSIVE' THEN held.lock_type<>'INTENTION_EXCLUSIVE'
+            WHEN 'EXCLUSIVE' THEN held.lock_status='GRANTED'
+            WHEN 'SHARED_NO_READ_WRITE' THEN held.lock_status='GRANTED'
+            WHEN 'SHARED_NO_WRITE' THEN held.lock_status='GRANTED' AND held.lock_type NOT IN ('SHARED', 'SHARED_HIGH_PRIO', 'SHARED_READ')
+            WHEN 'SHARED_READ_ONLY' THEN held.lock_status='GRANTED' AND held.lock_type NOT IN ('SHARED', 'SHARED_HIGH_PRIO', 'SHARED_READ',
+                'SHARED_READ_ONLY')
+            WHEN 'SHARED_UPGRADABLE' THEN held.lock_type IN ('SHARED_UPGRADABLE', 'SHARED_NO_WRITE', 'SHARED_NO_READ_WRITE', 'EXCLUSIVE')
+            ELSE held.lock_type IN ('SHARED_READ_ONLY', 'SHARED_NO_WRITE', 'SHARED_NO_READ_WRITE', 'EXCLUSIVE') END
+    JOIN performance_schema.threads holder ON holder.thread_id=held.owner_thread_id
+    WHERE waiter.processlist_id={}"""
+
+_MARIADB_ROWS = """SELECT holder.trx_mysql_thread_id FROM information_schema.innodb_lock_waits waits
+    JOIN information_schema.innodb_trx waiter ON waiter.trx_id=waits.requesting_trx_id
+    JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_trx_id
+    WHERE waiter.trx_mysql_thread_id={}"""
+_MARIADB_DEFINITIONS = """SELECT DISTINCT held.thread_id FROM information_schema.processlist waiter
+    JOIN information_schema.metadata_lock_info held ON held.thread_id<>waiter.id
+        AND (held.lock_mode IN ('MDL_SHARED_READ_ONLY', 'MDL_SHARED_NO_WRITE', 'MDL_SHARED_NO_READ_WRITE', 'MDL_EXCLUSIVE',
+                'MDL_BACKUP_FTWRL1', 'MDL_BACKUP_FTWRL2', 'MDL_BACKUP_WAIT_FLUSH', 'MDL_BACKUP_WAIT_DDL', 'MDL_BACKUP_WAIT_COMMIT')
+            OR held.table_name<>'' AND LOCATE(held.table_name, waiter.info))
+    WHERE waiter.id={} AND waiter.state LIKE 'Waiting for % lock'"""
+_MARIADB_QUEUE = """SELECT other.id FROM information_schema.processlist waiter
+    JOIN information_schema.processlist other ON other.state=waiter.state AND other.id<>waiter.id AND other.info NOT LIKE 'BINLOG%'
+    WHERE waiter.id={} AND waiter.info LIKE 'BINLOG%' AND waiter.state='Waiting for table metadata lock'"""
+
+_WHO = """SELECT t.processlist_id, CONCAT_WS('@', t.processlist_user, t.processlist_host), t.processlist_command='Sleep',
+    COALESCE(t.processlist_info, (SELECT s.sql_text FROM performance_schema.events_statements_current s
+        WHERE s.thread_id=t.thread_id AND s.nesting_event_level=0 LIMIT 1))
+    FROM performance_schema.threads t WHERE t.processlist_id IN ({})"""
+_MARIADB_WHO = """SELECT p.id, CONCAT_WS('@', p.user, SUBSTRING_INDEX(p.host, ':', 1)), p.command='Sleep',
+    COALESCE(p.info, (SELECT s.sql_text FROM performance_schema.threads t JOIN performance_schema.events_statements_current s
+        ON s.thread_id=t.thread_id WHERE t.processlist_id=p.id AND s.nesting_event_id IS NULL LIMIT 1))
+    FROM information_schema.processlist p WHERE p.id IN ({})"""
+_SINCE = "SELECT trx_mysql_thread_id, DATE_FORMAT(trx_started, '%Y-%m-%d %H:%i:%s') FROM information_schema.innodb_trx"
+_STATE = "SELECT state FROM information_schema.processlist WHERE id={}"
+_MARIADB_ADVICE = "INSTALL SONAME 'metadata_lock_info' on it lets it tell"
+
+
+def lock_holders(connection: Connection, server: ServerKind, waiter: int) -> list[int]:
+    """Connections that hold locks which this one waits for; empty when it waits for none or that cannot be told.
+
+    Args:
+        connection: To the server; needs ``SELECT`` on MySQL's performance_schema, and ``PROCESS`` on MariaDB.
+        server: Its family and version.
+        waiter: The connection that may be waiting.
+    """
+    if not server.mariadb:
+        return _connections(connection, [_ROWS, _DEFINITIONS], waiter)
+    found = _connections(connection, [_MARIADB_ROWS], waiter)
+    return found or _connections(connection, [_MARIADB_DEFINITIONS, _MARIADB_QUEUE], waiter)
+
+
+def describe_wait(connection: Connection, server: ServerKind, waiter: int, holders: Sequence[int]) -> str:
+    """What is said of a connection that waits; empty where it waits for no lock.
+
+    Args:
+        connection: To the server.
+        server: Its family and version.
+        waiter: The connection that may be waiting.
+        holders: What ``lock_holders`` gave of others, for it or for those in its way.
+    """
+    if not holders:
+        states = [to_text(state) for (state,) in _rows(connection, _STATE.format(waiter))]
+        wait = next((state for state in states if state.startswith("Waiting for ") and state.endswith(" lock")), "")
+        return sentence([], wait, _MARIADB_ADVICE if server.mariadb else "")
+    query = _MARIADB_WHO if server.mariadb else _WHO
+    since = {to_int(number): to_text(start) for number, start in _rows(connection, _SINCE)}
+    seen = {
+        to_int(number): Holder(to_int(number), to_text(user), since.get(to_int(number), ""), bool(to_int(idle)), to_text(statement))
+        for number, user, idle, statement in _rows(connection, query.format(", ".join(map(str, holders))))
+    }
+    return sentence([seen.get(number, Holder(number)) for number in holders])
+
+
+def _connections(connection: Connection, queries: Sequence[str], waiter: int) -> list[int]:
+    found = {to_int(number) for query in queries for (number,) in _rows(connection, query.format(waiter)) if number is not None}
+    return sorted(found - {waiter})
+
+
+def _rows(connection: Connection, query: str) -> list[tuple[object, ...]]:
+    """The rows; none where the server does not have the table, or does not show it to us."""
+    try:
+        return rows_of(connection.query(query))
+    except ServerError:
+        return []
+
+
+@contextlib.contextmanager
+def telling(connect: Callable[[], Connection], waiter: int, doing: str) -> Iterator[list[str]]:
+    """Says who holds a connection up that is at work while the block lasts, where that takes long.
+
+    Args:
+        connect: Makes another connection to the server.
+        waiter: The connection that is at work.
+        doing: What the sentence begins with.
+
+    Yields:
+        What was said, also to the log.
+    """
+    said: list[str] = []
+
+    def look() -> None:
+        with contextlib.suppress(ParaplyError):
+            other = connect()
+            server = ServerKind.parse(other.server_version)
+            text = describe_wait(other, server, waiter, lock_holders(other, server, waiter))
+            other.close()
+            if text:
+                said.append(f"{doing} {text}")
+                _log.warning("%s", said[-1])
+
+    timer = threading.Timer(_PATIENCE, look)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield said
+    finally:
+        timer.cancel()

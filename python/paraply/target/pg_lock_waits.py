@@ -1,0 +1,35 @@
+"""Who holds the locks that a connection to PostgreSQL waits for (R24)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paraply.target.lock_waits import Holder, sentence
+from paraply.target.pg_connection import PgConnection
+
+__all__ = ["describe_holders", "lock_holders"]
+
+
+def lock_holders(connection: PgConnection, waiter: int) -> list[int]:
+    """Server processes that hold locks which this one waits for; 0 stands for a prepared transaction."""
+    return [int(row[0]) for row in _rows(connection, f"SELECT DISTINCT unnest(pg_blocking_pids({int(waiter)}))")]
+
+
+def describe_holders(connection: PgConnection, holders: Sequence[int]) -> str:
+    """What is said of a wait for these; statements of other users are seen by a superuser or a member of ``pg_read_all_stats``."""
+    if not holders:
+        return ""
+    rows = _rows(
+        connection,
+        "SELECT pid, concat_ws('@', usename, coalesce(host(client_addr), 'local')), to_char(xact_start, 'YYYY-MM-DD HH24:MI:SS'),"
+        " state LIKE 'idle%', query FROM pg_stat_activity"
+        f" WHERE pid IN ({', '.join(str(int(holder)) for holder in holders)})",
+    )
+    seen = {int(pid): Holder(int(pid), user, since, idle == "t", statement) for pid, user, since, idle, statement in rows}
+    return sentence([seen.get(holder, Holder(holder)) for holder in holders])
+
+
+def _rows(connection: PgConnection, query: str) -> list[list[str]]:
+    """The rows as text; NULL is empty."""
+    result = connection.run([query.encode()])[0]
+    return [[(result.get_value(row, column) or b"").decode() for column in range(result.nfields)] for row in range(result.ntuples)]
