@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = ["Holder", "sentence"]
 
 _LONGEST = 120
+#: A secret in somebody's statement, whose text the server may have cut off.
+_SECRET = re.compile(
+    r"""(\bIDENTIFIED\b.*?\b(?:BY|AS)|\bPASSWORD|\bREPLACE)(\s*[=(]?\s*)('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|['"].*$)""",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +41,10 @@ class Holder:
         '17 (app@db1, in a transaction since 2026-03-01 14:07:00, idle after: UPDATE t SET a=1)'
         >>> str(Holder(17)), str(Holder(18, "app@db1", statement="ALTER TABLE t ADD b INT"))
         ('17', '18 (app@db1, runs: ALTER TABLE t ADD b INT)')
+        >>> str(Holder(19, statement="ALTER USER a IDENTIFIED WITH x BY 'it''s' REPLACE 'old', b IDENTIFIED BY \"two\""))
+        "19 (runs: ALTER USER a IDENTIFIED WITH x BY '...' REPLACE '...', b IDENTIFIED BY '...')"
         """
-        statement = " ".join(self.statement.split())
+        statement = _SECRET.sub(r"\1\2'...'", " ".join(self.statement.split()))
         if len(statement) > _LONGEST:
             statement = statement[: _LONGEST - 3] + "..."
         known = [self.user, f"in a transaction since {self.since}" if self.since else ""]
