@@ -123,6 +123,21 @@ def test_r24_a_row_of_an_idle_transaction(server: Server, log: Path, somebody: S
     assert server.items() == [(1, "one", 11), THREE, FOUR]
 
 
+def test_r24_a_prepared_transaction_whose_client_is_gone(
+    server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.sql("XA START 'left'", "UPDATE errs.item SET stock=5 WHERE id=1", "XA END 'left'", "XA PREPARE 'left'")
+    execute = somebody()
+    try:
+        run = Run(log, server.url, caplog, gtid="preserve")
+        warning = run.warning()
+    finally:
+        execute("XA ROLLBACK 'left'")
+    assert "a prepared transaction that no connection has (XA RECOVER lists them)" in warning
+    run.end()
+    assert server.items() == [(1, "one", 11), THREE, FOUR]
+
+
 def test_r24_a_table_that_somebody_has_locked(server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture) -> None:
     execute = somebody()
     execute("LOCK TABLES errs.item READ")

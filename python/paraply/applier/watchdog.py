@@ -102,9 +102,10 @@ class Watchdog:
         case = self._case
         if now < case.next_look or (waited < self._patience.foreign and not self._may_be_in_the_way()):
             return
-        foreign = self._resolve(case, self._blockers(worker.counters.connection_id))
+        blockers = self._blockers(worker.counters.connection_id)
+        foreign = self._resolve(case, blockers)
         self._run.foreign_blockers = tuple(sorted(foreign))
-        if waited >= wait.next_told:
+        if waited >= wait.next_told and (foreign or not blockers):
             wait.next_told = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
         if age > max(self._coarse(), case.held_back * 2):
             case.held_back = age
@@ -119,11 +120,12 @@ class Watchdog:
 
     def _resolve(self, case: _Case, blockers: list[int]) -> set[int]:
         """Follows the chain of blockers: those of ours that are younger give way; gives the others, who may wait for ours in turn."""
-        by_connection = {worker.counters.connection_id: worker for worker in self._workers}
+        by_connection = {worker.counters.connection_id: worker for worker in self._workers if worker.counters.connection_id}
         foreign: set[int] = set()
         seen: set[int] = set()
-        while blockers:
-            connection = blockers.pop()
+        ahead = list(blockers)
+        while ahead:
+            connection = ahead.pop()
             if connection in seen:
                 continue
             seen.add(connection)
@@ -131,9 +133,9 @@ class Watchdog:
             worker = by_connection.get(connection)
             if worker is None:
                 foreign.add(connection)
-                blockers += self._blockers(connection)
+                ahead += self._blockers(connection)
             else:
-                blockers += self._ask_to_give_way(case, worker)
+                ahead += self._ask_to_give_way(case, worker)
         return foreign
 
     def _ask_to_give_way(self, case: _Case, worker: Worker) -> list[int]:

@@ -248,7 +248,8 @@ class Watch:
         if found and seconds >= self._reported * 2:
             self._reported = seconds
             text = self._run.target.describe_wait(0, self._run.foreign_blockers)
-            self._run.note(f"the oldest transaction {text}")
+            if text:
+                self._run.note(f"the oldest transaction {text}")
 
     def _lost(self, error: ParaplyError) -> None:
         """The watch's own connection, or the whole server, is gone; the next step makes everything anew."""

@@ -21,7 +21,7 @@ class Holder:
     """A connection that is in the way.
 
     Attributes:
-        connection: Its number, as the server's KILL takes it.
+        connection: Its number, as the server's KILL takes it; 0 for a prepared transaction, which no connection has.
         user: Whose it is: ``user@host``; empty if that cannot be seen.
         since: When its transaction began, on the server's clock; empty if it has none, or that cannot be seen.
         idle: Whether it runs nothing at the moment.
@@ -50,6 +50,8 @@ class Holder:
         known = [self.user, f"in a transaction since {self.since}" if self.since else ""]
         known.append(f"{'idle after' if self.idle else 'runs'}: {statement}" if statement else "idle" if self.idle else "")
         text = ", ".join(part for part in known if part)
+        if not self.connection:
+            return f"a prepared transaction that no connection has ({self.statement})"
         return f"{self.connection} ({text})" if text else str(self.connection)
 
 

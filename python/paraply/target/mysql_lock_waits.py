@@ -27,6 +27,11 @@ _ROWS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads
     JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
     JOIN performance_schema.threads holder ON holder.thread_id=waits.blocking_thread_id
     WHERE waiter.processlist_id={}"""
+#: A prepared XA transaction whose client is gone, or which a restart has found, is no thread's.
+_PREPARED = """SELECT DISTINCT holder.trx_mysql_thread_id FROM performance_schema.threads waiter
+    JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
+    JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_engine_transaction_id AND holder.trx_mysql_thread_id=0
+    WHERE waiter.processlist_id={}"""
 #: Who holds, or waits for in front of us, a lock that does not go with the wanted one (the server's metadata-lock manager, mdl.h).
 _DEFINITIONS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
     JOIN performance_schema.metadata_locks wanted ON wanted.owner_thread_id=waiter.thread_id AND wanted.lock_status='PENDING'
@@ -80,7 +85,7 @@ def lock_holders(connection: Connection, server: ServerKind, waiter: int) -> lis
         waiter: The connection that may be waiting.
     """
     if not server.mariadb:
-        return _connections(connection, [_ROWS, _DEFINITIONS], waiter)
+        return _connections(connection, [_ROWS, _PREPARED, _DEFINITIONS], waiter)
     found = _connections(connection, [_MARIADB_ROWS], waiter)
     return found or _connections(connection, [_MARIADB_DEFINITIONS, _MARIADB_QUEUE], waiter)
 
@@ -104,6 +109,7 @@ def describe_wait(connection: Connection, server: ServerKind, waiter: int, holde
         to_int(number): Holder(to_int(number), to_text(user), since.get(to_int(number), ""), bool(to_int(idle)), to_text(statement))
         for number, user, idle, statement in _rows(connection, query.format(", ".join(map(str, holders))))
     }
+    seen[0] = Holder(0, statement="XA RECOVER lists them")
     return sentence([seen.get(number, Holder(number)) for number in holders])
 
 

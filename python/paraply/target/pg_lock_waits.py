@@ -26,6 +26,7 @@ def describe_holders(connection: PgConnection, holders: Sequence[int]) -> str:
         f" WHERE pid IN ({', '.join(str(int(holder)) for holder in holders)})",
     )
     seen = {int(pid): Holder(int(pid), user, since, idle == "t", statement) for pid, user, since, idle, statement in rows}
+    seen[0] = Holder(0, statement="pg_prepared_xacts lists them")
     return sentence([seen.get(holder, Holder(holder)) for holder in holders])
 
 
