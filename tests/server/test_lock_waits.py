@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
+import pymysql
 import pytest
 from pg_databases import Database
 from server.test_errors_mysql import BEFORE, FOUR, STATEMENTS, THREE, Server, server
@@ -69,16 +70,20 @@ class Run:
         return self._applier.report.notes
 
 
-@pytest.fixture
-def log(server: Server, tmp_path: Path) -> Path:
-    """A log whose first transactions stand on the server."""
-    log = server.record(STATEMENTS, tmp_path / "binlog.000001")
+def begun(log: Path, url: str, **options: Any) -> Path:
+    """The log, whose first transactions are applied."""
     content = log.read_bytes()
     log.write_bytes(content[: list(open_log(log))[BEFORE].offset])
-    with Applier([log], make_target(server.url), gtid="preserve") as applier:
+    with Applier([log], make_target(url), **options) as applier:
         applier.run()
     log.write_bytes(content)
     return log
+
+
+@pytest.fixture
+def log(server: Server, tmp_path: Path) -> Path:
+    """A log whose first transactions stand on the server."""
+    return begun(server.record(STATEMENTS, tmp_path / "binlog.000001"), server.url, gtid="preserve")
 
 
 @pytest.fixture
@@ -100,10 +105,14 @@ def somebody(server: Server) -> Iterator[Somebody]:
         yield opened
 
 
-def in_background(execute: Execute, statement: str) -> threading.Thread:
+def waiting(server: Server, execute: Execute, statement: str) -> threading.Thread:
+    """Runs a statement in a thread; it waits for a lock on a table when this returns."""
     thread = threading.Thread(target=execute, args=(statement,), daemon=True)
     thread.start()
-    time.sleep(0.3)
+    until = time.monotonic() + 10
+    while not server.sql("SELECT id FROM information_schema.processlist WHERE state='Waiting for table metadata lock'"):
+        assert time.monotonic() < until, "it waits for nothing"
+        time.sleep(0.05)
     return thread
 
 
@@ -138,16 +147,24 @@ def test_r24_a_prepared_transaction_whose_client_is_gone(
     assert server.items() == [(1, "one", 11), THREE, FOUR]
 
 
-def test_r24_a_table_that_somebody_has_locked(server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("statement", "who", "of_mariadb"),
+    [
+        ("LOCK TABLES errs.item READ", "the oldest transaction", "the server does not tell who: INSTALL SONAME 'metadata_lock_info'"),
+        ("FLUSH TABLES WITH READ LOCK", "the start", ""),  # a backup's: it stops the very first write, before there are workers
+    ],
+    ids=["table", "server"],
+)
+def test_r24_a_table_or_the_whole_server_that_somebody_has_locked(
+    server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture, statement: str, who: str, of_mariadb: str
+) -> None:
     execute = somebody()
-    execute("LOCK TABLES errs.item READ")
+    execute(statement)
     run = Run(log, server.url, caplog, gtid="preserve")
     warning = run.warning()
     execute("UNLOCK TABLES")
-    if server.mariadb:
-        assert "the server does not tell who: INSTALL SONAME 'metadata_lock_info'" in warning
-    else:
-        assert "idle after: LOCK TABLES errs.item READ" in warning
+    assert warning.startswith(f"{who} waits for ")
+    assert (of_mariadb if server.mariadb else f"idle after: {statement}") in warning
     assert warning in run.end()
     assert server.items() == [(1, "one", 11), THREE, FOUR]
 
@@ -157,7 +174,7 @@ def test_r24_a_statement_that_waits_for_a_reader(server: Server, log: Path, some
     reader, changer = somebody(), somebody()
     reader("BEGIN")
     reader("SELECT * FROM errs.item")
-    altering = in_background(changer, "ALTER TABLE errs.item ADD INDEX by_name (name), ALGORITHM=COPY")
+    altering = waiting(server, changer, "ALTER TABLE errs.item ADD INDEX by_name (name), ALGORITHM=COPY")
     run = Run(log, server.url, caplog, gtid="preserve")
     warning = run.warning()
     reader("COMMIT")
@@ -168,33 +185,15 @@ def test_r24_a_statement_that_waits_for_a_reader(server: Server, log: Path, some
     assert server.items() == [(1, "one", 11), THREE, FOUR]
 
 
-def test_r24_the_whole_server(server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture) -> None:
-    """A backup's global lock stops the very first write, before there are workers."""
-    execute = somebody()
-    execute("FLUSH TABLES WITH READ LOCK")
-    run = Run(log, server.url, caplog, gtid="preserve")
-    warning = run.warning()
-    execute("UNLOCK TABLES")
-    assert warning.startswith("the start waits for ")
-    assert server.mariadb or "idle after: FLUSH TABLES WITH READ LOCK" in warning
-    assert warning in run.end()
-    assert server.items() == [(1, "one", 11), THREE, FOUR]
-
-
 @pytest.mark.mariadb
 def test_r24_mariadb_with_its_plugin_names_holders_of_tables(mariadb_server: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     server = Server(mariadb_server.url, mariadb_server.data)
     try:
         server.sql("INSTALL SONAME 'metadata_lock_info'")
-    except Exception as error:
+    except pymysql.err.OperationalError as error:
         pytest.skip(f"this MariaDB has no such plugin: {error}")
     try:
-        log = server.record(STATEMENTS, tmp_path / "binlog.000001")
-        run_first = log.read_bytes()
-        log.write_bytes(run_first[: list(open_log(log))[BEFORE].offset])
-        with Applier([log], make_target(server.url), gtid="preserve") as applier:
-            applier.run()
-        log.write_bytes(run_first)
+        log = begun(server.record(STATEMENTS, tmp_path / "binlog.000001"), server.url, gtid="preserve")
         url = urlsplit(server.url)
         with closing(sql_connect(host=url.hostname, port=url.port or 3306, user=url.username, password=url.password or "")) as connection:
             connection.cursor().execute("LOCK TABLES errs.item READ")
@@ -213,10 +212,8 @@ def test_r24_mariadb_with_its_plugin_names_holders_of_tables(mariadb_server: Any
 @pytest.mark.parametrize("statement", ["UPDATE errs.item SET stock=5 WHERE id=1", "LOCK TABLE errs.item IN EXCLUSIVE MODE"])
 def test_r24_rows_and_tables_of_postgresql(statement: str, database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log = tmp_path / "binlog.000001"
-    log.write_bytes(PLAIN.read_bytes()[: list(open_log(PLAIN))[BEFORE].offset])
-    with Applier([log], make_target(database.url)) as applier:
-        applier.run()
     log.write_bytes(PLAIN.read_bytes())
+    begun(log, database.url)
     with psycopg.connect(database.url) as other:
         other.execute(statement.encode())
         run = Run(log, database.url, caplog)

@@ -44,7 +44,6 @@ class Outline:
         stop: Where it stops, as the options say it; empty for the logs' end.
         filters: What is applied, as the options say it; empty for everything.
         notes: What the user should know.
-        runs_events: Whether the target runs scheduled events.
     """
 
     files: tuple[str, ...]
@@ -64,7 +63,6 @@ class Outline:
     stop: str = ""
     filters: str = ""
     notes: list[str] = field(default_factory=list)
-    runs_events: bool = False
 
     def as_json(self) -> Mapping[str, Any]:
         """The fields of a command's JSON object."""
@@ -130,7 +128,6 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
         stop=options.stop.text if options.stop is not None else "",
         filters=str(options.filters),
         notes=notes,
-        runs_events=peek.runs_events,
     )
 
 

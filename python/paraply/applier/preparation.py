@@ -110,11 +110,13 @@ class Look:
         plan: As the target is opened with it.
         outline: The plan for the user.
         start: Where the run would begin, by what the target holds now.
+        runs_events: Whether the target runs scheduled events.
     """
 
     plan: ApplyPlan
     outline: Outline
     start: Start
+    runs_events: bool
 
 
 def parse_gtids(text: str | None) -> GtidSet:
@@ -193,7 +195,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
     if note is not None:
         outline.notes.append(note)
-    return Look(plan, outline, start)
+    return Look(plan, outline, start, peek.runs_events)
 
 
 def start_run(options: Options, target: Target, look: Look) -> Start:

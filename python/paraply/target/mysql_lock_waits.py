@@ -71,7 +71,8 @@ _MARIADB_WHO = """SELECT p.id, CONCAT_WS('@', p.user, SUBSTRING_INDEX(p.host, ':
     COALESCE(p.info, (SELECT s.sql_text FROM performance_schema.threads t JOIN performance_schema.events_statements_current s
         ON s.thread_id=t.thread_id WHERE t.processlist_id=p.id AND s.nesting_event_id IS NULL LIMIT 1))
     FROM information_schema.processlist p WHERE p.id IN ({})"""
-_SINCE = "SELECT trx_mysql_thread_id, DATE_FORMAT(trx_started, '%Y-%m-%d %H:%i:%s') FROM information_schema.innodb_trx"
+_SINCE = """SELECT trx_mysql_thread_id, DATE_FORMAT(trx_started, '%Y-%m-%d %H:%i:%s') FROM information_schema.innodb_trx
+    WHERE trx_mysql_thread_id IN ({})"""
 _STATE = "SELECT state FROM information_schema.processlist WHERE id={}"
 _MARIADB_ADVICE = "INSTALL SONAME 'metadata_lock_info' on it lets it tell"
 
@@ -104,10 +105,11 @@ def describe_wait(connection: Connection, server: ServerKind, waiter: int, holde
         wait = next((state for state in states if state.startswith("Waiting for ") and state.endswith(" lock")), "")
         return sentence([], wait, _MARIADB_ADVICE if server.mariadb else "")
     query = _MARIADB_WHO if server.mariadb else _WHO
-    since = {to_int(number): to_text(start) for number, start in _rows(connection, _SINCE)}
+    numbers = ", ".join(map(str, holders))
+    since = {to_int(number): to_text(start) for number, start in _rows(connection, _SINCE.format(numbers))}
     seen = {
         to_int(number): Holder(to_int(number), to_text(user), since.get(to_int(number), ""), bool(to_int(idle)), to_text(statement))
-        for number, user, idle, statement in _rows(connection, query.format(", ".join(map(str, holders))))
+        for number, user, idle, statement in _rows(connection, query.format(numbers))
     }
     seen[0] = Holder(0, statement="XA RECOVER lists them")
     return sentence([seen.get(number, Holder(number)) for number in holders])

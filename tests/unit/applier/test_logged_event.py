@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from paraply.applier.logged_event import logged_event
 
 
-@dataclass
-class Statement:
-    sql: bytes
+def statement(sql: str) -> Any:
+    return SimpleNamespace(sql=sql.encode())
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ class Statement:
     ],
 )
 def test_an_event_is_named_by_its_transaction(sql: str) -> None:
-    text = logged_event([Statement(sql.encode())], "uuid:7")  # type: ignore[list-item]
+    text = logged_event([statement(sql)], "uuid:7")
     assert text is not None
     assert "(uuid:7)" in text
     assert "SET GLOBAL event_scheduler=OFF" in text
@@ -43,4 +43,4 @@ def test_an_event_is_named_by_its_transaction(sql: str) -> None:
     ],
 )
 def test_other_statements_need_no_remark(sql: str) -> None:
-    assert logged_event([Statement(sql.encode())], "uuid:7") is None  # type: ignore[list-item]
+    assert logged_event([statement(sql)], "uuid:7") is None
