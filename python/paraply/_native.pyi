@@ -182,6 +182,12 @@ class Block:
     @property
     def gtids(self) -> GtidSet: ...
     @property
+    def numbers(self) -> list[tuple[int, int, int]]:
+        """Domain, number and server of the MariaDB GTIDs of its transactions, in their order; other GTIDs are not among them."""
+    @property
+    def sessions(self) -> list[tuple[int, int | None]]:
+        """Server and session of the source of its transactions, each once; no session where the log does not tell it."""
+    @property
     def executed(self) -> GtidSet:
         """Everything that is executed once this block and all older ones are committed."""
     @property
@@ -369,6 +375,20 @@ class MySqlConnection:
         """Runs one or several statements; for each: column names, rows (None, int, float, bytes), affected rows.
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
+        """
+    def query_then(
+        self, sql: bytes, then: bytes, *, results: int, number: tuple[int, int]
+    ) -> list[tuple[list[str], list[tuple[Any, ...]], int]]:
+        """Runs a text as ``query`` does, and a second one behind it, without a return to the interpreter in between.
+
+        Args:
+            sql: One or several statements.
+            then: Sent if the first text gave what it should; its own results are dropped.
+            results: How many results that are at least.
+            number: One of these results, from 0, and the number that the first value of its first row must be.
+
+        Returns:
+            The results of the first text.
         """
     @property
     def overdue(self) -> float:

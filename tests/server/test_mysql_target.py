@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
@@ -23,17 +23,21 @@ from paraply.errors import (
     LogNotUnderstood,
     RowNotFound,
     SchemaMismatch,
+    ServerError,
     TemporaryFailure,
     UsageError,
 )
 from paraply.target.mysql import MySqlTarget
 from paraply.target.mysql_progress import PendingDdl
 from paraply.target.mysql_session import MySqlSession
+from paraply.target.mysql_sql import query_all_then
 from paraply.target.mysql_statement import StatementRunner
 from paraply.target.url import parse_url
 
 if TYPE_CHECKING:
     from server.mysql_fixtures import Server
+
+    from paraply.target.mysql_sql import Connection, Result
 
 Log = Callable[[str], Path]
 # The first transactions of each log make the schema and fill it.
@@ -353,3 +357,39 @@ def test_a_user_without_the_privilege_is_told_which(server: Server) -> None:
         wrong.open(server.plan())
     assert ":wrong@" not in str(raised.value)
     server.sql("DROP USER weak@'%', weak@localhost")
+
+
+def test_a_second_text_is_sent_only_behind_what_the_first_should_give(server: Server) -> None:
+    connection = server.connection()
+    count = "SELECT COUNT(*) FROM t.t"
+    connection.query("CREATE DATABASE t; CREATE TABLE t.t (n INT PRIMARY KEY)")
+    head, then = b"SELECT 1; SELECT epoch FROM (SELECT 7 AS epoch) AS e", b"INSERT INTO t.t VALUES (1); DO 0"
+    results = connection.query_then(head, then, results=2, number=(1, 7))
+    assert [rows for _, rows, _ in results] == [[(1,)], [(7,)]]
+    assert server.sql(count) == [(1,)]
+    for wrong in ((1, 8), (2, 7), (1, -7)):
+        assert len(connection.query_then(head, b"DELETE FROM t.t", results=2, number=wrong)) == 2
+    assert len(connection.query_then(head, b"DELETE FROM t.t", results=3, number=(1, 7))) == 2
+    assert len(connection.query_then(b"SELECT 1; DO 0", b"DELETE FROM t.t", results=2, number=(1, 1))) == 2
+    assert server.sql(count) == [(1,)]
+    with pytest.raises(ServerError):
+        connection.query_then(b"SELECT nothing", b"DELETE FROM t.t", results=1, number=(0, 1))
+    assert server.sql(count) == [(1,)]
+    with pytest.raises(ServerError):
+        connection.query_then(head, b"SELECT nothing", results=2, number=(1, 7))
+    with pytest.raises(TemporaryFailure, match="2 of 3"):
+        query_all_then(_Short(connection), ["SELECT 7"] * 3, b"DELETE FROM t.t", number=(1, 7))
+    connection.close()
+
+
+class _Short:
+    """A connection on which a KILL QUERY comes behind the second statement of a text."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def query_then(self, sql: bytes, then: bytes, *, results: int, number: tuple[int, int]) -> list[Result]:
+        return self._connection.query_then(b"; ".join(sql.split(b"; ")[:2]), then, results=results, number=number)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)

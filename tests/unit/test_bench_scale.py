@@ -3,7 +3,11 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from pathlib import Path
 
+import pytest
+
+from paraply.bench.cpu_ticks import CpuTicks
 from paraply.bench.delay import delayed
 from paraply.bench.scale import ScaleResult
 
@@ -31,3 +35,27 @@ def test_the_speed_up_is_to_the_fewest_workers():
     assert result.speed_up == 6.0
     assert result.of_linear == 0.75
     assert result.as_json()["per_second"] == 50
+
+
+def write(stat: Path, *, idle: int, busy: int) -> None:
+    new = stat.with_name("new")
+    new.write_text(f"cpu {busy} 0 0 {idle} 0 0 0 0 0 0\n")
+    new.replace(stat)
+
+
+def test_only_the_last_part_of_the_time_counts_for_how_busy_the_machine_was(tmp_path: Path):
+    file = tmp_path / "stat"
+    write(file, idle=1000, busy=0)
+    with CpuTicks(file) as ticks:
+        time.sleep(0.5)
+        write(file, idle=1900, busy=100)
+        time.sleep(0.5)
+        write(file, idle=1920, busy=180)
+    assert ticks.busy(0.2) == 0.8
+    assert ticks.busy(10.0) == pytest.approx(180 / 1100)
+
+
+def test_a_system_that_does_not_tell_counts_as_idle(tmp_path: Path):
+    with CpuTicks(tmp_path / "stat") as ticks:
+        pass
+    assert ticks.busy(1.0) == 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from server.native_blocks import read_blocks
 
 from paraply._native import Catalog, GtidSet, LogReader, Transaction
 from paraply.bench.kernels import read_all
@@ -80,3 +81,16 @@ def test_r21a_the_parts_of_a_transaction_hold_its_rows_once(demo_log: Path) -> N
         with pytest.raises(IndexError):
             batch.split_rows(len(batch), catalog, 3)
     assert split > 10
+
+
+@pytest.mark.parametrize("log", ["mysql-9.7.000001", "mysql-9.7-anonymous.binlog", "mariadb-10.11.000001"])
+@pytest.mark.parametrize("merge", [1, 50])
+def test_a_block_tells_the_sessions_and_the_numbers_of_its_transactions(log: str, merge: int) -> None:
+    for block in read_blocks(LOG.with_name(log), merge):
+        members = block.transactions
+        sessions = block.sessions
+        assert len(set(sessions)) == len(sessions)
+        assert set(sessions) == {(transaction.server_id, transaction.session) for transaction in members}
+        gtids = [transaction.gtid for transaction in members if transaction.gtid and ":" not in transaction.gtid]
+        assert [f"{domain}-{server}-{number}" for domain, number, server in block.numbers] == gtids
+        assert bool(gtids) == log.startswith("mariadb")

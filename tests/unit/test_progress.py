@@ -25,6 +25,8 @@ class Block:
         self.skipped = skipped
         self.ordinal = ordinal
         self.end_file, self.end_offset = "/logs/binlog.000001", ordinal * 100
+        parts = [tuple(map(int, gtid.split("-"))) for gtid in gtids if gtid.count("-") == 2]
+        self.numbers = [(domain, number, server) for domain, server, number in parts]
         self.gtids = GtidSet("")
         for gtid in filter(None, gtids):
             self.gtids.add(gtid)

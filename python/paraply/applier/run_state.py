@@ -132,7 +132,7 @@ class RunState:
 
     def through(self, block: Block) -> None:
         """Counts a committed block; called by those who have the turn."""
-        filtered = block.filtered
+        filtered, gtids = block.filtered, block.gtids
         count = block.transaction_count - filtered
         with self._counting:
             self.filtered += filtered
@@ -142,9 +142,9 @@ class RunState:
             self.rows += block.rows
             if count > 1:
                 self.merged += count
-            self.executed = self.executed | block.gtids
+            self.executed = self.executed | gtids
             if self._low is not None:
-                self._early.append((block.id, block.gtids))
+                self._early.append((block.id, gtids))
                 self._low = self._raised(self._low)
             if self.last_block is None or self.last_block.id <= block.id:
                 self.last_block = block

@@ -35,7 +35,7 @@ class SessionOrder:
             block: The next block of the source's order.
             committed: The low-water mark now.
         """
-        sessions = {(transaction.server_id, transaction.session) for transaction in block.transactions}
+        sessions = block.sessions
         older = {self._last.get(session, 0) for session in sessions}
         self._tell_unknown(sessions)
         if len(self._last) > _KEPT:
@@ -43,7 +43,7 @@ class SessionOrder:
         self._last.update(dict.fromkeys(sessions, block.id))
         return tuple(n for n in older if committed < n < block.id)
 
-    def _tell_unknown(self, sessions: set[tuple[int, int | None]]) -> None:
+    def _tell_unknown(self, sessions: list[tuple[int, int | None]]) -> None:
         if self._on_unknown is not None and any(session is None for _, session in sessions):
             self._on_unknown()
             self._on_unknown = None

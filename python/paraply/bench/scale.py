@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from paraply._native import MySqlConnection
+from paraply.bench.cpu_ticks import CpuTicks
 from paraply.bench.delay import delayed
 from paraply.bench.made_load import fetch_log, last_log
 from paraply.bench.server import BenchServer, connect
@@ -35,7 +36,7 @@ class ScaleResult:
         seconds: From the first block to the last commit; without the start of the process.
         transactions: Transactions of the log.
         round_trip: Milliseconds of a statement that does nothing, through the proxy.
-        busy: Share of this machine's CPUs that was busy meanwhile, by anybody; 0 where it cannot be told.
+        busy: Share of this machine's CPUs that was busy during those seconds, by anybody; 0 where it cannot be told.
         base: Seconds with the fewest workers, for the speed-up.
         base_workers: How many those were.
     """
@@ -89,10 +90,11 @@ def measure_scale(
             trip = round_trip(server, port)
             for count in workers:
                 server.empty([DATABASE])
-                before = _cpu()
-                seconds, done = _replay(server, port, log, count)
+                make_table(server)
+                with CpuTicks() as ticks:
+                    seconds, done = _replay(server, port, log, count)
                 base = base or (seconds, count)
-                yield ScaleResult(count, seconds, done, trip, _busy(before, _cpu()), *base)
+                yield ScaleResult(count, seconds, done, trip, ticks.busy(seconds), *base)
         server.empty([DATABASE])
 
 
@@ -100,8 +102,8 @@ def make_log(server: BenchServer, transactions: int, folder: Path, decode: str |
     """Many sessions in turn insert rows of their own; gives a copy of the log."""
     sessions = [connect(server.parsed) for _ in range(SESSIONS)]
     try:
-        sessions[0].query(f"FLUSH BINARY LOGS; CREATE DATABASE {DATABASE}")
-        sessions[0].query(f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(100) NOT NULL)")
+        make_table(server)
+        sessions[0].query("FLUSH BINARY LOGS")
         if server.mariadb:  # its logs do not tell sessions, only servers
             for number, session in enumerate(sessions):
                 session.query(f"SET SESSION server_id={1000 + number}")
@@ -113,6 +115,12 @@ def make_log(server: BenchServer, transactions: int, folder: Path, decode: str |
     name = last_log(server)
     server.query("FLUSH BINARY LOGS")
     return fetch_log(server, name, folder, decode)
+
+
+def make_table(server: BenchServer) -> None:
+    """The table that the load fills; it stands before the load begins, because everything waits for DDL."""
+    server.query(f"CREATE DATABASE {DATABASE}")
+    server.query(f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(100) NOT NULL)")
 
 
 def round_trip(server: BenchServer, port: int) -> float:
@@ -133,25 +141,10 @@ def _replay(server: BenchServer, port: int, log: Path, workers: int) -> tuple[fl
     parts = urlsplit(server.url)
     credentials, at, _ = parts.netloc.rpartition("@")
     url = parts._replace(netloc=f"{credentials}{at}127.0.0.1:{port}").geturl()
-    options = ["--to", url, "--workers", str(workers), "--merge", "off", "--consistency", "eventual", "--json"]
+    options = ["--to", url, "--workers", str(workers), "--merge", "off", "--consistency", "eventual", "--allow-gap", "--json"]
     command = [sys.executable, "-m", "paraply", "apply", str(log), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ApplyFailed(f"paraply apply ended with {done.returncode}: {done.stdout.strip()[-300:]} {done.stderr.strip()[-300:]}")
     report = json.loads(done.stdout)
     return float(report["apply_seconds"]), int(report["transactions"])
-
-
-def _cpu() -> tuple[int, int]:
-    """Ticks of all CPUs so far, and those of them that were idle."""
-    try:
-        line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
-    except OSError:
-        return 0, 0
-    ticks = [int(field) for field in line.split()[1:9]]
-    return sum(ticks), ticks[3] + ticks[4]
-
-
-def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
-    passed = after[0] - before[0]
-    return 1 - (after[1] - before[1]) / passed if passed else 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,8 @@ def status_object(
 
 
 def _counters(counters: Counters) -> dict[str, Any]:
-    values = {name: value for name, value in asdict(counters).items() if name != "workers" and not name.startswith("handed_")}
+    names = (field.name for field in fields(counters) if field.name != "workers" and not field.name.startswith("handed_"))
+    values = {name: getattr(counters, name) for name in names}
     for name in _ROUNDED:
         if values[name] is not None:
             values[name] = round(values[name], 3)

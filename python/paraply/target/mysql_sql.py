@@ -9,7 +9,18 @@ from paraply.errors import TemporaryFailure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Connection", "Result", "bytes_literal", "identifier", "query_all", "rows_of", "text_literal", "to_int", "to_text"]
+__all__ = [
+    "Connection",
+    "Result",
+    "bytes_literal",
+    "identifier",
+    "query_all",
+    "query_all_then",
+    "rows_of",
+    "text_literal",
+    "to_int",
+    "to_text",
+]
 
 Result = tuple[list[str], list[tuple[Any, ...]], int]
 """Column names, rows, affected rows."""
@@ -29,6 +40,9 @@ class Connection(Protocol):
     def query(self, sql: bytes | str) -> list[Result]:
         """Runs one or several statements and gives the result of each."""
 
+    def query_then(self, sql: bytes, then: bytes, *, results: int, number: tuple[int, int]) -> list[Result]:
+        """As ``query``, and then a second text, if there were that many results, and one of them began with that number."""
+
     @property
     def overdue(self) -> float:
         """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
@@ -45,10 +59,32 @@ def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list
     Raises:
         TemporaryFailure: Some of them were not run.
     """
-    text = b"; ".join(statement.encode() if isinstance(statement, str) else statement for statement in statements)
-    results = connection.query(text)
-    if len(results) < len(statements):
-        raise TemporaryFailure(f"interrupted after {len(results)} of {len(statements)} statements")
+    return _all_of(connection.query(_text(statements)), len(statements))
+
+
+def query_all_then(connection: Connection, statements: Sequence[str | bytes], then: bytes, *, number: tuple[int, int]) -> list[Result]:
+    """As ``query_all``, and sends another text by itself where one of the results begins with a certain number.
+
+    Args:
+        connection: Where.
+        statements: The statements.
+        then: The other text; its results are not given.
+        number: Which of the results, from 0, and the number.
+
+    Raises:
+        TemporaryFailure: Some of the statements were not run.
+    """
+    count = len(statements)
+    return _all_of(connection.query_then(_text(statements), then, results=count, number=number), count)
+
+
+def _text(statements: Sequence[str | bytes]) -> bytes:
+    return b"; ".join(statement.encode() if isinstance(statement, str) else statement for statement in statements)
+
+
+def _all_of(results: list[Result], count: int) -> list[Result]:
+    if len(results) < count:
+        raise TemporaryFailure(f"interrupted after {len(results)} of {count} statements")
     return results
 
 

@@ -73,8 +73,8 @@ def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) 
                 beyond.setdefault(int(domain), []).extend((first, last, server) for first, last, server in ranges)
         else:
             low = low | new_gtid_set(text)
-    beyond = _behind(_joined(beyond), str(low))
     reached = _reached(str(low)) if beyond else {}
+    beyond = _behind(_joined(beyond), reached)
     for domain, ranges in list(beyond.items()):
         first, last, server = ranges[0]
         if first == reached.get(domain, 0) + 1:  # nothing can be between the position and its next number
@@ -115,7 +115,7 @@ class ProgressLedger:
         """Notes that a block's commit was acknowledged."""
         if self._has_gtids:
             with self._lock:
-                self._executed = self._executed | block.gtids
+                self._executed.update(block.gtids)
 
     def executed(self) -> GtidSet:
         """What is acknowledged."""
@@ -136,6 +136,8 @@ class GapLedger(ProgressLedger):
     def __init__(self, executed: Executed) -> None:
         super().__init__(executed.gtids, has_gtids=True)
         self._low = executed.low
+        self._text = str(executed.low)
+        self._reached = _reached(self._text)
         self._initial = executed.beyond
         self._through = 0
         #: Blocks ahead of the position: place of the first transaction, with that of the last one, GTIDs and numbers.
@@ -143,26 +145,32 @@ class GapLedger(ProgressLedger):
 
     def mark(self, block: Block) -> Mark:
         """The progress to write in the transaction that applies a block."""
+        beyond: Ranges = {}
         own = _ranges(block)
         with self._lock:
-            low = str(self._low)
-            ahead = [self._initial, own, *(ranges for _, _, ranges in self._early.values())]
-        beyond: Ranges = {}
-        for ranges in ahead:
-            for domain, numbers in ranges.items():
-                beyond.setdefault(domain, []).extend(numbers)
-        return Mark(_write(low, _behind(_joined(beyond), low)), block.end_file, block.end_offset, block.ordinal)
+            text, reached = self._text, self._reached
+            for ranges in (self._initial, own, *(early[2] for early in self._early.values())):
+                for domain, numbers in ranges.items():
+                    beyond.setdefault(domain, []).extend(numbers)
+        return Mark(_write(text, _behind(_joined(beyond), reached)), block.end_file, block.end_offset, block.ordinal)
 
     def acknowledge(self, block: Block) -> None:
         """Notes that a block's commit was acknowledged."""
         begin = block.ordinal - block.transaction_count - block.skipped
-        ranges = _ranges(block)
+        gtids, ranges = block.gtids, _ranges(block)
         with self._lock:
-            self._executed = self._executed | block.gtids
-            self._early[begin] = (block.ordinal, block.gtids, ranges)
-            while (early := self._early.pop(self._through, None)) is not None:
-                self._through, gtids, _ = early
-                self._low = self._low | gtids
+            self._executed.update(gtids)
+            self._early[begin] = (block.ordinal, gtids, ranges)
+            if begin == self._through:
+                self._raise()
+
+    def _raise(self) -> None:
+        """Moves the position over everything that follows it without a gap."""
+        while (early := self._early.pop(self._through, None)) is not None:
+            self._through, gtids, _ = early
+            self._low.update(gtids)
+        self._text = str(self._low)
+        self._reached = _reached(self._text)
 
 
 def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLedger:
@@ -179,17 +187,17 @@ def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLed
 
 
 def _write(low: str, beyond: Ranges) -> str:
+    """JSON; by hand, because every transaction writes one, and there are only numbers in it."""
     if not beyond:
         return low
-    return json.dumps({"low": low, "beyond": beyond}, separators=(",", ":"))
+    domains = (f'"{domain}":[{",".join(f"[{a},{b},{server}]" for a, b, server in ranges)}]' for domain, ranges in beyond.items())
+    return f'{{"low":"{low}","beyond":{{{",".join(domains)}}}}}'
 
 
 def _ranges(block: Block) -> Ranges:
     ranges: Ranges = {}
-    for transaction in block.transactions:
-        if transaction.gtid is not None:
-            domain, server, number = (int(part) for part in transaction.gtid.split("-"))
-            ranges.setdefault(domain, []).append((number, number, server))
+    for domain, number, server in block.numbers:
+        ranges.setdefault(domain, []).append((number, number, server))
     return _joined(ranges)
 
 
@@ -207,11 +215,8 @@ def _joined(ranges: Ranges) -> Ranges:
     return joined
 
 
-def _behind(ranges: Ranges, low: str) -> Ranges:
-    """Those that a position does not cover."""
-    if not ranges:
-        return {}
-    reached = _reached(low)
+def _behind(ranges: Ranges, reached: dict[int, int]) -> Ranges:
+    """Those that a position does not cover, of which the number of each domain is given."""
     left = {
         domain: [(max(first, reached.get(domain, 0) + 1), last, server) for first, last, server in numbers if last > reached.get(domain, 0)]
         for domain, numbers in ranges.items()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paraply_core::gtid::GtidSet;
+use paraply_core::gtid::{Gtid, GtidSet, Origin};
 
 use crate::transaction::{Identity, Kind, Transaction};
 use crate::waves::BlockWaves;
@@ -162,6 +162,24 @@ impl Block {
             }
         }
         set
+    }
+
+    /// The sessions of the source that its transactions come from, each once: the server, and the session where the log tells it.
+    pub fn sessions(&self) -> Vec<(u32, Option<u32>)> {
+        let mut sessions: Vec<_> = self.transactions().map(|t| (t.server_id, t.session)).collect();
+        sessions.sort_unstable();
+        sessions.dedup();
+        sessions
+    }
+
+    /// The numbers of its MariaDB GTIDs in their order, with the domain and the server of each.
+    pub fn numbers(&self) -> impl Iterator<Item = (u32, u64, u32)> {
+        self.transactions().filter_map(|transaction| match &transaction.identity {
+            Identity::Gtid(Gtid { origin: Origin::MariaDb { domain, server }, number }) => {
+                Some((*domain, *number, *server))
+            }
+            _ => None,
+        })
     }
 
     /// One block for each transaction, to be committed one after the other in the place of this one (rule R24).

@@ -106,6 +106,16 @@ impl PyBlock {
     }
 
     #[getter]
+    fn numbers(&self) -> Vec<(u32, u64, u32)> {
+        self.block.numbers().collect()
+    }
+
+    #[getter]
+    fn sessions(&self) -> Vec<(u32, Option<u32>)> {
+        self.block.sessions()
+    }
+
+    #[getter]
     fn executed(&self) -> PyGtidSet {
         PyGtidSet::from((*self.block.executed).clone())
     }

@@ -75,16 +75,28 @@ impl PyMySqlConnection {
             owned = sql.extract::<String>()?;
             owned.as_bytes()
         };
+        let answer = py.detach(|| self.answer(text));
+        result_sets(py, &answer.map_err(|error| mysql_error(py, &error))?)
+    }
+
+    /// Two texts, the second one if the first one gave what it should, while the interpreter is free for others.
+    #[pyo3(signature = (sql, then, *, results, number))]
+    fn query_then<'py>(
+        &self,
+        py: Python<'py>,
+        sql: &[u8],
+        then: &[u8],
+        results: usize,
+        number: (usize, i128),
+    ) -> PyResult<Bound<'py, PyList>> {
         let answer = py.detach(|| {
-            let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-            let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
-            self.due.store(clock() + text.len() as u64 / BYTES_A_MILLISECOND, Ordering::Relaxed);
-            let answer = connection.query(text);
-            self.due.store(0, Ordering::Relaxed);
-            answer
+            let sets = self.answer(sql)?;
+            if sets.len() >= results && holds(&sets, number) {
+                self.answer(then)?;
+            }
+            Ok(sets)
         });
-        let sets = answer.map_err(|error| mysql_error(py, &error))?;
-        PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
+        result_sets(py, &answer.map_err(|error: Error| mysql_error(py, &error))?)
     }
 
     #[getter]
@@ -98,6 +110,31 @@ impl PyMySqlConnection {
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.connection.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
+}
+
+impl PyMySqlConnection {
+    /// Sends a text and waits for all its results; it is known meanwhile when they are due.
+    fn answer(&self, text: &[u8]) -> Result<Vec<ResultSet>, Error> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
+        self.due.store(clock() + text.len() as u64 / BYTES_A_MILLISECOND, Ordering::Relaxed);
+        let answer = connection.query(text);
+        self.due.store(0, Ordering::Relaxed);
+        answer
+    }
+}
+
+/// Whether the first value of one of several results is a certain number.
+fn holds(sets: &[ResultSet], (index, number): (usize, i128)) -> bool {
+    match sets.get(index).and_then(|set| set.rows.first()).and_then(|row| row.first()) {
+        Some(Cell::Int(found)) => i128::from(*found) == number,
+        Some(Cell::Unsigned(found)) => i128::from(*found) == number,
+        _ => false,
+    }
+}
+
+fn result_sets<'py>(py: Python<'py>, sets: &[ResultSet]) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
 }
 
 /// The options of a connection as Python names them.

@@ -204,6 +204,10 @@ class Block:
         return GtidSet(members=frozenset(t.gtid for t in self.transactions if t.gtid))
 
     @property
+    def sessions(self) -> list[tuple[int, int | None]]:
+        return list({(t.server_id, t.session) for t in self.transactions})
+
+    @property
     def first_gtid(self) -> str | None:
         return self.transactions[0].gtid
 

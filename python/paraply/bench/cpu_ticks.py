@@ -1,0 +1,61 @@
+"""How busy this machine's CPUs were, by whomever."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["CpuTicks"]
+
+_STAT = Path("/proc/stat")
+_SECONDS = 0.05
+
+
+class CpuTicks:
+    """Notes what the CPUs have done, twenty times a second, until its block ends.
+
+    A process takes a while to start. So its work is the last part of the block, and only that part is looked at.
+    """
+
+    def __init__(self, stat: Path = _STAT) -> None:
+        self._stat = stat
+        self._seen: list[tuple[float, int, int]] = []
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="paraply-bench-cpu", daemon=True)
+
+    def __enter__(self) -> CpuTicks:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end.set()
+        self._thread.join()
+        self._note()
+
+    def busy(self, seconds: float) -> float:
+        """The share of all CPUs that was not idle in the last so many seconds of the block; 0 where the system does not tell."""
+        if not self._seen:
+            return 0.0
+        ended, total, idle = self._seen[-1]
+        _, total_before, idle_before = next(seen for seen in reversed(self._seen) if ended - seen[0] >= seconds or seen is self._seen[0])
+        passed = total - total_before
+        return 1 - (idle - idle_before) / passed if passed else 0.0
+
+    def _watch(self) -> None:
+        self._note()
+        while not self._end.wait(_SECONDS):
+            self._note()
+
+    def _note(self) -> None:
+        """All ticks so far, and those of them in which a CPU was idle or waited for a disk."""
+        try:
+            line = self._stat.read_text(encoding="ascii").splitlines()[0]
+        except OSError:
+            return
+        ticks = [int(field) for field in line.split()[1:9]]
+        self._seen.append((time.monotonic(), sum(ticks), ticks[3] + ticks[4]))
