@@ -137,6 +137,7 @@ class GapLedger(ProgressLedger):
         super().__init__(executed.gtids, has_gtids=True)
         self._low = executed.low
         self._text = str(executed.low)
+        #: The number of each domain in the position.
         self._reached = _reached(self._text)
         self._initial = executed.beyond
         self._through = 0
@@ -148,7 +149,7 @@ class GapLedger(ProgressLedger):
         beyond: Ranges = {}
         own = _ranges(block)
         with self._lock:
-            text, reached = self._text, self._reached
+            text, reached = self._text, dict(self._reached)
             for ranges in (self._initial, own, *(early[2] for early in self._early.values())):
                 for domain, numbers in ranges.items():
                     beyond.setdefault(domain, []).extend(numbers)
@@ -167,10 +168,11 @@ class GapLedger(ProgressLedger):
     def _raise(self) -> None:
         """Moves the position over everything that follows it without a gap."""
         while (early := self._early.pop(self._through, None)) is not None:
-            self._through, gtids, _ = early
+            self._through, gtids, ranges = early
             self._low.update(gtids)
+            for domain, numbers in ranges.items():
+                self._reached[domain] = max(self._reached.get(domain, 0), numbers[-1][1])
         self._text = str(self._low)
-        self._reached = _reached(self._text)
 
 
 def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLedger:
@@ -196,9 +198,10 @@ def _write(low: str, beyond: Ranges) -> str:
 
 def _ranges(block: Block) -> Ranges:
     ranges: Ranges = {}
-    for domain, number, server in block.numbers:
+    numbers = block.numbers
+    for domain, number, server in numbers:
         ranges.setdefault(domain, []).append((number, number, server))
-    return _joined(ranges)
+    return ranges if len(numbers) == 1 else _joined(ranges)
 
 
 def _joined(ranges: Ranges) -> Ranges:

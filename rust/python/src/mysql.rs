@@ -19,6 +19,9 @@ use crate::references::PyReferenceCheck;
 /// What a slow network takes: one megabyte a second.
 const BYTES_A_MILLISECOND: u64 = 1000;
 
+/// A block of so many bytes is read sooner than the interpreter is given away and got back, which others may hold by then.
+const FEW_BYTES: u64 = 16 * 1024;
+
 /// Milliseconds since a moment of this process, never 0.
 fn clock() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -234,7 +237,7 @@ impl PyBinlogStatements {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let block = self.block.get();
-        let next = py.detach(|| {
+        let next = || {
             let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
             let block = &block.block;
             let wanted = |transaction, event| {
@@ -246,7 +249,8 @@ impl PyBinlogStatements {
                 }
             };
             binlog_statement::next_wanted(block.transactions(), self.limits, &mut place, wanted)
-        });
+        };
+        let next = if block.block.bytes() <= FEW_BYTES { next() } else { py.detach(next) };
         let statement = next.map_err(|error| {
             let too_large = matches!(error, binlog_statement::Error::TooLarge { .. });
             let class = if too_large { "ApplyFailed" } else { "LogDamaged" };
