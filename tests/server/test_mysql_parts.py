@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,7 +22,7 @@ from paraply.errors import (
     TemporaryFailure,
     UsageError,
 )
-from paraply.target.mysql_checks import TargetColumn, compare_columns
+from paraply.target.mysql_checks import TableChecker, TargetColumn, compare_columns
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_sql import identifier, text_literal
 from paraply.target.mysql_statement import _made_or_dropped
@@ -159,6 +162,51 @@ def test_r31_a_columns_type_is_what_the_server_itself_would_log(row: tuple[Any, 
 def test_r31_differences_are_refused(log: ColumnInfo, complaint: str) -> None:
     with pytest.raises(SchemaMismatch, match=complaint):
         compare_columns("t", [log], [target_column("a", "int", "int", None, 10, 0, None, None)], lambda _: None)
+
+
+@dataclass
+class NamedMap:
+    """What a checker asks a table map first."""
+
+    database: str
+    table: str
+    fingerprint: int = 1
+
+
+class SlowChecker(TableChecker):
+    """Counts which tables are looked at; the first look fails."""
+
+    def __init__(self) -> None:
+        super().__init__(allow_nontransactional=False)
+        self.looks: list[str] = []
+
+    def _check_table(self, connection: object, table_map: Any) -> None:
+        self.looks.append(table_map.table)
+        time.sleep(0.05)
+        if len(self.looks) == 1:
+            raise TemporaryFailure("interrupted")
+
+
+def test_r31_many_workers_that_come_with_a_table_look_at_it_once() -> None:
+    checker: Any = SlowChecker()
+    failed = []
+
+    def work() -> None:
+        try:
+            checker.check(lambda: None, [NamedMap("d", "t")])
+        except TemporaryFailure:
+            failed.append(True)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert (checker.looks, failed) == (["t", "t"], [True]), "one look fails, the next one counts for all others"
+    checker.check(lambda: None, [NamedMap("d", "t"), NamedMap("d", "u")])
+    checker.forget()
+    checker.check(lambda: None, [NamedMap("d", "t")])
+    assert checker.looks == ["t", "t", "u", "t"]
 
 
 def test_r31_another_character_set_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,16 +93,20 @@ def _type_code(data_type: str, declared: str, octets: int, precision: int, scale
 
 
 class TableChecker:
-    """Compares table maps of the log with the target's tables, each once until a DDL comes."""
+    """Compares table maps of the log with the target's tables, each once until a DDL comes.
+
+    At the start all workers come with the same few tables; one of them looks, and the others wait for what it finds.
+    """
 
     def __init__(self, *, allow_nontransactional: bool) -> None:
         self._allow_nontransactional = allow_nontransactional
         self._checked: set[tuple[str, str, int]] = set()
+        self._looking: dict[tuple[str, str, int], threading.Lock] = {}
         self._charsets: dict[int, str] = {}
 
     def forget(self) -> None:
         """After a DDL: every table is compared again."""
-        self._checked = set()
+        self._checked, self._looking = set(), {}
 
     def charset_of(self, connection: Connection, collation_id: int) -> str | None:
         """The character set of a collation's number, in the target's numbering."""
@@ -122,9 +127,12 @@ class TableChecker:
         """
         for table_map in maps:
             key = (table_map.database, table_map.table, table_map.fingerprint)
-            if key not in self._checked:
-                self._check_table(connect(), table_map)
-                self._checked.add(key)
+            if key in self._checked:
+                continue
+            with self._looking.setdefault(key, threading.Lock()):
+                if key not in self._checked:
+                    self._check_table(connect(), table_map)
+                    self._checked.add(key)
 
     def _check_table(self, connection: Connection, table_map: TableMap) -> None:
         name = f"{table_map.database}.{table_map.table}"
