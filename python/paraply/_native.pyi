@@ -396,6 +396,27 @@ class MySqlConnection:
     def close(self) -> None: ...
 
 @final
+class DelayingProxy:
+    """A proxy on a loopback port that holds every request to a server back for a while; answers pass at once.
+
+    Args:
+        port: Where it listens; 0 for any free port.
+        host: The server.
+        server_port: Its port.
+        seconds: How long each request is held back.
+
+    Raises:
+        OSError: The port is taken.
+    """
+
+    def __new__(cls, port: int, host: str, server_port: int, seconds: float) -> Self: ...
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+    def serve(self) -> None:
+        """Passes on what comes and what becomes due for a tenth of a second, without the GIL; to be called again and again."""
+
+@final
 class ReplicaConnection:
     """A connection that a source's log is received on; every call releases the GIL."""
 

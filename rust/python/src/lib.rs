@@ -4,6 +4,7 @@ mod block;
 mod catalog;
 mod certifier;
 mod certifier_batch;
+mod distance;
 mod dump;
 mod encode;
 mod errors;
@@ -40,6 +41,8 @@ mod _native {
     use crate::catalog::PyCatalog;
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
+    #[pymodule_export]
+    use crate::distance::PyDelayingProxy;
     #[pymodule_export]
     use crate::dump::PyDump;
     #[pymodule_export]

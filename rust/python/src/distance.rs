@@ -1,0 +1,39 @@
+//! The bench's proxy in front of a server that is to be further away.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use paraply_target::distance::DelayingProxy;
+use pyo3::prelude::*;
+
+use crate::errors::usage;
+
+/// For how long signals wait.
+const TURN: Duration = Duration::from_millis(100);
+
+#[pyclass(name = "DelayingProxy", module = "paraply._native", frozen)]
+pub struct PyDelayingProxy {
+    proxy: Mutex<DelayingProxy>,
+    port: u16,
+}
+
+#[pymethods]
+impl PyDelayingProxy {
+    #[new]
+    fn new(py: Python<'_>, port: u16, host: String, server_port: u16, seconds: f64) -> PyResult<Self> {
+        let delay = Duration::try_from_secs_f64(seconds).map_err(|_| usage(py, "the delay is no number of seconds"))?;
+        let proxy = DelayingProxy::listen(port, (host, server_port), delay)?;
+        let port = proxy.port()?;
+        Ok(Self { proxy: Mutex::new(proxy), port })
+    }
+
+    #[getter]
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn serve(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.proxy.lock().unwrap_or_else(PoisonError::into_inner).serve(TURN))?;
+        py.check_signals()
+    }
+}

@@ -1,0 +1,83 @@
+use std::thread;
+
+use super::*;
+
+/// A server that answers each byte with two of it, and the proxy in front of it; they end with the test's process.
+fn served(delay: Duration) -> u16 {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = ("127.0.0.1".to_owned(), server.local_addr().unwrap().port());
+    thread::spawn(move || {
+        for client in server.incoming() {
+            let mut client = client.unwrap();
+            thread::spawn(move || {
+                let mut chunk = vec![0; 1 << 16];
+                while let Ok(count @ 1..) = client.read(&mut chunk) {
+                    let answer: Vec<u8> = chunk[..count].iter().flat_map(|&byte| [byte, byte]).collect();
+                    client.write_all(&answer).unwrap();
+                }
+            });
+        }
+    });
+    let mut proxy = DelayingProxy::listen(0, address, delay).unwrap();
+    let port = proxy.port().unwrap();
+    thread::spawn(move || {
+        loop {
+            proxy.serve(Duration::from_millis(20)).unwrap();
+        }
+    });
+    port
+}
+
+#[test]
+fn each_request_is_held_back_and_connections_do_not_wait_for_each_other() {
+    let port = served(Duration::from_millis(50));
+    let began = Instant::now();
+    let clients: Vec<_> = (0..8u8)
+        .map(|number| {
+            thread::spawn(move || {
+                let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                for turn in 0..3 {
+                    let asked = Instant::now();
+                    client.write_all(&[number, turn]).unwrap();
+                    let mut answer = [0; 4];
+                    client.read_exact(&mut answer).unwrap();
+                    assert_eq!(answer, [number, number, turn, turn]);
+                    assert!(asked.elapsed() >= Duration::from_millis(50));
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().unwrap();
+    }
+    assert!(began.elapsed() >= Duration::from_millis(150));
+}
+
+#[test]
+fn much_is_passed_on_whole_while_the_client_does_not_read() {
+    let port = served(Duration::from_millis(1));
+    let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let sent: Vec<u8> = (0..40_000_000u32).map(|number| (number % 251) as u8).collect();
+    let mut writer = client.try_clone().unwrap();
+    let wrote = sent.clone();
+    let writing = thread::spawn(move || {
+        writer.write_all(&wrote).unwrap();
+        writer.shutdown(Shutdown::Write).unwrap();
+    });
+    thread::sleep(Duration::from_millis(200));
+    let mut answer = Vec::new();
+    (&client).read_to_end(&mut answer).unwrap();
+    writing.join().unwrap();
+    assert_eq!(answer.len(), 2 * sent.len());
+    assert!(answer.iter().step_by(2).eq(sent.iter()));
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_the_connection() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut proxy = DelayingProxy::listen(0, ("127.0.0.1".to_owned(), nobody), Duration::ZERO).unwrap();
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.port().unwrap())).unwrap();
+    proxy.serve(Duration::from_millis(100)).unwrap();
+    assert!(matches!(client.read(&mut [0; 1]), Ok(0) | Err(_)));
+    assert!(DelayingProxy::listen(proxy.port().unwrap(), ("127.0.0.1".to_owned(), nobody), Duration::ZERO).is_err());
+}
