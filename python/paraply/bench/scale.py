@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from urllib.parse import urlsplit
 
 from paraply._native import MySqlConnection
@@ -19,7 +20,7 @@ from paraply.bench.made_load import fetch_log, last_log
 from paraply.bench.server import BenchServer, connect
 from paraply.errors import ApplyFailed
 
-__all__ = ["SCALE_WORKERS", "ScaleResult", "measure_scale"]
+__all__ = ["SCALE_WORKERS", "ScaleResult", "ScaleRun", "measure_scale", "summarize"]
 
 DATABASE = "paraply_scale"
 SESSIONS = 64
@@ -28,8 +29,27 @@ _PINGS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleResult:
+class ScaleRun:
     """One replay through the proxy.
+
+    Attributes:
+        workers: Connections that applied at the same time.
+        seconds: From the first block to the last commit; without the start of the process.
+        transactions: Transactions of the log.
+        round_trip: Milliseconds of a statement that does nothing, through the proxy.
+        busy: Share of this machine's CPUs that was busy during those seconds, by anybody; 0 where it cannot be told.
+    """
+
+    workers: int
+    seconds: float
+    transactions: int
+    round_trip: float
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleResult:
+    """What the replays with one number of workers say: medians, of the seconds and of the rest by itself.
 
     Attributes:
         workers: Connections that applied at the same time.
@@ -66,8 +86,8 @@ class ScaleResult:
 
 
 def measure_scale(
-    server: BenchServer, *, workers: Sequence[int], milliseconds: float, transactions: int, decode: str | None = None
-) -> Iterator[ScaleResult]:
+    server: BenchServer, *, workers: Sequence[int], milliseconds: float, transactions: int, rounds: int = 1, decode: str | None = None
+) -> Iterator[ScaleRun]:
     """Makes a load without conflicts, and replays it with each number of workers, unmerged and at level ``eventual``.
 
     The strongest level commits one transaction after the other, each a round trip; there more workers cannot help.
@@ -77,6 +97,7 @@ def measure_scale(
         workers: Numbers of workers.
         milliseconds: How far away the target is.
         transactions: How many the load has.
+        rounds: How often all that is measured, one round after the other.
         decode: The command that reads binary logs from a server, if it is not on PATH.
 
     Raises:
@@ -85,17 +106,39 @@ def measure_scale(
     with tempfile.TemporaryDirectory(prefix="paraply-scale-") as folder:
         server.empty([DATABASE])
         log = make_log(server, transactions, Path(folder), decode)
-        base: tuple[float, int] | None = None
         with delayed(server.parsed.host, server.parsed.port, milliseconds) as port:
-            trip = round_trip(server, port)
-            for count in workers:
+            for count in [*workers] * rounds:
                 server.empty([DATABASE])
                 make_table(server)
+                trip = round_trip(server, port)
                 with CpuTicks() as ticks:
                     seconds, done = _replay(server, port, log, count)
-                base = base or (seconds, count)
-                yield ScaleResult(count, seconds, done, trip, ticks.busy(seconds), *base)
+                yield ScaleRun(count, seconds, done, trip, ticks.busy(seconds))
         server.empty([DATABASE])
+
+
+def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
+    """One result for each number of workers; the speed-up is to the fewest.
+
+    >>> one, four = summarize([ScaleRun(4, 3.0, 9, 1.2, 0.5), ScaleRun(1, 8.0, 9, 1.2, 0.1), ScaleRun(4, 2.0, 9, 1.2, 0.4)])
+    >>> four.seconds, four.speed_up, four.of_linear
+    (2.5, 3.2, 0.8)
+    """
+    numbers = sorted({run.workers for run in runs})
+    groups = [[run for run in runs if run.workers == count] for count in numbers]
+    seconds = [median(run.seconds for run in group) for group in groups]
+    return [
+        ScaleResult(
+            workers=count,
+            seconds=taken,
+            transactions=group[0].transactions,
+            round_trip=median(run.round_trip for run in group),
+            busy=median(run.busy for run in group),
+            base=seconds[0],
+            base_workers=numbers[0],
+        )
+        for count, group, taken in zip(numbers, groups, seconds, strict=True)
+    ]
 
 
 def make_log(server: BenchServer, transactions: int, folder: Path, decode: str | None) -> Path:

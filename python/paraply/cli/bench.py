@@ -80,7 +80,9 @@ def bench(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="With --loads: of what the sessions draw.")] = 1,
-    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="With --loads: measure each way so often and take the median.")] = 1,
+    rounds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="With --loads and --scale: measure each way so often and take the median.")
+    ] = 1,
     chart: Annotated[Path | None, typer.Option(metavar="FILE", help="With --loads: write a plot as SVG to this file.")] = None,
     data: Annotated[
         Path | None,
@@ -102,7 +104,7 @@ def bench(
     def body() -> tuple[int, Mapping[str, Any]]:
         fields: dict[str, Any] = {}
         if scale:
-            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 6000, decode), as_json)
+            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 6000, rounds, decode), as_json)
         if loads is not None:
             count, most = transactions or 25_000, numbers(workers or "1,8")
             fields |= load_results(LoadOptions(loads, to, reset, most, count, seed, rounds, peer, decode, client, data, chart), as_json)
@@ -142,6 +144,7 @@ class ScaleOptions:
     reset: bool
     delay: float
     transactions: int
+    rounds: int
     decode: str | None
 
 
@@ -212,17 +215,23 @@ def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> 
 
 def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
     """Measures the speed-up over the numbers of workers."""
-    from paraply.bench.scale import SCALE_WORKERS, measure_scale
+    from paraply.bench.scale import SCALE_WORKERS, measure_scale, summarize
     from paraply.bench.server import bench_server
 
     with bench_server(options.to, reset=options.reset) as server:
-        found = []
-        for one in measure_scale(
-            server, workers=SCALE_WORKERS, milliseconds=options.delay, transactions=options.transactions, decode=options.decode
+        runs = []
+        for run in measure_scale(
+            server,
+            workers=SCALE_WORKERS,
+            milliseconds=options.delay,
+            transactions=options.transactions,
+            rounds=options.rounds,
+            decode=options.decode,
         ):
-            found.append(one)
+            runs.append(run)
             if not quiet:
-                output.console.print(f"  {one.workers:>2} workers {one.seconds:8.2f} s")
+                output.console.print(f"  {run.workers:>2} workers {run.seconds:8.2f} s")
+        found = summarize(runs)
         version = server.version
     if not quiet:
         columns = output.columns_of_numbers("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy")
