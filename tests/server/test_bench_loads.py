@@ -12,6 +12,7 @@ from paraply.bench.loads import DATABASE, LOADS
 from paraply.bench.made_load import make_load
 from paraply.bench.own_applier import OwnApplier
 from paraply.bench.peers import Way, measure_ways, pipeline_for, replay_by_paraply
+from paraply.bench.scale import measure_scale, summarize
 from paraply.bench.server import BenchServer, bench_server
 from paraply.errors import ApplyFailed
 
@@ -50,3 +51,13 @@ def test_other_tables_than_the_source_are_found(server: BenchServer, tmp_path):
     with pytest.raises(ApplyFailed, match="ours left other tables than the source"):
         list(measure_ways(server, ways, [DATABASE], wrong))
     server.empty([DATABASE])
+
+
+def test_the_scale_is_measured_through_the_proxy_in_rounds(server: BenchServer):
+    runs = list(measure_scale(server, workers=(1, 4), milliseconds=5.0, transactions=24, rounds=2))
+    assert [(run.workers, run.transactions) for run in runs] == [(1, 24), (4, 24)] * 2
+    assert all(run.round_trip >= 5 for run in runs)
+    one, four = summarize(runs)
+    assert one.seconds >= 24 * 3 * 0.005, "begin, rows and commit are a round trip each"
+    assert (four.base, four.base_workers) == (one.seconds, 1)
+    assert server.user_databases() == []
