@@ -17,6 +17,9 @@ class Gtids:
     def __or__(self, other: Gtids) -> Gtids:
         return Gtids(",".join(self.all | other.all))
 
+    def update(self, other: Gtids) -> None:
+        self.all |= other.all
+
     def __contains__(self, gtid: str) -> bool:
         return gtid in self.all
 

@@ -84,9 +84,9 @@ class Job:
         return self.entry.sequence_number
 
     @property
-    def transactions(self) -> list[LogEntry]:
+    def sessions(self) -> list[tuple[int, int | None]]:
         """As a block's."""
-        return [self.entry]
+        return [(self.entry.server_id, self.entry.session)]
 
 
 class SteppedApplier:

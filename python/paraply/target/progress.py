@@ -135,7 +135,7 @@ class GapLedger(ProgressLedger):
 
     def __init__(self, executed: Executed) -> None:
         super().__init__(executed.gtids, has_gtids=True)
-        self._low = executed.low
+        self._low = executed.low | executed.low  # our own: it is raised in place
         self._text = str(executed.low)
         #: The number of each domain in the position.
         self._reached = _reached(self._text)
