@@ -48,24 +48,14 @@ class ScaleRun:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleResult:
-    """What the replays with one number of workers say: medians, of the seconds and of the rest by itself.
+class ScaleResult(ScaleRun):
+    """The replays with one number of workers as one: medians, of the seconds and of the rest by itself.
 
     Attributes:
-        workers: Connections that applied at the same time.
-        seconds: From the first block to the last commit; without the start of the process.
-        transactions: Transactions of the log.
-        round_trip: Milliseconds of a statement that does nothing, through the proxy.
-        busy: Share of this machine's CPUs that was busy during those seconds, by anybody; 0 where it cannot be told.
         base: Seconds with the fewest workers, for the speed-up.
         base_workers: How many those were.
     """
 
-    workers: int
-    seconds: float
-    transactions: int
-    round_trip: float
-    busy: float
     base: float
     base_workers: int
 
