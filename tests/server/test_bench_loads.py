@@ -12,9 +12,11 @@ from paraply.bench.loads import DATABASE, LOADS
 from paraply.bench.made_load import make_load
 from paraply.bench.own_applier import OwnApplier
 from paraply.bench.peers import Way, measure_ways, pipeline_for, replay_by_paraply
-from paraply.bench.scale import measure_scale, summarize
+from paraply.bench.plain_clients import plain_seconds
+from paraply.bench.scale import DATABASE as SCALE_DATABASE
+from paraply.bench.scale import make_table, measure_scale, summarize
 from paraply.bench.server import BenchServer, bench_server
-from paraply.errors import ApplyFailed
+from paraply.errors import ApplyFailed, ServerError
 
 pytestmark = pytest.mark.mariadb
 
@@ -59,5 +61,20 @@ def test_the_scale_is_measured_through_the_proxy_in_rounds(server: BenchServer):
     assert all(run.round_trip >= 5 for run in runs)
     one, four = summarize(runs)
     assert one.seconds >= 24 * 3 * 0.005, "begin, rows and commit are a round trip each"
+    assert one.plain >= 24 * 3 * 0.005, "and as many for a client that nothing coordinates"
+    assert four.plain < one.plain
     assert (four.base, four.base_workers) == (one.seconds, 1)
     assert server.user_databases() == []
+
+
+def test_clients_that_nothing_coordinates_insert_every_row_once(server: BenchServer):
+    server.empty([SCALE_DATABASE])
+    make_table(server)
+    assert plain_seconds(server, server.parsed.port, SCALE_DATABASE, clients=3, transactions=10) > 0
+    assert server.query(f"SELECT COUNT(*), MIN(id), MAX(id) FROM {SCALE_DATABASE}.t") == [(10, 0, 9)]
+    positions = server.query(f"SELECT position FROM {SCALE_DATABASE}.plain_clients ORDER BY client")
+    assert positions == [(9,), (7,), (8,)], "each client stores how far it is"
+    server.query(f"DROP TABLE {SCALE_DATABASE}.plain_clients")
+    with pytest.raises(ServerError, match="Duplicate entry"):
+        plain_seconds(server, server.parsed.port, SCALE_DATABASE, clients=2, transactions=20)
+    server.empty([SCALE_DATABASE])

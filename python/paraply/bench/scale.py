@@ -17,6 +17,7 @@ from paraply._native import MySqlConnection
 from paraply.bench.cpu_ticks import CpuTicks
 from paraply.bench.delay import delayed
 from paraply.bench.made_load import fetch_log, last_log
+from paraply.bench.plain_clients import plain_seconds, row_of
 from paraply.bench.server import BenchServer, connect
 from paraply.errors import ApplyFailed
 
@@ -24,13 +25,13 @@ __all__ = ["SCALE_WORKERS", "ScaleResult", "ScaleRun", "measure_scale", "summari
 
 DATABASE = "paraply_scale"
 SESSIONS = 64
-SCALE_WORKERS = (1, 2, 4, 8, 16, 32)
+SCALE_WORKERS = (1, 2, 4, 8, 16, 32, 64)
 _PINGS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleRun:
-    """One replay through the proxy.
+    """One replay through the proxy, and what the same number of clients took that nothing coordinates.
 
     Attributes:
         workers: Connections that applied at the same time.
@@ -38,6 +39,7 @@ class ScaleRun:
         transactions: Transactions of the log.
         round_trip: Milliseconds of a statement that does nothing, through the proxy.
         busy: Share of this machine's CPUs that was busy during those seconds, by anybody; 0 where it cannot be told.
+        plain: Seconds of the clients (:func:`plain_seconds`).
     """
 
     workers: int
@@ -45,6 +47,7 @@ class ScaleRun:
     transactions: int
     round_trip: float
     busy: float
+    plain: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +103,20 @@ def measure_scale(
             for count in [*workers] * rounds:
                 server.empty([DATABASE])
                 make_table(server)
+                plain = plain_seconds(server, port, DATABASE, clients=count, transactions=transactions)
+                server.empty([DATABASE])
+                make_table(server)
                 trip = round_trip(server, port)
                 with CpuTicks() as ticks:
                     seconds, done = _replay(server, port, log, count)
-                yield ScaleRun(count, seconds, done, trip, ticks.busy(seconds))
+                yield ScaleRun(count, seconds, done, trip, ticks.busy(seconds), plain)
         server.empty([DATABASE])
 
 
 def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
     """One result for each number of workers; the speed-up is to the fewest.
 
-    >>> one, four = summarize([ScaleRun(4, 3.0, 9, 1.2, 0.5), ScaleRun(1, 8.0, 9, 1.2, 0.1), ScaleRun(4, 2.0, 9, 1.2, 0.4)])
+    >>> one, four = summarize([ScaleRun(4, 3.0, 9, 1.2, 0.5, 2.1), ScaleRun(1, 8.0, 9, 1.2, 0.1, 7.9), ScaleRun(4, 2.0, 9, 1.2, 0.4, 2.0)])
     >>> four.seconds, four.speed_up, four.of_linear
     (2.5, 3.2, 0.8)
     """
@@ -124,6 +130,7 @@ def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
             transactions=group[0].transactions,
             round_trip=median(run.round_trip for run in group),
             busy=median(run.busy for run in group),
+            plain=median(run.plain for run in group),
             base=seconds[0],
             base_workers=numbers[0],
         )
@@ -141,7 +148,7 @@ def make_log(server: BenchServer, transactions: int, folder: Path, decode: str |
             for number, session in enumerate(sessions):
                 session.query(f"SET SESSION server_id={1000 + number}")
         for number in range(transactions):
-            sessions[number % SESSIONS].query(f"INSERT INTO {DATABASE}.t VALUES ({number}, REPEAT('x', 80))")
+            sessions[number % SESSIONS].query(f"INSERT INTO {DATABASE}.t {row_of(number)}")
     finally:
         for session in sessions:
             session.close()

@@ -230,18 +230,17 @@ def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
         ):
             runs.append(run)
             if not quiet:
-                output.console.print(f"  {run.workers:>2} workers {run.seconds:8.2f} s")
+                output.console.print(f"  {run.workers:>2} workers {run.seconds:8.2f} s  (as many plain clients: {run.plain:.2f} s)")
         found = summarize(runs)
         version = server.version
     if not quiet:
-        columns = output.columns_of_numbers("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy")
+        columns = output.columns_of_numbers("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy", "plain clients")
         title = f"No conflicts, no merging, a round trip of {found[0].round_trip:.2f} ms, {version}"
         table = Table("workers", *columns, title=title)
         for one in found:
             rate = one.transactions / one.seconds
-            table.add_row(
-                str(one.workers), f"{one.seconds:.2f}", f"{rate:,.0f}", f"{one.speed_up:.1f}", f"{one.of_linear:.0%}", f"{one.busy:.0%}"
-            )
+            shares = (f"{one.speed_up:.1f}", f"{one.of_linear:.0%}", f"{one.busy:.0%}")
+            table.add_row(str(one.workers), f"{one.seconds:.2f}", f"{rate:,.0f}", *shares, f"{one.plain:.2f}")
         output.console.print(table)
     return {"scale_server": version, "scale": [one.as_json() for one in found]}
 
