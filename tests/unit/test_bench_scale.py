@@ -31,9 +31,12 @@ def test_the_proxy_holds_requests_back_and_passes_everything_on():
 
 
 def test_the_speed_up_is_to_the_fewest_workers():
-    result = ScaleResult(workers=8, seconds=2.0, transactions=100, round_trip=1.2, busy=0.5, plain=1.9, base=12.0, base_workers=1)
+    result = ScaleResult(
+        workers=8, seconds=2.0, transactions=100, round_trip=1.2, busy=0.5, plain=1.6, base=12.0, base_workers=1, plain_base=11.52
+    )
     assert result.speed_up == 6.0
     assert result.of_linear == 0.75
+    assert result.plain_of_linear == pytest.approx(0.9)
     assert result.as_json()["per_second"] == 50
 
 

@@ -57,10 +57,12 @@ class ScaleResult(ScaleRun):
     Attributes:
         base: Seconds with the fewest workers, for the speed-up.
         base_workers: How many those were.
+        plain_base: Seconds of as many plain clients.
     """
 
     base: float
     base_workers: int
+    plain_base: float
 
     @property
     def speed_up(self) -> float:
@@ -72,10 +74,20 @@ class ScaleResult(ScaleRun):
         """The share of a linear speed-up."""
         return self.speed_up * self.base_workers / self.workers
 
+    @property
+    def plain_of_linear(self) -> float:
+        """The same of the plain clients; below 1 the server and its machine are what more workers meet."""
+        return self.plain_base / self.plain * self.base_workers / self.workers if self.plain else 0.0
+
     def as_json(self) -> dict[str, object]:
         """For the results file."""
         rate = self.transactions / self.seconds if self.seconds else 0.0
-        return asdict(self) | {"per_second": round(rate), "speed_up": round(self.speed_up, 2), "of_linear": round(self.of_linear, 2)}
+        return asdict(self) | {
+            "per_second": round(rate),
+            "speed_up": round(self.speed_up, 2),
+            "of_linear": round(self.of_linear, 2),
+            "plain_of_linear": round(self.plain_of_linear, 2),
+        }
 
 
 def measure_scale(
@@ -117,12 +129,13 @@ def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
     """One result for each number of workers; the speed-up is to the fewest.
 
     >>> one, four = summarize([ScaleRun(4, 3.0, 9, 1.2, 0.5, 2.1), ScaleRun(1, 8.0, 9, 1.2, 0.1, 7.9), ScaleRun(4, 2.0, 9, 1.2, 0.4, 2.0)])
-    >>> four.seconds, four.speed_up, four.of_linear
-    (2.5, 3.2, 0.8)
+    >>> four.seconds, four.speed_up, four.of_linear, round(four.plain_of_linear, 2)
+    (2.5, 3.2, 0.8, 0.96)
     """
     numbers = sorted({run.workers for run in runs})
     groups = [[run for run in runs if run.workers == count] for count in numbers]
     seconds = [median(run.seconds for run in group) for group in groups]
+    plain = [median(run.plain for run in group) for group in groups]
     return [
         ScaleResult(
             workers=count,
@@ -130,11 +143,12 @@ def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
             transactions=group[0].transactions,
             round_trip=median(run.round_trip for run in group),
             busy=median(run.busy for run in group),
-            plain=median(run.plain for run in group),
+            plain=freely,
             base=seconds[0],
             base_workers=numbers[0],
+            plain_base=plain[0],
         )
-        for count, group, taken in zip(numbers, groups, seconds, strict=True)
+        for count, group, taken, freely in zip(numbers, groups, seconds, plain, strict=True)
     ]
 
 
