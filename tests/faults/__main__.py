@@ -81,7 +81,8 @@ def settings(options: argparse.Namespace, folder: Path, disk: Any, stack: contex
         targets.append((postgres, log, plain_state(postgres, log)))
     url, data = os.environ.get("PARAPLY_TEST_MYSQL"), os.environ.get("PARAPLY_TEST_MYSQL_DATA")
     if "mysql" in wanted and url and data:
-        mysql = MySqlTarget(url)
+        mysql = MySqlTarget(url, Path(data), disk("s"))
+        stack.callback(mysql.leave)
         log = Source(HistoryPlace(url), Path(data)).log(options.seed, options.transactions, folder / "mysql")
         targets.append((mysql, log, mysql.state()))
     elif "mysql" in wanted:

@@ -139,13 +139,12 @@ class MariaDbTarget(_Disk, _SqlTarget):
 
     def __init__(self, folder: Path, disk: Path | None) -> None:
         self.server = MariaDbServer((disk or folder) / "m", MARIADB_OPTIONS)
-        self.server.start()
+        self._start_new()
         _SqlTarget.__init__(self, self.server.url)
         _Disk.__init__(self, disk)
 
     def can(self, fault: str) -> bool:
-        # The user of the tests may do everything, so a read-only MariaDB takes its writes.
-        return fault != "read-only target" and (self.limited or fault != "full disk")
+        return self.limited or fault != "full disk"
 
     def kill(self) -> None:
         self.server.kill()
@@ -164,23 +163,60 @@ class MariaDbTarget(_Disk, _SqlTarget):
         self.free_disk()
         shutil.rmtree(self.server.data)
         self.server.killed = False
-        self.server.start()
+        self._start_new()
 
     def read_only(self, on: bool) -> None:
-        raise NotImplementedError
+        self._as_root(f"SET GLOBAL read_only={int(on)}")
+
+    def _start_new(self) -> None:
+        self.server.start()
+        self._as_root("REVOKE READ_ONLY ADMIN ON *.* FROM app@'%'")  # a read-only MariaDB would take its writes
+
+    def _as_root(self, statement: str) -> None:
+        with sql_connect(unix_socket=str(self.server.socket), user="root") as connection, connection.cursor() as cursor:
+            cursor.execute("SET sql_log_bin=0")
+            cursor.execute(statement)
 
 
-class MySqlTarget(_SqlTarget):
-    """The MySQL that ``PARAPLY_TEST_MYSQL`` names; ``PARAPLY_TEST_MYSQL_KILL`` and ``_START`` are commands that kill and start it."""
+class MySqlTarget(_Disk, _SqlTarget):
+    """The MySQL that ``PARAPLY_TEST_MYSQL`` names; ``PARAPLY_TEST_MYSQL_KILL`` and ``_START`` are commands that kill and start it.
+
+    Where it can be killed, and its data folder is on this machine, it runs on a copy of its data on a small disk until ``leave``.
+    """
 
     name = "mysql"
 
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, data: Path, disk: Path | None) -> None:
+        _SqlTarget.__init__(self, url)
         self._kill, self._start = (shlex.split(os.environ.get(f"PARAPLY_TEST_MYSQL_{what}", "")) for what in ("KILL", "START"))
+        self._data = data
+        _Disk.__init__(self, disk if disk is not None and self._killable and self._move_to(disk) else None)
 
     def can(self, fault: str) -> bool:
-        return fault != "full disk" and (fault != "killed server" or bool(self._kill and self._start))
+        if fault == "full disk":
+            return self.limited
+        return fault != "killed server" or self._killable
+
+    def leave(self) -> None:
+        """Back to the server's own data."""
+        if self.limited:
+            with contextlib.suppress(subprocess.SubprocessError):
+                self.kill()
+            subprocess.run(["umount", "-l", str(self._data)], check=True, capture_output=True)
+            self.ensure_up()
+
+    @property
+    def _killable(self) -> bool:
+        return bool(self._kill and self._start)
+
+    def _move_to(self, disk: Path) -> bool:
+        """Puts a copy of the data on the small disk in the data's place; false if it does not fit."""
+        self.kill()
+        try:
+            copied = subprocess.run(["cp", "-a", str(self._data), str(disk / "data")], check=False, capture_output=True).returncode == 0
+            return copied and subprocess.run(["mount", "--bind", str(disk / "data"), str(self._data)], check=False).returncode == 0
+        finally:
+            self.ensure_up()
 
     def kill(self) -> None:
         subprocess.run(self._kill, check=True, capture_output=True)
@@ -193,12 +229,6 @@ class MySqlTarget(_SqlTarget):
 
     def read_only(self, on: bool) -> None:
         self.sql(f"SET GLOBAL super_read_only={int(on)}", f"SET GLOBAL read_only={int(on)}")
-
-    def fill_disk(self) -> None:
-        raise NotImplementedError
-
-    def free_disk(self) -> None:
-        raise NotImplementedError
 
 
 class PostgresTarget(_Disk, PostgresHistoryPlace):
