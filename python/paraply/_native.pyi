@@ -385,7 +385,8 @@ class MySqlConnection:
             sql: One or several statements.
             then: Sent if the first text gave what it should; its own results are dropped.
             results: How many results that are at least.
-            number: One of these results, from 0, and the number that the first value of its first row must be.
+            number: One of these results, from 0, and the number that the first value of its first row must be, or without rows that of
+                the rows that were changed.
 
         Returns:
             The results of the first text.

@@ -30,7 +30,7 @@ from paraply.errors import (
 from paraply.target.mysql import MySqlTarget
 from paraply.target.mysql_progress import PendingDdl
 from paraply.target.mysql_session import MySqlSession
-from paraply.target.mysql_sql import query_all_then
+from paraply.target.mysql_sql import query_all_then, to_int
 from paraply.target.mysql_statement import StatementRunner
 from paraply.target.url import parse_url
 
@@ -176,6 +176,59 @@ def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server:
     zombie.commit()
     thread.join(20)
     assert found == [True], "what the older session committed meanwhile must be known"
+
+
+def test_r25a_a_session_that_comes_late_leaves_the_newer_runs_rows_alone(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    old = server.opened()
+    apply(old, blocks[:-1])
+    new = server.opened()
+    apply(new, blocks[-1:])
+    slots = "SELECT slot, epoch, executed, ordinal FROM paraply.progress ORDER BY slot"
+    before = server.sql(slots)
+    assert before
+    old._next_slot = to_int(before[0][0])  # the one that the newer run's session has
+    with pytest.raises(AlreadyRunning):
+        old.session()
+    assert server.sql(slots) == before
+
+
+def test_r25a_a_start_that_gives_up_leaves_the_running_apply_as_it_was(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    target = server.opened()
+    apply(target, blocks[:-2])
+    open_one, other = target.session(), target.session()
+    open_one.apply(blocks[-2])
+    control = server.connection()
+    with pytest.raises(AlreadyRunning, match="have not ended on the target within 1 s"):
+        target.store.open(control, server.plan().fingerprint, wait=1)
+    open_one.commit()
+    other.apply(blocks[-1])
+    other.commit()
+    assert target.is_ours()
+    assert all(block.gtids <= server.target().open(server.plan()).executed for block in blocks)
+
+
+def test_r25a_a_session_between_raised_epoch_and_cleared_rows_cannot_apply(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    target = server.opened()
+    apply(target, blocks[:-1])
+    session = target.session()
+    before = server.checksums()
+    target.store.open(server.connection(), server.plan().fingerprint)
+    with pytest.raises(AlreadyRunning):
+        session.apply(blocks[-1])
+    assert server.checksums() == before
+
+
+def test_r25a_rows_of_progress_that_have_no_epoch_yet_get_one(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    apply(server.opened(), blocks[:-1])
+    server.sql("ALTER TABLE paraply.progress DROP COLUMN epoch")
+    target = server.opened()
+    assert all(block.gtids <= target.ledger.executed() for block in blocks[:-1])
+    apply(target, blocks[-1:])
+    assert blocks[-1].gtids <= server.target().open(server.plan()).executed
 
 
 def test_r31_a_missing_row_stops_the_apply(server: Server, truth: Log) -> None:
@@ -371,6 +424,11 @@ def test_a_second_text_is_sent_only_behind_what_the_first_should_give(server: Se
         assert len(connection.query_then(head, b"DELETE FROM t.t", results=2, number=wrong)) == 2
     assert len(connection.query_then(head, b"DELETE FROM t.t", results=3, number=(1, 7))) == 2
     assert len(connection.query_then(b"SELECT 1; DO 0", b"DELETE FROM t.t", results=2, number=(1, 1))) == 2
+    assert len(connection.query_then(b"SELECT n FROM t.t WHERE n=7", b"DELETE FROM t.t", results=1, number=(0, 0))) == 1
+    connection.query_then(b"UPDATE t.t SET n=2 WHERE n=1", b"INSERT INTO t.t VALUES (1)", results=1, number=(0, 1))
+    assert server.sql(count) == [(2,)]
+    connection.query_then(b"UPDATE t.t SET n=3 WHERE n=7", b"DELETE FROM t.t", results=1, number=(0, 1))
+    connection.query_then(b"DELETE FROM t.t WHERE n=2", b"DO 0", results=1, number=(0, 1))
     assert server.sql(count) == [(1,)]
     with pytest.raises(ServerError):
         connection.query_then(b"SELECT nothing", b"DELETE FROM t.t", results=1, number=(0, 1))

@@ -29,6 +29,8 @@ __all__ = ["RunState", "SharedTarget"]
 _log = logging.getLogger("paraply.applier")
 
 _STEP = 0.05
+_EARLY = 64
+"""Blocks after which those without a gap are looked for, if nobody asks before."""
 
 
 class SharedTarget:
@@ -145,7 +147,8 @@ class RunState:
             self.executed = self.executed | gtids
             if self._low is not None:
                 self._early.append((block.id, gtids))
-                self._low = self._raised(self._low)
+                if len(self._early) >= _EARLY:
+                    self._low = self._raised(self._low)
             if self.last_block is None or self.last_block.id <= block.id:
                 self.last_block = block
             calm = self.storm.committed()

@@ -143,15 +143,19 @@ class MySqlTarget:
     def session(self) -> MySqlSession:
         """A new connection for a worker."""
         connection = self.fresh()
-        with self._lock:
-            slot, self._next_slot = self._next_slot, self._next_slot + 1
         try:
-            if self.mode.writes_progress:
-                self.store.take_slot(connection, slot)
+            return MySqlSession(self, connection, self.take_slot(connection))
         except ParaplyError as error:
             connection.close()
             raise explain(error) from None
-        return MySqlSession(self, connection, slot)
+
+    def take_slot(self, connection: Connection) -> int:
+        """A row of progress that nobody else of this run writes."""
+        with self._lock:
+            slot, self._next_slot = self._next_slot, self._next_slot + 1
+        if self.mode.writes_progress:
+            self.store.take_slot(connection, slot, self.epoch)
+        return slot
 
     def fresh(self, after: tuple[int, float] | None = None) -> Connection:
         """A connection with a session's settings.

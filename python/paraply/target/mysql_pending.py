@@ -59,12 +59,13 @@ def settle_block(target: MySqlTarget, connection: Connection, block: Block, stor
         return None
     query_all(connection, session_settings(hidden=target.mode.keeps_out))
     if pending is not None and pending.ordinal == block.ordinal:
-        return StatementRunner(target, connection, 0).settle(block, pending)
+        return StatementRunner(target, connection, target.take_slot(connection)).settle(block, pending)
     part = parts[0]
     done = came_through(target, connection, part)
     if done:
         gone = part.state != PREPARING
-        write_checked(target, connection, progress_of(target, 0, block, replace(part, state=PREPARED), gone=gone))
+        slot = target.take_slot(connection)
+        write_checked(target, connection, progress_of(target, slot, block, replace(part, state=PREPARED), gone=gone))
     else:
         write_checked(target, connection, [_row_after(target, part, done=False)])
     return done

@@ -1,8 +1,9 @@
 """The SQL of progress and fencing on MySQL and MariaDB (rules R25, R25a, R25b).
 
 ``paraply.channel`` has one row for a channel: its epoch, and what earlier runs applied. ``paraply.progress`` has one row for each
-session of the running apply. A transaction that applies rows holds a shared lock on its channel's row until it ends; raising the
-epoch therefore waits until every older one has ended, also one whose client was killed.
+session of the running apply, with that epoch. A transaction that applies rows changes its session's row, on the condition that the
+epoch is its own; one that writes no progress, or none of rows, holds a shared lock on its channel's row instead. Raising the epoch
+changes all these rows. It therefore waits until every older transaction has ended, also one whose client was killed.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ CREATE TABLE IF NOT EXISTS paraply.channel (
 CREATE TABLE IF NOT EXISTS paraply.progress (
   channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
   slot INT UNSIGNED NOT NULL COMMENT 'one for each session',
+  epoch BIGINT UNSIGNED NOT NULL COMMENT 'the epoch of the run that may write it',
   executed LONGTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'GTIDs known as applied when its last transaction committed',
   file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'log file of that transaction',
   position BIGINT UNSIGNED NULL COMMENT 'offset behind that transaction',
@@ -110,9 +112,16 @@ class ProgressStore:
 
     def create_schema(self, connection: Connection) -> None:
         """Makes the tables where they are missing."""
-        exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
-        if to_int(rows_of(connection.query(exists))[0][0]) < 2:
+        if len(self._with_epoch(connection)) < 2:
             connection.query(_SCHEMA)
+            if "progress" not in self._with_epoch(connection):  # made before sessions' rows had one
+                connection.query("ALTER TABLE paraply.progress ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
+
+    @staticmethod
+    def _with_epoch(connection: Connection) -> set[str]:
+        """Those of the tables that are there as they should be."""
+        columns = "SELECT table_name FROM information_schema.columns WHERE table_schema='paraply' AND column_name='epoch'"
+        return {to_text(row[0]) for row in rows_of(connection.query(columns))} & {"channel", "progress"}
 
     def open(self, connection: Connection, fingerprint: str, *, wait: int = 20) -> StoredProgress:
         """Raises the epoch and reads the progress; from here on no older session can commit.
@@ -202,37 +211,50 @@ class ProgressStore:
         rows = rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}"))
         return bool(rows) and to_int(rows[0][0]) == epoch
 
-    def take_slot(self, connection: Connection, slot: int) -> None:
-        """Makes a session's row."""
-        connection.query(f"REPLACE INTO paraply.progress (channel, slot, executed, ordinal) VALUES ({self._name}, {slot}, '', 0)")
+    def take_slot(self, connection: Connection, slot: int, epoch: int) -> None:
+        """Makes a session's row.
+
+        Raises:
+            AlreadyRunning: Another apply took the channel over; the row may be one of its sessions'.
+        """
+        made = connection.query(
+            f"REPLACE INTO paraply.progress (channel, slot, epoch, executed, ordinal)"
+            f" SELECT name, {slot}, epoch, '', 0 FROM paraply.channel WHERE name={self._name} AND epoch={epoch} LOCK IN SHARE MODE"
+        )
+        if not made[0][2]:
+            raise self._taken_over()
 
     def fence(self) -> str:
         """The query whose one row must hold our epoch; it keeps a shared lock until the transaction ends."""
         return f"SELECT epoch FROM paraply.channel WHERE name={self._name} LOCK IN SHARE MODE"
 
-    def write(self, slot: int, mark: Mark) -> str:
-        """The statement that writes a session's progress."""
+    def write(self, slot: int, mark: Mark, epoch: int) -> str:
+        """The statement that writes a session's progress: it changes one row, which it keeps locked, if the epoch is still ours.
+
+        A transaction that is new to the session always changes it: its number in the source is another one.
+        """
         return (
             f"UPDATE paraply.progress SET executed={bytes_literal(mark.executed.encode())}, file={text_literal(mark.file)},"
-            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot}"
+            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot} AND epoch={epoch}"
         )
 
     def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:
-        """Compares the epoch that ``fence`` read.
+        """Makes sure that the epoch is ours, by what ``fence`` read or ``write`` changed.
 
         Args:
-            results: All results of the query that the fence was part of.
+            results: All results of the query that it was part of.
             epoch: Ours.
             connection: Rolled back where the epoch is another one.
-            at: Which of the results is the fence's.
+            at: Which of the results is that of ``fence`` or ``write``.
 
         Raises:
             AlreadyRunning: Another apply took the channel over.
         """
-        rows = results[at][1]
-        if not rows or to_int(rows[0][0]) != epoch:
+        columns, rows, changed = results[at]
+        ours = bool(rows) and to_int(rows[0][0]) == epoch if columns else changed == 1
+        if not ours:
             connection.query("ROLLBACK")
-            raise AlreadyRunning(f"another apply took channel {self._channel} over; this one ends here and has done no harm")
+            raise self._taken_over()
 
     def begin_ddl(self, connection: Connection, pending: PendingDdl, epoch: int) -> None:
         """Records that a statement is about to run (R25b)."""
@@ -268,6 +290,9 @@ class ProgressStore:
             else:
                 return
 
+    def _taken_over(self) -> AlreadyRunning:
+        return AlreadyRunning(f"another apply took channel {self._channel} over; this one ends here and has done no harm")
+
     def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:
         rows = rows_of(connection.query(f"SELECT fingerprint FROM paraply.channel WHERE name={self._name}"))
         if rows and to_text(rows[0][0]) != fingerprint:
@@ -277,10 +302,18 @@ class ProgressStore:
             )
 
     def _raise_epoch(self, connection: Connection, wait: int) -> None:
+        """Raises it in the channel's row and in those of the sessions; these rows are waited for in this order, as everywhere."""
         connection.query(f"SET SESSION innodb_lock_wait_timeout={wait}")
+        statements = [
+            "START TRANSACTION",
+            f"UPDATE paraply.channel SET epoch=epoch+1 WHERE name={self._name}",
+            f"UPDATE paraply.progress SET epoch=(SELECT epoch FROM paraply.channel WHERE name={self._name}) WHERE channel={self._name}",
+            "COMMIT",
+        ]
         try:
-            connection.query(f"UPDATE paraply.channel SET epoch=epoch+1 WHERE name={self._name}")
+            query_all(connection, statements)
         except ServerError as error:
+            connection.query("ROLLBACK")
             if error.code != LOCK_WAIT_TIMEOUT:
                 raise
             raise AlreadyRunning(

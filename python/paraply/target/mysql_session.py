@@ -119,7 +119,7 @@ class MySqlSession:
                 raise ConnectionLost(f"the commit was interrupted, and it is not known whether it happened: {error.message}") from None
             raise self.explained(error, block) from None
         if block is not None:
-            self._target.ledger.acknowledge(block)
+            self._target.ledger.acknowledge(block, self._slot)
 
     def rollback(self) -> None:
         """Rolls back; a connection that is gone has rolled back by itself.
@@ -155,7 +155,7 @@ class MySqlSession:
             self.rollback()
             raise self.explained(error, block) from None
         self._target.forget_tables()
-        self._target.ledger.acknowledge(block)
+        self._target.ledger.acknowledge(block, self._slot)
 
     def _execute_xa(self, block: Block) -> None:
         """Runs a part of an XA transaction (R35)."""
@@ -169,7 +169,7 @@ class MySqlSession:
             self.rollback()
             raise self.explained(error, block) from None
         if not runner.recorded:
-            self._target.ledger.acknowledge(block)
+            self._target.ledger.acknowledge(block, self._slot)
 
     def renew(self) -> None:
         """Ends the connection on the server, and makes another one in its place."""
@@ -248,9 +248,9 @@ class MySqlSession:
         before = target.mode.start(block.first_gtid)
         if writer is not None:
             before = [writer.settings, *before]
-        head = [*before, target.store.fence()]
-        if target.mode.writes_progress:
-            head.append(target.store.write(self._slot, target.ledger.mark(block)))
+        writes = target.mode.writes_progress
+        guard = target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch) if writes else target.store.fence()
+        head = [*before, guard]
         if decision is not None:
             head.append(decision)
         self._open, self._left = block, bool(target.mode.end())
@@ -266,7 +266,7 @@ class MySqlSession:
         elif self._goes_along(head, first):
             results = query_all(self._connection, [*head, first])
         else:
-            results = query_all_then(self._connection, head, first, number=(len(before), target.epoch))
+            results = query_all_then(self._connection, head, first, number=(len(before), 1 if writes else target.epoch))
         target.store.checked(results, target.epoch, self._connection, at=len(before))
         for statement in statements:
             self._connection.query(statement)
@@ -274,12 +274,12 @@ class MySqlSession:
             writer.run(self._connection, written)
 
     def _goes_along(self, head: list[str], first: bytes) -> bool:
-        """Whether the first rows go with the statements before them, in one round trip: on MySQL, where one packet holds them.
+        """Whether the first rows go with the statements before them, in one round trip: where one packet holds them.
 
         The epoch is compared before the commit, so rows of a session that was fenced off never become visible. Only one BINLOG
-        goes along, at the end: MySQL announces no results behind it, and MariaDB loses rows of those that stand with others.
+        goes along, at the end: the servers run what stands behind it, but do not announce the results of that.
         """
-        return not self._target.server.mariadb and sum(map(len, head)) + len(first) <= self._target.max_packet - _HEADROOM
+        return sum(map(len, head)) + len(first) <= self._target.max_packet - _HEADROOM
 
     def explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         """The exception of a cause's own class, with the row where one is concerned; the block is rolled back."""

@@ -41,7 +41,7 @@ class Connection(Protocol):
         """Runs one or several statements and gives the result of each."""
 
     def query_then(self, sql: bytes, then: bytes, *, results: int, number: tuple[int, int]) -> list[Result]:
-        """As ``query``, and then a second text, if there were that many results, and one of them began with that number."""
+        """As ``query``, and then a second text, if there were that many results, and one of them was that number."""
 
     @property
     def overdue(self) -> float:
@@ -63,13 +63,13 @@ def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list
 
 
 def query_all_then(connection: Connection, statements: Sequence[str | bytes], then: bytes, *, number: tuple[int, int]) -> list[Result]:
-    """As ``query_all``, and sends another text by itself where one of the results begins with a certain number.
+    """As ``query_all``, and sends another text by itself where one of the results is a certain number.
 
     Args:
         connection: Where.
         statements: The statements.
         then: The other text; its results are not given.
-        number: Which of the results, from 0, and the number.
+        number: Which of the results, from 0, and the number: its first value, or without rows how many were changed.
 
     Raises:
         TemporaryFailure: Some of the statements were not run.

@@ -215,7 +215,7 @@ class StatementRunner:
     def _write_progress(self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = ()) -> None:
         """The progress and what else is given, in one transaction."""
         target, connection = self._target, self._connection
-        mark = [target.store.write(self._slot, target.ledger.mark(block))] if target.mode.writes_progress else []
+        mark = [target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch)] if target.mode.writes_progress else []
         results = query_all(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
         target.store.checked(results, target.epoch, connection, at=1)
         for statement in rows:

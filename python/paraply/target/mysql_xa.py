@@ -252,7 +252,7 @@ def write_checked(target: MySqlTarget, connection: Connection, statements: Seque
 
 def progress_of(target: MySqlTarget, slot: int, block: Block, part: XaPart, *, gone: bool = False) -> list[str]:
     """The statements that say that a part is through."""
-    mark = [target.store.write(slot, target.ledger.mark(block))] if target.mode.writes_progress else []
+    mark = [target.store.write(slot, target.ledger.mark(block, slot), target.epoch)] if target.mode.writes_progress else []
     return [*mark, target.xa.drop(part.xid) if gone else target.xa.put(part)]
 
 

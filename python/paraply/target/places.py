@@ -107,7 +107,7 @@ class PlaceLedger(ProgressLedger):
         #: Blocks ahead of the low place: number before the first transaction, with the block.
         self._early: dict[int, Block] = {}
 
-    def mark(self, block: Block) -> Mark:
+    def mark(self, block: Block, slot: int | None = None) -> Mark:  # noqa: ARG002
         """The progress to write in the transaction that applies a block."""
         with self._lock:
             if self._ordered:
@@ -122,7 +122,7 @@ class PlaceLedger(ProgressLedger):
         with self._lock:
             return Places(self._low.file, self._low.offset, self._low.ordinal, self._initial.union(*map(_ends, self._early.values())))
 
-    def acknowledge(self, block: Block) -> None:
+    def acknowledge(self, block: Block, slot: int | None = None) -> None:  # noqa: ARG002
         """Notes that a block's commit was acknowledged, or that an earlier run committed it."""
         with self._lock:
             self._initial = self._initial - _ends(block) if self._initial else self._initial

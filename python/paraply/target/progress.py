@@ -103,16 +103,26 @@ class ProgressLedger:
         self._has_gtids = has_gtids
         self._lock = threading.Lock()
 
-    def mark(self, block: Block) -> Mark:
-        """The progress to write in the transaction that applies a block."""
+    def mark(self, block: Block, slot: int | None = None) -> Mark:  # noqa: ARG002
+        """The progress to write in the transaction that applies a block.
+
+        Args:
+            block: The block.
+            slot: Whose row it is written to, by one session after the other; None where that is not told.
+        """
         executed = ""
         if self._has_gtids:
             with self._lock:
                 executed = str(self._executed | block.gtids)
         return Mark(executed, block.end_file, block.end_offset, block.ordinal)
 
-    def acknowledge(self, block: Block) -> None:
-        """Notes that a block's commit was acknowledged."""
+    def acknowledge(self, block: Block, slot: int | None = None) -> None:  # noqa: ARG002
+        """Notes that a block's commit was acknowledged.
+
+        Args:
+            block: The block.
+            slot: Whose row says so and will be written again, with the same slot given to ``mark``; None where no row will.
+        """
         if self._has_gtids:
             with self._lock:
                 self._executed.update(block.gtids)
@@ -127,7 +137,8 @@ class GapLedger(ProgressLedger):
     """The same for MariaDB's GTIDs where commits leave gaps, which the text of a position cannot hold.
 
     A row holds the position up to which everything was acknowledged, and the numbers that were acknowledged ahead of it. Blocks
-    follow each other by their places in the log, so it is known which of them is the next.
+    follow each other by their places in the log, so it is known which of them is the next. Where the slot is told, a row only
+    holds such numbers as no other row does: its own, and what earlier runs left is in the channel's row.
 
     Args:
         executed: What is committed at the start.
@@ -143,19 +154,25 @@ class GapLedger(ProgressLedger):
         self._through = 0
         #: Blocks ahead of the position: place of the first transaction, with that of the last one, GTIDs and numbers.
         self._early: dict[int, tuple[int, GtidSet, Ranges]] = {}
+        #: Those that stand in a slot's row, by that place.
+        self._written: dict[int, list[int]] = {}
 
-    def mark(self, block: Block) -> Mark:
+    def mark(self, block: Block, slot: int | None = None) -> Mark:
         """The progress to write in the transaction that applies a block."""
-        beyond: Ranges = {}
         own = _ranges(block)
         with self._lock:
             text, reached = self._text, dict(self._reached)
-            for ranges in (self._initial, own, *(early[2] for early in self._early.values())):
+            ahead = self._ahead(slot)
+        beyond = own
+        if ahead:
+            beyond = {}
+            for ranges in (own, *ahead):
                 for domain, numbers in ranges.items():
                     beyond.setdefault(domain, []).extend(numbers)
-        return Mark(_write(text, _behind(_joined(beyond), reached)), block.end_file, block.end_offset, block.ordinal)
+            beyond = _joined(beyond)
+        return Mark(_write(text, _behind(beyond, reached)), block.end_file, block.end_offset, block.ordinal)
 
-    def acknowledge(self, block: Block) -> None:
+    def acknowledge(self, block: Block, slot: int | None = None) -> None:
         """Notes that a block's commit was acknowledged."""
         begin = block.ordinal - block.transaction_count - block.skipped
         gtids, ranges = block.gtids, _ranges(block)
@@ -164,6 +181,18 @@ class GapLedger(ProgressLedger):
             self._early[begin] = (block.ordinal, gtids, ranges)
             if begin == self._through:
                 self._raise()
+            elif slot is not None:
+                self._written.setdefault(slot, []).append(begin)
+
+    def _ahead(self, slot: int | None) -> list[Ranges]:
+        """The numbers ahead of the position that a row must hold besides its new ones."""
+        if slot is None:
+            return [*([self._initial] if self._initial else []), *(early[2] for early in self._early.values())]
+        written = self._written.get(slot)
+        if not written:
+            return []
+        written = self._written[slot] = [begin for begin in written if begin in self._early]
+        return [self._early[begin][2] for begin in written]
 
     def _raise(self) -> None:
         """Moves the position over everything that follows it without a gap."""

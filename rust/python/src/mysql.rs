@@ -127,11 +127,13 @@ impl PyMySqlConnection {
     }
 }
 
-/// Whether the first value of one of several results is a certain number.
+/// Whether one of several results begins with a certain number or, without rows, changed so many.
 fn holds(sets: &[ResultSet], (index, number): (usize, i128)) -> bool {
-    match sets.get(index).and_then(|set| set.rows.first()).and_then(|row| row.first()) {
+    let Some(set) = sets.get(index) else { return false };
+    match set.rows.first().and_then(|row| row.first()) {
         Some(Cell::Int(found)) => i128::from(*found) == number,
         Some(Cell::Unsigned(found)) => i128::from(*found) == number,
+        None if set.columns.is_empty() => i128::from(set.affected) == number,
         _ => false,
     }
 }
