@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.mysql_blocks import SOME, Log, apply, log_of, some_blocks
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 from server.native_blocks import Statement, StatementBlock, read_blocks, read_log
 
 from paraply._native import Block, GtidSet
 from paraply.errors import (
-    AlreadyRunning,
     ConfigurationMismatch,
     ConnectionFailed,
     ConnectionLost,
@@ -30,7 +29,7 @@ from paraply.errors import (
 from paraply.target.mysql import MySqlTarget
 from paraply.target.mysql_progress import PendingDdl
 from paraply.target.mysql_session import MySqlSession
-from paraply.target.mysql_sql import query_all_then, to_int
+from paraply.target.mysql_sql import query_all_then
 from paraply.target.mysql_statement import StatementRunner
 from paraply.target.url import parse_url
 
@@ -38,34 +37,6 @@ if TYPE_CHECKING:
     from server.mysql_fixtures import Server
 
     from paraply.target.mysql_sql import Connection, Result
-
-Log = Callable[[str], Path]
-# The first transactions of each log make the schema and fill it.
-SOME = 400
-
-
-def log_of(server: Server, truth: Log) -> Path:
-    return truth("mariadb-binlog/plain.binlog" if server.mariadb else "mysql-binlog/single-session.binlog")
-
-
-def apply(target: MySqlTarget, blocks: list[Block]) -> None:
-    session = target.session()
-    for block in blocks:
-        if block.kind == "dml":
-            session.apply(block)
-            session.commit()
-        else:
-            session.execute_statement(block)
-    session.close()
-
-
-def some_blocks(server: Server, truth: Log, count: int = SOME, merge: int = 16) -> list[Block]:
-    blocks = []
-    for block in read_blocks(log_of(server, truth), merge):
-        blocks.append(block)
-        if block.ordinal >= count:
-            break
-    return blocks
 
 
 def expected(path: Path) -> dict[str, int]:
@@ -142,93 +113,6 @@ def test_r25_another_fingerprint_is_refused_and_harms_nothing(server: Server) ->
     with pytest.raises(ConfigurationMismatch, match="--channel"):
         server.target().open(server.plan(fingerprint="other"))
     assert server.sql("SELECT epoch FROM paraply.channel") == [(1,)]
-
-
-def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Log) -> None:
-    blocks = some_blocks(server, truth)
-    old = server.opened()
-    apply(old, blocks[:-1])
-    session = old.session()
-    server.opened()
-    before = server.checksums()
-    with pytest.raises(AlreadyRunning):
-        session.apply(blocks[-1])
-    with pytest.raises(AlreadyRunning):
-        session.execute_statement(blocks[1])
-    assert server.checksums() == before
-
-
-def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server: Server, truth: Log) -> None:
-    blocks = some_blocks(server, truth)
-    old = server.opened()
-    apply(old, blocks[:-1])
-    zombie = old.session()
-    zombie.apply(blocks[-1])
-    found: list[bool] = []
-
-    def start() -> None:
-        found.append(blocks[-1].gtids <= server.target().open(server.plan()).executed)
-
-    thread = threading.Thread(target=start)
-    thread.start()
-    time.sleep(1)
-    assert not found, "the start must wait for the transaction that may still commit"
-    zombie.commit()
-    thread.join(20)
-    assert found == [True], "what the older session committed meanwhile must be known"
-
-
-def test_r25a_a_session_that_comes_late_leaves_the_newer_runs_rows_alone(server: Server, truth: Log) -> None:
-    blocks = some_blocks(server, truth)
-    old = server.opened()
-    apply(old, blocks[:-1])
-    new = server.opened()
-    apply(new, blocks[-1:])
-    slots = "SELECT slot, epoch, executed, ordinal FROM paraply.progress ORDER BY slot"
-    before = server.sql(slots)
-    assert before
-    old._next_slot = to_int(before[0][0])  # the one that the newer run's session has
-    with pytest.raises(AlreadyRunning):
-        old.session()
-    assert server.sql(slots) == before
-
-
-def test_r25a_a_start_that_gives_up_leaves_the_running_apply_as_it_was(server: Server, truth: Log) -> None:
-    blocks = some_blocks(server, truth)
-    target = server.opened()
-    apply(target, blocks[:-2])
-    open_one, other = target.session(), target.session()
-    open_one.apply(blocks[-2])
-    control = server.connection()
-    with pytest.raises(AlreadyRunning, match="have not ended on the target within 1 s"):
-        target.store.open(control, server.plan().fingerprint, wait=1)
-    open_one.commit()
-    other.apply(blocks[-1])
-    other.commit()
-    assert target.is_ours()
-    assert all(block.gtids <= server.target().open(server.plan()).executed for block in blocks)
-
-
-def test_r25a_a_session_between_raised_epoch_and_cleared_rows_cannot_apply(server: Server, truth: Log) -> None:
-    blocks = some_blocks(server, truth)
-    target = server.opened()
-    apply(target, blocks[:-1])
-    session = target.session()
-    before = server.checksums()
-    target.store.open(server.connection(), server.plan().fingerprint)
-    with pytest.raises(AlreadyRunning):
-        session.apply(blocks[-1])
-    assert server.checksums() == before
-
-
-def test_r25a_rows_of_progress_that_have_no_epoch_yet_get_one(server: Server, truth: Log) -> None:
-    blocks = some_blocks(server, truth)
-    apply(server.opened(), blocks[:-1])
-    server.sql("ALTER TABLE paraply.progress DROP COLUMN epoch")
-    target = server.opened()
-    assert all(block.gtids <= target.ledger.executed() for block in blocks[:-1])
-    apply(target, blocks[-1:])
-    assert blocks[-1].gtids <= server.target().open(server.plan()).executed
 
 
 def test_r31_a_missing_row_stops_the_apply(server: Server, truth: Log) -> None:

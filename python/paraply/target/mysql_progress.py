@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
-from paraply.target.mysql_sql import Connection, Result, bytes_literal, query_all, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, Result, bytes_literal, plain_literal, query_all, rows_of, text_literal, to_int, to_text
 from paraply.target.places import PlaceRow, Places, read_places
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class ProgressStore:
 
     def __init__(self, channel: str) -> None:
         self._name = text_literal(channel)
+        self._plain = plain_literal(channel)
         self._channel = channel
         # Names of locks are limited to 64 characters and compared without case.
         self._lock = "paraply." + hashlib.sha256(channel.encode()).hexdigest()[:40]
@@ -234,8 +235,8 @@ class ProgressStore:
         A transaction that is new to the session always changes it: its number in the source is another one.
         """
         return (
-            f"UPDATE paraply.progress SET executed={bytes_literal(mark.executed.encode())}, file={text_literal(mark.file)},"
-            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot} AND epoch={epoch}"
+            f"UPDATE paraply.progress SET executed={plain_literal(mark.executed)}, file={plain_literal(mark.file)},"
+            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._plain} AND slot={slot} AND epoch={epoch}"
         )
 
     def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paraply.errors import TemporaryFailure
@@ -14,6 +15,7 @@ __all__ = [
     "Result",
     "bytes_literal",
     "identifier",
+    "plain_literal",
     "query_all",
     "query_all_then",
     "rows_of",
@@ -21,6 +23,9 @@ __all__ = [
     "to_int",
     "to_text",
 ]
+
+#: Printable ASCII but for the quote and the backslash, which means something else in each ``sql_mode``.
+_PLAIN = re.compile(r"[ -&(-\[\]-~]*")
 
 Result = tuple[list[str], list[tuple[Any, ...]], int]
 """Column names, rows, affected rows."""
@@ -104,6 +109,15 @@ def text_literal(value: str) -> str:
     "CONVERT(X'69742773' USING utf8mb4)"
     """
     return f"CONVERT({bytes_literal(value.encode())} USING utf8mb4)"
+
+
+def plain_literal(value: str) -> str:
+    r"""As ``text_literal``, for a connection whose character set is utf8mb4: shorter where nothing in the text could end it.
+
+    >>> plain_literal('{"low":"0-1-7"}'), plain_literal("it's")
+    ('\'{"low":"0-1-7"}\'', "CONVERT(X'69742773' USING utf8mb4)")
+    """
+    return f"'{value}'" if _PLAIN.fullmatch(value) else text_literal(value)
 
 
 def bytes_literal(value: bytes) -> str:

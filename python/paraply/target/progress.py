@@ -249,6 +249,8 @@ def _joined(ranges: Ranges) -> Ranges:
 
 def _behind(ranges: Ranges, reached: dict[int, int]) -> Ranges:
     """Those that a position does not cover, of which the number of each domain is given."""
+    if all(numbers[0][0] > reached.get(domain, 0) for domain, numbers in ranges.items()):
+        return ranges
     left = {
         domain: [(max(first, reached.get(domain, 0) + 1), last, server) for first, last, server in numbers if last > reached.get(domain, 0)]
         for domain, numbers in ranges.items()

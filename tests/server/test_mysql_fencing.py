@@ -1,0 +1,105 @@
+# ruff: noqa: F811
+"""Two applies of one channel on MySQL and MariaDB (R25a)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from server.mysql_blocks import Log, apply, some_blocks
+from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
+
+from paraply.errors import AlreadyRunning
+from paraply.target.mysql_sql import to_int
+
+if TYPE_CHECKING:
+    from server.mysql_fixtures import Server
+
+
+def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    old = server.opened()
+    apply(old, blocks[:-1])
+    session = old.session()
+    server.opened()
+    before = server.checksums()
+    with pytest.raises(AlreadyRunning):
+        session.apply(blocks[-1])
+    with pytest.raises(AlreadyRunning):
+        session.execute_statement(blocks[1])
+    assert server.checksums() == before
+
+
+def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    old = server.opened()
+    apply(old, blocks[:-1])
+    zombie = old.session()
+    zombie.apply(blocks[-1])
+    found: list[bool] = []
+
+    def start() -> None:
+        found.append(blocks[-1].gtids <= server.target().open(server.plan()).executed)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    time.sleep(1)
+    assert not found, "the start must wait for the transaction that may still commit"
+    zombie.commit()
+    thread.join(20)
+    assert found == [True], "what the older session committed meanwhile must be known"
+
+
+def test_r25a_a_session_that_comes_late_leaves_the_newer_runs_rows_alone(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    old = server.opened()
+    apply(old, blocks[:-1])
+    new = server.opened()
+    apply(new, blocks[-1:])
+    slots = "SELECT slot, epoch, executed, ordinal FROM paraply.progress ORDER BY slot"
+    before = server.sql(slots)
+    assert before
+    old._next_slot = to_int(before[0][0])  # the one that the newer run's session has
+    with pytest.raises(AlreadyRunning):
+        old.session()
+    assert server.sql(slots) == before
+
+
+def test_r25a_a_start_that_gives_up_leaves_the_running_apply_as_it_was(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    target = server.opened()
+    apply(target, blocks[:-2])
+    open_one, other = target.session(), target.session()
+    open_one.apply(blocks[-2])
+    control = server.connection()
+    with pytest.raises(AlreadyRunning, match="have not ended on the target within 1 s"):
+        target.store.open(control, server.plan().fingerprint, wait=1)
+    open_one.commit()
+    other.apply(blocks[-1])
+    other.commit()
+    assert target.is_ours()
+    assert all(block.gtids <= server.target().open(server.plan()).executed for block in blocks)
+
+
+def test_r25a_a_session_between_raised_epoch_and_cleared_rows_cannot_apply(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    target = server.opened()
+    apply(target, blocks[:-1])
+    session = target.session()
+    before = server.checksums()
+    target.store.open(server.connection(), server.plan().fingerprint)
+    with pytest.raises(AlreadyRunning):
+        session.apply(blocks[-1])
+    assert server.checksums() == before
+
+
+def test_r25a_rows_of_progress_that_have_no_epoch_yet_get_one(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth)
+    apply(server.opened(), blocks[:-1])
+    server.sql("ALTER TABLE paraply.progress DROP COLUMN epoch")
+    target = server.opened()
+    assert all(block.gtids <= target.ledger.executed() for block in blocks[:-1])
+    apply(target, blocks[-1:])
+    assert blocks[-1].gtids <= server.target().open(server.plan()).executed
