@@ -94,11 +94,11 @@ rows of a transaction go over as one statement, with a sixth fewer events, and t
 `last_committed` of 0, which MySQL's applier takes for *not known*, makes it wait for everything before: with 3,000 of those in the log all
 of the gain was lost, so an independent transaction names the first one of its file.
 
-The tables below are one run of each. Further pairs with sixteen workers (the default of this way) were 0.98 to 1.29 times as fast as the
-server's own applier with eight on the OLTP mix, and 1.06 to 1.17 times on the load of foreign keys; with eight workers 0.94 to 1.09 and
-0.92 to 1.01 times. Its own applier with sixteen is no faster than with eight, as the source's numbers leave the others idle. On hot rows,
-whose tables have no foreign keys, the source's numbers are those of paraply, so nothing is gained there, and receiving is not for nothing;
-nor is starting a process, for a load that is over soon.
+The tables below are one run of each, and of the OLTP mix medians of three. Further pairs with sixteen workers (the default of this way)
+were 0.98 to 1.29 times as fast as the server's own applier with eight on the OLTP mix, and 1.06 to 1.17 times on the load of foreign keys;
+with eight workers 0.94 to 1.09 and 0.92 to 1.01 times. Its own applier with sixteen is no faster than with eight, as the source's numbers
+leave the others idle. On hot rows, whose tables have no foreign keys, the source's numbers are those of paraply, so nothing is gained
+there, and receiving is not for nothing; nor is starting a process, for a load that is over soon.
 
 **Large transactions** leave nothing to merge, and a commit is a small part of them: what remains is the server's CPU, the same for
 everybody, and paraply's own on the same two cores. On MariaDB the 127 MB of a longer log of such transactions took the server 6.9 to 9.0 s
@@ -112,7 +112,7 @@ SCALE = """
 unmerged, at level `eventual`, with the target behind a proxy on loopback that holds each request back; with a round trip of a millisecond
 the medians of five rounds (`--rounds 5`). *Of linear* is the share of a linear speed-up; *CPUs* is the share of both cores that server,
 paraply and proxy kept busy together meanwhile, waits for the disk left out. A speed-up ends where that is full, and bends before, as the
-three wait for each other's cores: from 32 workers on more of them add nothing. *Plain clients* are as many connections that nothing
+three wait for each other's cores: more than 32 of them add little. *Plain clients* are as many connections that nothing
 coordinates and that read no log: they insert the same rows in any order, each with the round trips of a transaction that is applied, out
 of texts that are made beforehand. What they are short of a linear speed-up, no applier on this machine can have; they leave more of its
 cores to the server, as nothing else runs beside it. Farther away the cores fill later, and more workers go on being worth it.
