@@ -103,3 +103,14 @@ def test_r25a_rows_of_progress_that_have_no_epoch_yet_get_one(server: Server, tr
     assert all(block.gtids <= target.ledger.executed() for block in blocks[:-1])
     apply(target, blocks[-1:])
     assert blocks[-1].gtids <= server.target().open(server.plan()).executed
+
+
+@pytest.mark.parametrize("merge", [1, 16])
+def test_r25a_an_older_session_that_meets_the_newer_runs_rows_says_why(server: Server, truth: Log, merge: int) -> None:
+    blocks = some_blocks(server, truth, merge=merge)
+    old = server.opened()
+    apply(old, blocks[:-1])
+    session = old.session()
+    apply(server.opened(), blocks[-1:])
+    with pytest.raises(AlreadyRunning):
+        session.apply(blocks[-1])

@@ -223,7 +223,7 @@ class ProgressStore:
             f" SELECT name, {slot}, epoch, '', 0 FROM paraply.channel WHERE name={self._name} AND epoch={epoch} LOCK IN SHARE MODE"
         )
         if not made[0][2]:
-            raise self._taken_over()
+            raise self.taken_over()
 
     def fence(self) -> str:
         """The query whose one row must hold our epoch; it keeps a shared lock until the transaction ends."""
@@ -255,7 +255,7 @@ class ProgressStore:
         ours = bool(rows) and to_int(rows[0][0]) == epoch if columns else changed == 1
         if not ours:
             connection.query("ROLLBACK")
-            raise self._taken_over()
+            raise self.taken_over()
 
     def begin_ddl(self, connection: Connection, pending: PendingDdl, epoch: int) -> None:
         """Records that a statement is about to run (R25b)."""
@@ -291,7 +291,8 @@ class ProgressStore:
             else:
                 return
 
-    def _taken_over(self) -> AlreadyRunning:
+    def taken_over(self) -> AlreadyRunning:
+        """What is said where the epoch is not ours."""
         return AlreadyRunning(f"another apply took channel {self._channel} over; this one ends here and has done no harm")
 
     def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:

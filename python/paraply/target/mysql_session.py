@@ -290,14 +290,23 @@ class MySqlSession:
             tables = {(table_map.database, table_map.table) for table_map in block.table_maps()}
             only = next(iter(tables)) if len(tables) == 1 else None
             table = f"{only[0]}.{only[1]}" if only is not None else table_of(error.message, tables)
-            # A merged block is applied again one by one, and then it is known which transaction fails.
-            if names_a_row(error.code) and block.transaction_count == 1:
-                table, key = self._find_row(error, block, table)
+            if names_a_row(error.code):
+                self.rollback()
+                if self._is_taken_over():
+                    return self._target.store.taken_over()
+                # A merged block is applied again one by one, and then it is known which transaction fails.
+                if block.transaction_count == 1:
+                    table, key = self._find_row(error, block, table)
         return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
+
+    def _is_taken_over(self) -> bool:
+        """Whether a row that is there, or is not, may be the work of another apply of the channel; its epoch is compared after the rows."""
+        with contextlib.suppress(ParaplyError):
+            return not self._target.store.is_ours(self._connection, self._target.epoch)
+        return False
 
     def _find_row(self, error: ServerError, block: Block, table: str | None) -> tuple[str | None, str | None]:
         """Finds out which row it was; an error that has no key is better than none."""
-        self.rollback()
         with contextlib.suppress(ParaplyError):
             return RowFinder(self._connection, block).find(error.code, error.message, table)
         return table, None
