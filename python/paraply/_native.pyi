@@ -352,7 +352,10 @@ class PostgresRenderer:
 
 @final
 class MySqlConnection:
-    """A connection to MySQL or MariaDB; every call releases the GIL."""
+    """A connection to MySQL or MariaDB; every call releases the GIL.
+
+    With ``found_rows`` an UPDATE counts the rows that it found, and not only those that it changed.
+    """
 
     def __new__(
         cls,
@@ -366,6 +369,7 @@ class MySqlConnection:
         tls: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
         read_timeout: float | None = None,
+        found_rows: bool = False,
     ) -> Self: ...
     @property
     def connection_id(self) -> int: ...

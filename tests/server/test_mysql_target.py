@@ -309,6 +309,7 @@ def test_a_second_text_is_sent_only_behind_what_the_first_should_give(server: Se
     assert len(connection.query_then(head, b"DELETE FROM t.t", results=3, number=(1, 7))) == 2
     assert len(connection.query_then(b"SELECT 1; DO 0", b"DELETE FROM t.t", results=2, number=(1, 1))) == 2
     assert len(connection.query_then(b"SELECT n FROM t.t WHERE n=7", b"DELETE FROM t.t", results=1, number=(0, 0))) == 1
+    assert connection.query("UPDATE t.t SET n=1 WHERE n=1")[0][2] == 1, "found, although nothing changes"
     connection.query_then(b"UPDATE t.t SET n=2 WHERE n=1", b"INSERT INTO t.t VALUES (1)", results=1, number=(0, 1))
     assert server.sql(count) == [(2,)]
     connection.query_then(b"UPDATE t.t SET n=3 WHERE n=7", b"DELETE FROM t.t", results=1, number=(0, 1))

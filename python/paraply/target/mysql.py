@@ -62,7 +62,7 @@ def connect(url: DatabaseUrl) -> Connection:
     try:
         return _native.MySqlConnection(
             url.host, url.port, url.user, url.password, database=url.database, socket=url.socket, tls=url.tls_options(),
-            connect_timeout=url.connect_timeout,
+            connect_timeout=url.connect_timeout, found_rows=True,
         )  # fmt: skip
     except (ServerError, ConnectionFailed) as error:
         url.check_tls_files()

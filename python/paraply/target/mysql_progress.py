@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
-from paraply.target.mysql_sql import Connection, Result, bytes_literal, plain_literal, query_all, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, Result, bytes_literal, plain_literal, query_each, rows_of, text_literal, to_int, to_text
 from paraply.target.places import PlaceRow, Places, read_places
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class ProgressStore:
             f"UPDATE paraply.channel SET {values}, ordinal={progress.ordinal}, state='{state}' WHERE {where}",
             f"DELETE FROM paraply.progress WHERE channel={self._name}",
         ]
-        self.checked(query_all(connection, statements), progress.epoch, connection, at=1)
+        self.checked(query_each(connection, statements), progress.epoch, connection, at=1)
         connection.query("COMMIT")
 
     def is_ours(self, connection: Connection, epoch: int) -> bool:
@@ -230,17 +230,14 @@ class ProgressStore:
         return f"SELECT epoch FROM paraply.channel WHERE name={self._name} LOCK IN SHARE MODE"
 
     def write(self, slot: int, mark: Mark, epoch: int) -> str:
-        """The statement that writes a session's progress: it changes one row, which it keeps locked, if the epoch is still ours.
-
-        A transaction that is new to the session always changes it: its number in the source is another one.
-        """
+        """The statement that writes a session's progress: it finds one row, which it keeps locked, if the epoch is still ours."""
         return (
             f"UPDATE paraply.progress SET executed={plain_literal(mark.executed)}, file={plain_literal(mark.file)},"
             f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._plain} AND slot={slot} AND epoch={epoch}"
         )
 
     def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:
-        """Makes sure that the epoch is ours, by what ``fence`` read or ``write`` changed.
+        """Makes sure that the epoch is ours, by what ``fence`` read or ``write`` found.
 
         Args:
             results: All results of the query that it was part of.
@@ -251,8 +248,8 @@ class ProgressStore:
         Raises:
             AlreadyRunning: Another apply took the channel over.
         """
-        columns, rows, changed = results[at]
-        ours = bool(rows) and to_int(rows[0][0]) == epoch if columns else changed == 1
+        columns, rows, found = results[at]
+        ours = bool(rows) and to_int(rows[0][0]) == epoch if columns else found == 1
         if not ours:
             connection.query("ROLLBACK")
             raise self.taken_over()
@@ -313,7 +310,7 @@ class ProgressStore:
             "COMMIT",
         ]
         try:
-            query_all(connection, statements)
+            query_each(connection, statements)
         except ServerError as error:
             connection.query("ROLLBACK")
             if error.code != LOCK_WAIT_TIMEOUT:

@@ -18,6 +18,7 @@ __all__ = [
     "plain_literal",
     "query_all",
     "query_all_then",
+    "query_each",
     "rows_of",
     "text_literal",
     "to_int",
@@ -65,6 +66,14 @@ def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list
         TemporaryFailure: Some of them were not run.
     """
     return _all_of(connection.query(_text(statements)), len(statements))
+
+
+def query_each(connection: Connection, statements: Sequence[str]) -> list[Result]:
+    """As ``query_all``, in a round trip for each: for a connection that nobody watches.
+
+    MySQL 9.7 does not end the answer to a text that a KILL QUERY hits between two statements.
+    """
+    return [connection.query(statement)[0] for statement in statements]
 
 
 def query_all_then(connection: Connection, statements: Sequence[str | bytes], then: bytes, *, number: tuple[int, int]) -> list[Result]:

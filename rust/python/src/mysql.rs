@@ -40,7 +40,7 @@ pub struct PyMySqlConnection {
 #[pymethods]
 impl PyMySqlConnection {
     #[new]
-    #[pyo3(signature = (host, port, user, password=None, *, database=None, socket=None, tls=None, connect_timeout=10.0, read_timeout=None))]
+    #[pyo3(signature = (host, port, user, password=None, *, database=None, socket=None, tls=None, connect_timeout=10.0, read_timeout=None, found_rows=false))]
     #[allow(clippy::too_many_arguments)] // Python passes them by name
     fn new(
         py: Python<'_>,
@@ -53,8 +53,10 @@ impl PyMySqlConnection {
         tls: Option<HashMap<String, String>>,
         connect_timeout: f64,
         read_timeout: Option<f64>,
+        found_rows: bool,
     ) -> PyResult<Self> {
         let options = options(py, host, port, user, password, database, socket, tls, connect_timeout, read_timeout)?;
+        let options = Options { found_rows, ..options };
         let connection = py.detach(|| Connection::open(&options)).map_err(|error| mysql_error(py, &error))?;
         let (connection_id, server_version) = (connection.connection_id(), connection.server_version().to_owned());
         Ok(Self { connection: Mutex::new(Some(connection)), due: AtomicU64::new(0), connection_id, server_version })
@@ -160,7 +162,7 @@ pub fn options(
     let connect_timeout = Duration::try_from_secs_f64(connect_timeout)
         .map_err(|_| usage(py, "connect-timeout is no number of seconds"))?;
     let read_timeout = read_timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    Ok(Options { host, port, user, password, database, socket, tls, connect_timeout, read_timeout })
+    Ok(Options { host, port, user, password, database, socket, tls, connect_timeout, read_timeout, found_rows: false })
 }
 
 fn tls_options(py: Python<'_>, mut given: HashMap<String, String>) -> PyResult<Tls> {

@@ -48,6 +48,7 @@ fn a_server_that_is_not_there_is_a_lost_connection() {
         tls: Tls::default(),
         connect_timeout: Duration::from_secs(1),
         read_timeout: None,
+        found_rows: false,
     };
     assert!(matches!(ReplicaConnection::open(&nowhere), Err(Error::Lost(_))));
     let nowhere = Options { socket: Some("/nonexistent/s.sock".into()), ..nowhere };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mysql::consts::{ColumnFlags, ColumnType};
+use mysql::consts::{CapabilityFlags, ColumnFlags, ColumnType};
 use mysql::prelude::Queryable;
 use mysql::{ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
 
@@ -102,6 +102,8 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// How long the server may be silent before it counts as gone; none for as long as it likes.
     pub read_timeout: Option<Duration>,
+    /// Whether an UPDATE counts the rows that it found, and not only those that it changed.
+    pub found_rows: bool,
 }
 
 impl std::fmt::Debug for Options {
@@ -138,7 +140,7 @@ pub struct ResultSet {
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<Cell>>,
-    /// Rows that the statement changed.
+    /// Rows that the statement changed, or found if that was asked for.
     pub affected: u64,
 }
 
@@ -229,6 +231,11 @@ fn builder(options: &Options) -> OptsBuilder {
         .tcp_keepalive_probe_interval_secs(Some(10))
         .tcp_keepalive_probe_count(Some(3))
         .stmt_cache_size(0)
+        .additional_capabilities(if options.found_rows {
+            CapabilityFlags::CLIENT_FOUND_ROWS
+        } else {
+            CapabilityFlags::empty()
+        })
 }
 
 fn ssl_options(tls: &Tls) -> SslOpts {
@@ -287,6 +294,7 @@ mod tests {
             tls: Tls::default(),
             connect_timeout: Duration::from_secs(1),
             read_timeout: None,
+            found_rows: false,
         }
     }
 

@@ -23,5 +23,6 @@ pub fn options() -> Option<Options> {
         tls: Tls { mode: TlsMode::Disabled, ..Tls::default() },
         connect_timeout: Duration::from_secs(10),
         read_timeout: None,
+        found_rows: false,
     })
 }
