@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["PendingDdl", "ProgressStore", "StoredProgress"]
 
 _TRIES = 3
+_UNKNOWN_COLUMN = 1054
 _SCHEMA = """CREATE DATABASE IF NOT EXISTS paraply;
 CREATE TABLE IF NOT EXISTS paraply.channel (
   name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY COMMENT 'name of the channel',
@@ -113,16 +114,17 @@ class ProgressStore:
 
     def create_schema(self, connection: Connection) -> None:
         """Makes the tables where they are missing."""
-        if len(self._with_epoch(connection)) < 2:
+        # COLUMNS would need a temporary file, which a full disk does not give.
+        exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
+        if to_int(rows_of(connection.query(exists))[0][0]) < 2:
             connection.query(_SCHEMA)
-            if "progress" not in self._with_epoch(connection):  # made before sessions' rows had one
-                connection.query("ALTER TABLE paraply.progress ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
-
-    @staticmethod
-    def _with_epoch(connection: Connection) -> set[str]:
-        """Those of the tables that are there as they should be."""
-        columns = "SELECT table_name FROM information_schema.columns WHERE table_schema='paraply' AND column_name='epoch'"
-        return {to_text(row[0]) for row in rows_of(connection.query(columns))} & {"channel", "progress"}
+        try:
+            connection.query("SELECT epoch FROM paraply.progress LIMIT 0")
+        except ServerError as error:
+            if error.code != _UNKNOWN_COLUMN:
+                raise
+            # Made before sessions' rows had one.
+            connection.query("ALTER TABLE paraply.progress ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
 
     def open(self, connection: Connection, fingerprint: str, *, wait: int = 20) -> StoredProgress:
         """Raises the epoch and reads the progress; from here on no older session can commit.
