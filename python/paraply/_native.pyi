@@ -380,21 +380,6 @@ class MySqlConnection:
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
         """
-    def query_then(
-        self, sql: bytes, then: bytes, *, results: int, number: tuple[int, int]
-    ) -> list[tuple[list[str], list[tuple[Any, ...]], int]]:
-        """Runs a text as ``query`` does, and a second one behind it, without a return to the interpreter in between.
-
-        Args:
-            sql: One or several statements.
-            then: Sent if the first text gave what it should; its own results are dropped.
-            results: How many results that are at least.
-            number: One of these results, from 0, and the number that the first value of its first row must be, or without rows that of
-                the rows that were changed.
-
-        Returns:
-            The results of the first text.
-        """
     @property
     def overdue(self) -> float:
         """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""

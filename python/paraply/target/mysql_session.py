@@ -11,7 +11,7 @@ from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerE
 from paraply.target.mysql_branches import end, prepare
 from paraply.target.mysql_errors import explain, interrupted, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
-from paraply.target.mysql_sql import query_all, query_all_then, rows_of, to_text
+from paraply.target.mysql_sql import query_all, rows_of, to_text
 from paraply.target.mysql_statement import StatementRunner
 from paraply.target.mysql_xa import XaRunner
 
@@ -261,13 +261,10 @@ class MySqlSession:
         made = (_native.binlog_statements(one, target.max_packet, check) for one in sources)
         statements = (statement for some in made for statement in some) if own else iter(())
         first = next(statements, None)
-        if first is None:
-            results = query_all(self._connection, head)
-        elif self._goes_along(head, first):
-            results = query_all(self._connection, [*head, first])
-        else:
-            results = query_all_then(self._connection, head, first, number=(len(before), 1 if writes else target.epoch))
-        target.store.checked(results, target.epoch, self._connection, at=len(before))
+        along = [first] if first is not None and self._goes_along(head, first) else []
+        target.store.checked(query_all(self._connection, [*head, *along]), target.epoch, self._connection, at=len(before))
+        if first is not None and not along:
+            self._connection.query(first)
         for statement in statements:
             self._connection.query(statement)
         if writer is not None:

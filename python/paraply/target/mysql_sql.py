@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from paraply.errors import TemporaryFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "Connection",
     "Result",
     "bytes_literal",
     "identifier",
+    "must_find",
     "plain_literal",
     "query_all",
-    "query_all_then",
     "query_each",
     "rows_of",
     "text_literal",
@@ -46,9 +46,6 @@ class Connection(Protocol):
     def query(self, sql: bytes | str) -> list[Result]:
         """Runs one or several statements and gives the result of each."""
 
-    def query_then(self, sql: bytes, then: bytes, *, results: int, number: tuple[int, int]) -> list[Result]:
-        """As ``query``, and then a second text, if there were that many results, and one of them was that number."""
-
     @property
     def overdue(self) -> float:
         """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
@@ -65,7 +62,11 @@ def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list
     Raises:
         TemporaryFailure: Some of them were not run.
     """
-    return _all_of(connection.query(_text(statements)), len(statements))
+    text = b"; ".join(statement.encode() if isinstance(statement, str) else statement for statement in statements)
+    results = connection.query(text)
+    if len(results) < len(statements):
+        raise TemporaryFailure(f"interrupted after {len(results)} of {len(statements)} statements")
+    return results
 
 
 def query_each(connection: Connection, statements: Sequence[str]) -> list[Result]:
@@ -76,30 +77,16 @@ def query_each(connection: Connection, statements: Sequence[str]) -> list[Result
     return [connection.query(statement)[0] for statement in statements]
 
 
-def query_all_then(connection: Connection, statements: Sequence[str | bytes], then: bytes, *, number: tuple[int, int]) -> list[Result]:
-    """As ``query_all``, and sends another text by itself where one of the results is a certain number.
+def must_find(results: Iterable[Result]) -> None:
+    """Makes sure that every UPDATE found a row, where each has one to find, on a connection that counts those (``found_rows``).
 
-    Args:
-        connection: Where.
-        statements: The statements.
-        then: The other text; its results are not given.
-        number: Which of the results, from 0, and the number: its first value, or without rows how many were changed.
+    MariaDB 10.11 answers an UPDATE that a KILL QUERY hits early as one that finds no row, without an error.
 
     Raises:
-        TemporaryFailure: Some of the statements were not run.
+        TemporaryFailure: One found none.
     """
-    count = len(statements)
-    return _all_of(connection.query_then(_text(statements), then, results=count, number=number), count)
-
-
-def _text(statements: Sequence[str | bytes]) -> bytes:
-    return b"; ".join(statement.encode() if isinstance(statement, str) else statement for statement in statements)
-
-
-def _all_of(results: list[Result], count: int) -> list[Result]:
-    if len(results) < count:
-        raise TemporaryFailure(f"interrupted after {len(results)} of {count} statements")
-    return results
+    if not all(found for _, _, found in results):
+        raise TemporaryFailure("interrupted: a statement that changes a row found none")
 
 
 def identifier(name: str) -> str:

@@ -84,26 +84,6 @@ impl PyMySqlConnection {
         result_sets(py, &answer.map_err(|error| mysql_error(py, &error))?)
     }
 
-    /// Two texts, the second one if the first one gave what it should, while the interpreter is free for others.
-    #[pyo3(signature = (sql, then, *, results, number))]
-    fn query_then<'py>(
-        &self,
-        py: Python<'py>,
-        sql: &[u8],
-        then: &[u8],
-        results: usize,
-        number: (usize, i128),
-    ) -> PyResult<Bound<'py, PyList>> {
-        let answer = py.detach(|| {
-            let sets = self.answer(sql)?;
-            if sets.len() >= results && holds(&sets, number) {
-                self.answer(then)?;
-            }
-            Ok(sets)
-        });
-        result_sets(py, &answer.map_err(|error: Error| mysql_error(py, &error))?)
-    }
-
     #[getter]
     fn overdue(&self) -> f64 {
         match self.due.load(Ordering::Relaxed) {
@@ -126,17 +106,6 @@ impl PyMySqlConnection {
         let answer = connection.query(text);
         self.due.store(0, Ordering::Relaxed);
         answer
-    }
-}
-
-/// Whether one of several results begins with a certain number or, without rows, changed so many.
-fn holds(sets: &[ResultSet], (index, number): (usize, i128)) -> bool {
-    let Some(set) = sets.get(index) else { return false };
-    match set.rows.first().and_then(|row| row.first()) {
-        Some(Cell::Int(found)) => i128::from(*found) == number,
-        Some(Cell::Unsigned(found)) => i128::from(*found) == number,
-        None if set.columns.is_empty() => i128::from(set.affected) == number,
-        _ => false,
     }
 }
 
