@@ -11,8 +11,8 @@ import pytest
 from server.mysql_blocks import Log, apply, some_blocks
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 
-from paraply.errors import AlreadyRunning
-from paraply.target.mysql_sql import to_int
+from paraply.errors import AlreadyRunning, TemporaryFailure
+from paraply.target.mysql_sql import must_find, to_int
 
 if TYPE_CHECKING:
     from server.mysql_fixtures import Server
@@ -114,3 +114,18 @@ def test_r25a_an_older_session_that_meets_the_newer_runs_rows_says_why(server: S
     apply(server.opened(), blocks[-1:])
     with pytest.raises(AlreadyRunning):
         session.apply(blocks[-1])
+
+
+def test_r25_a_row_of_progress_that_is_not_found_is_no_other_apply(server: Server, truth: Log) -> None:
+    """MariaDB answers an UPDATE that KILL QUERY hits as one that finds nothing; nothing may then be committed."""
+    blocks = some_blocks(server, truth)
+    target = server.opened()
+    apply(target, blocks[:-1])
+    session, before = target.session(), server.checksums()
+    server.sql("DELETE FROM paraply.progress")
+    with pytest.raises(TemporaryFailure, match="interrupted"):
+        session.apply(blocks[-1])
+    session.rollback()
+    assert server.checksums() == before
+    with pytest.raises(TemporaryFailure, match="interrupted"):
+        must_find([([], [], 1), ([], [], 0)])

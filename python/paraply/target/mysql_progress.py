@@ -12,9 +12,20 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError
+from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
-from paraply.target.mysql_sql import Connection, Result, bytes_literal, plain_literal, query_each, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import (
+    Connection,
+    Result,
+    bytes_literal,
+    must_find,
+    plain_literal,
+    query_each,
+    rows_of,
+    text_literal,
+    to_int,
+    to_text,
+)
 from paraply.target.places import PlaceRow, Places, read_places
 
 if TYPE_CHECKING:
@@ -102,7 +113,6 @@ class ProgressStore:
 
     def __init__(self, channel: str) -> None:
         self._name = text_literal(channel)
-        self._plain = plain_literal(channel)
         self._channel = channel
         # Names of locks are limited to 64 characters and compared without case.
         self._lock = "paraply." + hashlib.sha256(channel.encode()).hexdigest()[:40]
@@ -171,11 +181,14 @@ class ProgressStore:
 
     def read(self, connection: Connection) -> StoredProgress:
         """Reads the progress as it is committed now."""
-        results = connection.query(
-            "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_file, ddl_position, ddl_database,"
-            f" ddl_table, ddl_existed FROM paraply.channel WHERE name={self._name};"
-            f" SELECT executed, file, position, ordinal FROM paraply.progress WHERE channel={self._name} ORDER BY ordinal"
-        )
+        statements = [
+            (
+                "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_file, ddl_position, ddl_database,"
+                f" ddl_table, ddl_existed FROM paraply.channel WHERE name={self._name}"
+            ),
+            f"SELECT executed, file, position, ordinal FROM paraply.progress WHERE channel={self._name} ORDER BY ordinal",
+        ]
+        results = query_each(connection, statements)
         epoch, executed, file, position, ordinal, state, *ddl = rows_of(results, 0)[0]
         slots = rows_of(results, 1)
         kept = _place_row(executed, file, position, ordinal)
@@ -206,7 +219,9 @@ class ProgressStore:
             f"UPDATE paraply.channel SET {values}, ordinal={progress.ordinal}, state='{state}' WHERE {where}",
             f"DELETE FROM paraply.progress WHERE channel={self._name}",
         ]
-        self.checked(query_each(connection, statements), progress.epoch, connection, at=1)
+        results = query_each(connection, statements)
+        self.checked(results, progress.epoch, connection, at=1)
+        must_find(results[2:3])  # where it is not moved, it must not go
         connection.query("COMMIT")
 
     def is_ours(self, connection: Connection, epoch: int) -> bool:
@@ -219,13 +234,13 @@ class ProgressStore:
 
         Raises:
             AlreadyRunning: Another apply took the channel over; the row may be one of its sessions'.
+            TemporaryFailure: As ``checked`` does.
         """
         made = connection.query(
             f"REPLACE INTO paraply.progress (channel, slot, epoch, executed, ordinal)"
             f" SELECT name, {slot}, epoch, '', 0 FROM paraply.channel WHERE name={self._name} AND epoch={epoch} LOCK IN SHARE MODE"
         )
-        if not made[0][2]:
-            raise self.taken_over()
+        self.checked(made, epoch, connection, at=0)
 
     def fence(self) -> str:
         """The query whose one row must hold our epoch; it keeps a shared lock until the transaction ends."""
@@ -235,7 +250,7 @@ class ProgressStore:
         """The statement that writes a session's progress: it finds one row, which it keeps locked, if the epoch is still ours."""
         return (
             f"UPDATE paraply.progress SET executed={plain_literal(mark.executed)}, file={plain_literal(mark.file)},"
-            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._plain} AND slot={slot} AND epoch={epoch}"
+            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot} AND epoch={epoch}"
         )
 
     def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:
@@ -249,20 +264,24 @@ class ProgressStore:
 
         Raises:
             AlreadyRunning: Another apply took the channel over.
+            TemporaryFailure: The epoch is ours, and the row was not found (``must_find``).
         """
         columns, rows, found = results[at]
-        ours = bool(rows) and to_int(rows[0][0]) == epoch if columns else found == 1
-        if not ours:
-            connection.query("ROLLBACK")
+        if (columns and rows and to_int(rows[0][0]) == epoch) or (not columns and found):
+            return
+        connection.query("ROLLBACK")
+        if columns or not self.is_ours(connection, epoch):
             raise self.taken_over()
+        must_find(results[at : at + 1])
 
     def begin_ddl(self, connection: Connection, pending: PendingDdl, epoch: int) -> None:
         """Records that a statement is about to run (R25b)."""
-        connection.query(
+        begun = connection.query(
             f"UPDATE paraply.channel SET ddl_ordinal={pending.ordinal}, ddl_gtid={_nullable(pending.gtid)},"
             f" ddl_file={_nullable(pending.file)}, ddl_position={pending.position}, ddl_database={_nullable(pending.database)},"
             f" ddl_table={_nullable(pending.table)}, ddl_existed={int(pending.existed)} WHERE name={self._name} AND epoch={epoch}"
         )
+        self.checked(begun, epoch, connection, at=0)
 
     def end_ddl(self) -> str:
         """The statement that takes the record of ``begin_ddl`` away; part of the transaction that writes its progress."""
@@ -305,14 +324,19 @@ class ProgressStore:
     def _raise_epoch(self, connection: Connection, wait: int) -> None:
         """Raises it in the channel's row and in those of the sessions; these rows are waited for in this order, as everywhere."""
         connection.query(f"SET SESSION innodb_lock_wait_timeout={wait}")
+        older = f"SELECT COUNT(*) FROM paraply.progress AS p JOIN paraply.channel AS c ON name=channel WHERE name={self._name}"
         statements = [
             "START TRANSACTION",
             f"UPDATE paraply.channel SET epoch=epoch+1 WHERE name={self._name}",
             f"UPDATE paraply.progress SET epoch=(SELECT epoch FROM paraply.channel WHERE name={self._name}) WHERE channel={self._name}",
-            "COMMIT",
+            f"{older} AND p.epoch<>c.epoch",
         ]
         try:
-            query_each(connection, statements)
+            raised = query_each(connection, statements)
+            must_find(raised[1:2])
+            if to_int(rows_of(raised)[0][0]):
+                raise TemporaryFailure("interrupted: rows of progress are left in an older epoch")
+            connection.query("COMMIT")
         except ServerError as error:
             connection.query("ROLLBACK")
             if error.code != LOCK_WAIT_TIMEOUT:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import AlreadyRunning, ConnectionLost, DdlUndecided, LogNotUnderstood, ParaplyError, ServerError, UsageError
 from paraply.target.mysql_progress import PendingDdl
-from paraply.target.mysql_sql import Connection, query_all, rows_of, text_literal, to_int
+from paraply.target.mysql_sql import Connection, must_find, query_all, rows_of, text_literal, to_int
 from paraply.target.statement_context import (
     context_statements,
     creates_or_drops_database,
@@ -218,6 +218,7 @@ class StatementRunner:
         mark = [target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch)] if target.mode.writes_progress else []
         results = query_all(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
         target.store.checked(results, target.epoch, connection, at=1)
+        must_find(results[2:])
         for statement in rows:
             connection.query(statement)
         connection.query("COMMIT")
