@@ -112,7 +112,8 @@ SCALE = """
 unmerged, at level `eventual`, with the target behind a proxy on loopback that holds each request back; with a round trip of a millisecond
 the medians of five rounds (`--rounds 5`). *Of linear* is the share of a linear speed-up; *CPUs* is the share of both cores that server,
 paraply and proxy kept busy together meanwhile, waits for the disk left out. A speed-up ends where that is full, and bends before, as the
-three wait for each other's cores: more than 32 of them add little. *Plain clients* are as many connections that nothing
+three wait for each other's cores: more than 32 of them add little. *Linear needs* is the share of the cores that a linear speed-up would
+take, at the CPU that a transaction took here: above 100 % it cannot be had. *Plain clients* are as many connections that nothing
 coordinates and that read no log: they insert the same rows in any order, each with the round trips of a transaction that is applied, out
 of texts that are made beforehand. What they are short of a linear speed-up, no applier on this machine can have; they leave more of its
 cores to the server, as nothing else runs beside it. Farther away the cores fill later, and more workers go on being worth it.
@@ -200,10 +201,11 @@ def scale_table(results: dict[str, Any]) -> str:
     rows = results["scale"]
     lines = [
         f"{results['scale_server']}, a round trip of {rows[0]['round_trip']:.1f} ms:\n",
-        "| workers | seconds | speed-up | of linear | CPUs | plain clients, seconds | of linear |",
-        "|---:|---:|---:|---:|---:|---:|---:|",
+        "| workers | seconds | speed-up | of linear | CPUs | linear needs | plain clients, seconds | of linear |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
         *(
             f"| {row['workers']} | {row['seconds']:.2f} | {row['speed_up']:.1f} | {percent(row['of_linear'])} | {percent(row['busy'])}"
+            f" | {percent(row['busy'] / row['of_linear'])}"
             f" | {row['plain']:.2f} | {percent(row['plain_of_linear'])} |"
             for row in rows
         ),

@@ -75,6 +75,14 @@ class ScaleResult(ScaleRun):
         return self.speed_up * self.base_workers / self.workers
 
     @property
+    def linear_needs(self) -> float:
+        """The share of this machine's CPUs that a linear speed-up would take; above 1 it cannot be had.
+
+        It is what each transaction took of them here, at the rate that would be linear.
+        """
+        return self.busy / self.of_linear if self.of_linear else 0.0
+
+    @property
     def plain_of_linear(self) -> float:
         """The same of the plain clients; below 1 the server and its machine are what more workers meet."""
         return self.plain_base / self.plain * self.base_workers / self.workers if self.plain else 0.0
@@ -86,6 +94,7 @@ class ScaleResult(ScaleRun):
             "per_second": round(rate),
             "speed_up": round(self.speed_up, 2),
             "of_linear": round(self.of_linear, 2),
+            "linear_needs": round(self.linear_needs, 2),
             "plain_of_linear": round(self.plain_of_linear, 2),
         }
 
@@ -131,6 +140,8 @@ def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
     >>> one, four = summarize([ScaleRun(4, 3.0, 9, 1.2, 0.5, 2.1), ScaleRun(1, 8.0, 9, 1.2, 0.1, 7.9), ScaleRun(4, 2.0, 9, 1.2, 0.4, 2.0)])
     >>> four.seconds, four.speed_up, four.of_linear, round(four.plain_of_linear, 2)
     (2.5, 3.2, 0.8, 0.96)
+    >>> round(four.busy, 2), round(four.linear_needs, 2)
+    (0.45, 0.56)
     """
     numbers = sorted({run.workers for run in runs})
     groups = [[run for run in runs if run.workers == count] for count in numbers]

@@ -234,12 +234,13 @@ def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
         found = summarize(runs)
         version = server.version
     if not quiet:
-        columns = output.columns_of_numbers("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy", "plain clients", "of linear")
+        names = ("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy", "linear needs", "plain clients", "of linear")
+        columns = output.columns_of_numbers(*names)
         title = f"No conflicts, no merging, a round trip of {found[0].round_trip:.2f} ms, {version}"
         table = Table("workers", *columns, title=title)
         for one in found:
             rate = one.transactions / one.seconds
-            shares = (f"{one.speed_up:.1f}", f"{one.of_linear:.0%}", f"{one.busy:.0%}")
+            shares = (f"{one.speed_up:.1f}", f"{one.of_linear:.0%}", f"{one.busy:.0%}", f"{one.linear_needs:.0%}")
             table.add_row(str(one.workers), f"{one.seconds:.2f}", f"{rate:,.0f}", *shares, f"{one.plain:.2f}", f"{one.plain_of_linear:.0%}")
         output.console.print(table)
     return {"scale_server": version, "scale": [one.as_json() for one in found]}
