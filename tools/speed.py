@@ -205,8 +205,7 @@ def scale_table(results: dict[str, Any]) -> str:
         "|---:|---:|---:|---:|---:|---:|---:|---:|",
         *(
             f"| {row['workers']} | {row['seconds']:.2f} | {row['speed_up']:.1f} | {percent(row['of_linear'])} | {percent(row['busy'])}"
-            f" | {percent(row['busy'] / row['of_linear'])}"
-            f" | {row['plain']:.2f} | {percent(row['plain_of_linear'])} |"
+            f" | {percent(row['linear_needs'])} | {row['plain']:.2f} | {percent(row['plain_of_linear'])} |"
             for row in rows
         ),
     ]
