@@ -95,7 +95,7 @@ rows of a transaction go over as one statement, with a sixth fewer events, and t
 of the gain was lost, so an independent transaction names the first one of its file.
 
 The tables below are one run of each, and of the OLTP mix medians of three. Further pairs with sixteen workers (the default of this way)
-were 0.98 to 1.29 times as fast as the server's own applier with eight on the OLTP mix, and 1.06 to 1.17 times on the load of foreign keys;
+were 0.98 to 1.29 times as fast as the server's own applier with eight on the OLTP mix, and 1.03 to 1.17 times on the load of foreign keys;
 with eight workers 0.94 to 1.09 and 0.92 to 1.01 times. Its own applier with sixteen is no faster than with eight, as the source's numbers
 leave the others idle. On hot rows, whose tables have no foreign keys, the source's numbers are those of paraply, so nothing is gained
 there, and receiving is not for nothing; nor is starting a process, for a load that is over soon.
