@@ -224,3 +224,39 @@ def test_r24_rows_and_tables_of_postgresql(statement: str, database: Database, t
     assert f"idle after: {statement}" in warning
     run.end()
     assert database.items() == [(1, "one", 11), THREE, FOUR]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("table", ["channel", "progress"])
+def test_r24_a_start_into_postgresql_waits_for_a_lock_on_the_progress(
+    table: str, database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As MySQL's does: it says who is in the way, and goes on when that is over."""
+    log = tmp_path / "binlog.000001"
+    log.write_bytes(PLAIN.read_bytes())
+    begun(log, database.url)
+    statement = f"LOCK TABLE paraply.{table}"
+    with psycopg.connect(database.url) as other:
+        other.execute(statement.encode())
+        run = Run(log, database.url, caplog)
+        warning = run.warning()
+        number = other.info.backend_pid
+        other.rollback()
+    assert warning.startswith(f"the start waits for locks of connections that are not ours: {number} (")
+    assert f"idle after: {statement}" in warning
+    run.end()
+    assert database.items() == [(1, "one", 11), THREE, FOUR]
+
+
+def test_r24_a_start_waits_for_a_lock_on_the_progress(
+    server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture
+) -> None:
+    execute = somebody()
+    execute("LOCK TABLES paraply.channel WRITE, paraply.progress WRITE")
+    run = Run(log, server.url, caplog, gtid="preserve")
+    warning = run.warning()
+    execute("UNLOCK TABLES")
+    assert warning.startswith("the start waits for ")
+    assert server.mariadb or "idle after: LOCK TABLES paraply.channel WRITE" in warning
+    run.end()
+    assert server.items() == [(1, "one", 11), THREE, FOUR]

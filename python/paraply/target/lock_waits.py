@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Holder", "sentence"]
+from paraply.errors import ParaplyError
 
+__all__ = ["Holder", "sentence", "telling"]
+
+_log = logging.getLogger("paraply.target")
+
+_PATIENCE = 3.0
 _LONGEST = 120
 #: A secret in somebody's statement, whose text the server may have cut off.
 _SECRET = re.compile(
@@ -75,3 +83,37 @@ def sentence(holders: Sequence[Holder], wait: str = "", advice: str = "") -> str
     if not wait:
         return ""
     return f"waits for a lock that others hold ({wait}), and the server does not tell who" + (f": {advice}" if advice else "")
+
+
+@contextlib.contextmanager
+def telling(describe: Callable[[], str], doing: str) -> Iterator[list[str]]:
+    """Says who holds a connection up that is at work while the block lasts, where that takes long.
+
+    Args:
+        describe: Finds the ``sentence`` about the wait, over another connection; called in another thread.
+        doing: What is said to wait.
+
+    Yields:
+        What was said, also to the log.
+
+    >>> with telling(lambda: "waits for a lock", "the start") as said:
+    ...     pass
+    >>> said
+    []
+    """
+    said: list[str] = []
+
+    def look() -> None:
+        with contextlib.suppress(ParaplyError):
+            text = describe()
+            if text:
+                said.append(f"{doing} {text}")
+                _log.warning("%s", said[-1])
+
+    timer = threading.Timer(_PATIENCE, look)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield said
+    finally:
+        timer.cancel()

@@ -122,7 +122,8 @@ class MySqlTarget:
         try:
             connection = self.connect()
             try:
-                return peek(connection, plan, tables=tables)
+                with telling(self.connect, connection.connection_id, "the start"):
+                    return peek(connection, plan, tables=tables)
             finally:
                 connection.close()
         except ParaplyError as error:

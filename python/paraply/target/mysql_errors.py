@@ -49,10 +49,10 @@ _FAILED = {
     1142: "the user lacks a privilege on this table",
     1153: "raise max_allowed_packet on the target's server",
     1227: "the user lacks a privilege: see the how-to on privileges of the target's user",
-    1290: "the target is read only: set read_only and super_read_only off",
+    1290: "the target is read only: set read_only off, on MySQL super_read_only too",
     1451: "a row that others refer to cannot go: the target was changed by someone else, or the replay began too early",
     1452: "the row refers to one that is missing: the target was changed by someone else, or the replay began too early",
-    1836: "the target is read only: set read_only and super_read_only off",
+    1836: "the target is read only: set read_only off, on MySQL super_read_only too",
     3819: "the row violates a CHECK of the target's table",
     4025: "the row violates a CHECK of the target's table",
 }

@@ -7,21 +7,16 @@ which keeps rows out, or a lock on a table that the waiting statement names, and
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
 
-from paraply.errors import ParaplyError, ServerError
+from paraply.errors import ServerError
+from paraply.target import lock_waits
 from paraply.target.lock_waits import Holder, sentence
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.statement_context import ServerKind
 
 __all__ = ["describe_wait", "lock_holders", "telling"]
-
-_log = logging.getLogger("paraply.target")
-
-_PATIENCE = 3.0
 
 _ROWS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
     JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
@@ -128,34 +123,18 @@ def _rows(connection: Connection, query: str) -> list[tuple[object, ...]]:
         return []
 
 
-@contextlib.contextmanager
-def telling(connect: Callable[[], Connection], waiter: int, doing: str) -> Iterator[list[str]]:
-    """Says who holds a connection up that is at work while the block lasts, where that takes long.
+def telling(connect: Callable[[], Connection], waiter: int, doing: str) -> AbstractContextManager[list[str]]:
+    """Says who holds a connection up that is at work while the block lasts.
 
     Args:
         connect: Makes another connection to the server.
         waiter: The connection that is at work.
-        doing: What the sentence begins with.
-
-    Yields:
-        What was said, also to the log.
+        doing: What is said to wait.
     """
-    said: list[str] = []
 
-    def look() -> None:
-        with contextlib.suppress(ParaplyError):
-            other = connect()
+    def describe() -> str:
+        with closing(connect()) as other:
             server = ServerKind.parse(other.server_version)
-            text = describe_wait(other, server, waiter, lock_holders(other, server, waiter))
-            other.close()
-            if text:
-                said.append(f"{doing} {text}")
-                _log.warning("%s", said[-1])
+            return describe_wait(other, server, waiter, lock_holders(other, server, waiter))
 
-    timer = threading.Timer(_PATIENCE, look)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield said
-    finally:
-        timer.cancel()
+    return lock_waits.telling(describe, doing)

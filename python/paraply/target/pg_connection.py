@@ -145,11 +145,20 @@ class PgConnection:
             self.close()
             raise UsageError(f"the database's encoding is {encoding}, paraply needs UTF8: create it with ENCODING 'UTF8'")
         self.backend_pid = self.raw.info.backend_pid
+        self.lock_timeout_ms = lock_timeout_ms
 
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open (or failed, and not rolled back yet)."""
         return self.raw.pgconn.transaction_status not in {TransactionStatus.IDLE, TransactionStatus.UNKNOWN}
+
+    def set_lock_timeout(self, milliseconds: int) -> None:
+        """How long a statement waits for a lock from now on.
+
+        Raises:
+            ConnectionLost: The connection broke.
+        """
+        self.run([f"SET lock_timeout TO '{milliseconds}ms'".encode()])
 
     def run(self, statements: Sequence[bytes]) -> list[PGresult]:
         """Runs statements in one round trip and returns the result of each.

@@ -33,6 +33,7 @@ _HINTS = {
     "42P07": "another channel, or somebody else, made this table: remove it, or start with an empty database",
     "53100": "free disk space on the target's server, then run the same command again",
     "53200": "the target's server ran out of memory",
+    "55P03": "another connection holds the lock: let it commit, or end it with pg_terminate_backend",
     "53300": "the server has no connection left: use fewer workers or raise max_connections",
 }
 """What to do about it, by SQLSTATE."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 
-from paraply.target.lock_waits import Holder, sentence
-from paraply.target.pg_connection import PgConnection
+from paraply.target.lock_waits import Holder, sentence, telling
+from paraply.target.pg_connection import PgConnection, StatementFailed
 
-__all__ = ["describe_holders", "lock_holders"]
+__all__ = ["describe_holders", "lock_holders", "patiently"]
+
+_PATIENT_MS = 30_000
 
 
 def lock_holders(connection: PgConnection, waiter: int) -> list[int]:
@@ -28,6 +31,32 @@ def describe_holders(connection: PgConnection, holders: Sequence[int]) -> str:
     seen = {int(pid): Holder(int(pid), user, since, idle == "t", statement) for pid, user, since, idle, statement in rows}
     seen[0] = Holder(0, statement="pg_prepared_xacts lists them")
     return sentence([seen.get(holder, Holder(holder)) for holder in holders])
+
+
+@contextmanager
+def patiently(connection: PgConnection, uri: str, doing: str) -> Iterator[list[str]]:
+    """Waits half a minute for each lock while the block lasts, and says who holds them where that takes long.
+
+    Args:
+        connection: At work in the block; idle, its lock timeout is what it was when it was made, before and afterwards.
+        uri: Makes another connection to the server.
+        doing: What is said to wait.
+
+    Yields:
+        What was said, also to the log.
+    """
+
+    def describe() -> str:
+        try:
+            with closing(PgConnection(uri, name="paraply look")) as other:
+                return describe_holders(other, lock_holders(other, connection.backend_pid))
+        except StatementFailed:
+            return ""
+
+    connection.set_lock_timeout(_PATIENT_MS)
+    with telling(describe, doing) as said:
+        yield said
+    connection.set_lock_timeout(connection.lock_timeout_ms)
 
 
 def _rows(connection: PgConnection, query: str) -> list[list[str]]:

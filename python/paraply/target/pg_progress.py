@@ -124,7 +124,11 @@ class Channel:
 
     def finish(self, connection: PgConnection) -> None:
         """Says in the channel's row that everything is applied."""
-        connection.run([f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.ours}".encode()])
+        done = f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.ours}"
+        try:
+            connection.run([done.encode()])
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
 
 
 def open_channel(
@@ -143,26 +147,30 @@ def open_channel(
         AlreadyRunning: A transaction of another process stays open; the message names its process.
     """
     _make_tables(connection)
-    lock = advisory_key("channel " + plan.channel)
+    _wait_for_earlier(connection, plan.channel, wait_seconds)
     try:
-        connection.run(
-            [
-                b"BEGIN",
-                f"SET LOCAL lock_timeout TO '{int(wait_seconds * 1000)}ms'".encode(),
-                f"SELECT pg_advisory_xact_lock({lock})".encode(),
-            ]
-        )
         opened = _take_over(connection, plan, new_gtid_set)
         connection.run([b"COMMIT"])
         return opened
     except StatementFailed as failed:
         connection.run([b"ROLLBACK"])
-        if failed.error.state == "55P03":
-            raise AlreadyRunning(_still_open(connection, plan.channel, lock, wait_seconds)) from failed
         raise failure(failed.error) from failed
     except ConfigurationMismatch:
         connection.run([b"ROLLBACK"])
         raise
+
+
+def _wait_for_earlier(connection: PgConnection, channel: str, wait_seconds: float) -> None:
+    """Begins a transaction that holds the channel's lock."""
+    lock = advisory_key("channel " + channel)
+    patience = f"SET LOCAL lock_timeout TO '{int(wait_seconds * 1000)}ms'".encode()
+    try:
+        connection.run([b"BEGIN", patience, f"SELECT pg_advisory_xact_lock({lock})".encode()])
+    except StatementFailed as failed:
+        connection.run([b"ROLLBACK"])
+        if failed.error.state == "55P03":
+            raise AlreadyRunning(_still_open(connection, channel, lock, wait_seconds)) from failed
+        raise failure(failed.error) from failed
 
 
 def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> Progress:

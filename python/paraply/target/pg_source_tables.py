@@ -12,6 +12,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.target.pg_connection import StatementFailed
+from paraply.target.pg_errors import failure
 from paraply.target.pg_types import quote_literal
 
 if TYPE_CHECKING:
@@ -67,7 +69,10 @@ def drop_table(channel: str, database: str, name: str) -> bytes:
 def load_tables(connection: PgConnection, channel: str) -> tuple[list[Table], set[tuple[str, str]]]:
     """All definitions of a channel, and the databases and names of the tables that the log has dropped."""
     select = f"SELECT database, name, definition FROM paraply.source_table WHERE channel = {quote_literal(channel)} ORDER BY database, name"
-    result = connection.run([select.encode()])[0]
+    try:
+        result = connection.run([select.encode()])[0]
+    except StatementFailed as failed:
+        raise failure(failed.error) from failed
     tables: list[Table] = []
     dropped: set[tuple[str, str]] = set()
     for row in range(result.ntuples):

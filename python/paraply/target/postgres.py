@@ -24,7 +24,7 @@ from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
 from paraply.target.pg_last_writer import PgLastWriter
-from paraply.target.pg_lock_waits import describe_holders, lock_holders
+from paraply.target.pg_lock_waits import describe_holders, lock_holders, patiently
 from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
@@ -137,8 +137,9 @@ class PostgresTarget:
             check_user(connection)
             if plan.two_phase and not self._is_embedded:
                 check_two_phase(connection, plan.workers)
-            progress = look(connection, plan, self._new_gtid_set)
-            known = load_tables(connection, plan.channel)[0] if tables and progress.resumed else []
+            with patiently(connection, self._uri or "", "the start"):
+                progress = look(connection, plan, self._new_gtid_set)
+                known = load_tables(connection, plan.channel)[0] if tables and progress.resumed else []
         except StatementFailed as failed:
             raise failure(failed.error) from failed
         finally:
@@ -167,11 +168,13 @@ class PostgresTarget:
             self._database = control.raw.info.dbname
             if plan.two_phase:
                 check_two_phase(control, plan.workers)
-            self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
-            self._recover_branches(control, plan)
-            tables, self._dropped = load_tables(control, plan.channel)
+            with patiently(control, self._uri or "", "the start") as said:
+                self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
+                self._recover_branches(control, plan)
+                tables, self._dropped = load_tables(control, plan.channel)
             for table in tables:
                 self._put(table)
+        progress.notes.extend(said)
         return progress
 
     def _recover_branches(self, control: PgConnection, plan: ApplyPlan) -> None:
@@ -310,7 +313,7 @@ class PostgresTarget:
 
     def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
         """Says in the target that everything is applied."""
-        with self._control_lock:
+        with self._control_lock, patiently(self._connect_control(), self._uri or "", "the end"):
             self.channel.finish(self._connect_control())
 
     def close(self) -> None:
