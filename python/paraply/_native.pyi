@@ -10,6 +10,7 @@ from typing import Any, Self, final
 
 import pyarrow as pa
 
+from paraply.errors import ParaplyError
 from paraply.schema.model import Table
 
 @final
@@ -379,6 +380,21 @@ class MySqlConnection:
         """Runs one or several statements; for each: column names, rows (None, int, float, bytes), affected rows.
 
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
+        """
+    def commit_each(
+        self, texts: Sequence[bytes], results: int, at: int, epoch: int
+    ) -> tuple[int, bool, list[tuple[list[str], list[tuple[Any, ...]], int]], ParaplyError | None]:
+        """Runs and commits transactions, each commit together with the next one's statements, until one of them fails.
+
+        Args:
+            texts: The statements of each but for its COMMIT.
+            results: How many results each text has; with fewer it is not committed.
+            at: Which of them is a row with the epoch or the number of changed rows; with another one or none it is not committed.
+            epoch: The epoch.
+
+        Returns:
+            How many are committed. Of the next one, whether its COMMIT was sent and not answered, what its statements found, and the
+            error.
         """
     @property
     def overdue(self) -> float:

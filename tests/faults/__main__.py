@@ -22,6 +22,8 @@ from tests.faults.rounds import Broken, Matrix, Round
 from tests.faults.servers import MariaDbTarget, MySqlTarget, PostgresTarget, ServerLost, Target, small_disk
 
 MERGES = ("off", "auto")
+SESSIONS = 24
+"""Of a history: so many that workers take series of transactions where nothing is merged."""
 
 
 def main() -> int:
@@ -73,7 +75,7 @@ def settings(options: argparse.Namespace, folder: Path, disk: Any, stack: contex
     stack.callback(mariadb.server.stop)
     targets: list[tuple[Target, Path, dict[str, Any]]] = []
     source = Source(HistoryPlace(mariadb.url), mariadb.server.data)
-    log = source.log(options.seed, options.transactions, folder / "maria")
+    log = source.log(options.seed, options.transactions, folder / "maria", sessions=SESSIONS)
     if "mariadb" in wanted:
         targets.append((mariadb, log, mariadb.state()))
     if "postgresql" in wanted:
@@ -83,7 +85,7 @@ def settings(options: argparse.Namespace, folder: Path, disk: Any, stack: contex
     if "mysql" in wanted and url and data:
         mysql = MySqlTarget(url, Path(data), disk("s"))
         stack.callback(mysql.leave)
-        log = Source(HistoryPlace(url), Path(data)).log(options.seed, options.transactions, folder / "mysql")
+        log = Source(HistoryPlace(url), Path(data)).log(options.seed, options.transactions, folder / "mysql", sessions=SESSIONS)
         targets.append((mysql, log, mysql.state()))
     elif "mysql" in wanted:
         print("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA to have it in the matrix", flush=True)

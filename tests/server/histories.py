@@ -45,6 +45,7 @@ class History:
         mariadb: Whether it is MariaDB. Its logs do not tell sessions, so there each session writes as a server of its own.
         cascades: Whether a foreign key deletes the children with the parent, which not every target can follow.
         spread: More transactions that conflict with none, no huge ones, and no DDL behind the tables' own.
+        sessions: How many.
     """
 
     def __init__(
@@ -55,7 +56,9 @@ class History:
         mariadb: bool,
         cascades: bool = False,
         spread: bool = False,
+        sessions: int = SESSIONS,
     ) -> None:
+        self._sessions = sessions
         self._draw = random.Random(seed)
         self._connect = connect
         self._mariadb = mariadb
@@ -66,7 +69,7 @@ class History:
 
     def run(self, transactions: int) -> None:
         """Makes the tables, which must not be there, and runs so many transactions."""
-        connections = [self._connect() for _ in range(SESSIONS)]
+        connections = [self._connect() for _ in range(self._sessions)]
         try:
             sessions = [connection.cursor() for connection in connections]
             sessions[0].execute(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")

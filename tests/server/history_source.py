@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pymysql
-from server.histories import DATABASE, History
+from server.histories import DATABASE, SESSIONS, History
 from server.replay import PostgresPlace, SqlPlace
 from servers import sql_connect
 
@@ -124,10 +124,13 @@ class Source:
             for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"):
                 self.place.sql(f"SET GLOBAL gtid_mode={mode}")
 
-    def log(self, seed: int, transactions: int, into: Path, *, cascades: bool = False, spread: bool = False) -> Path:
+    def log(
+        self, seed: int, transactions: int, into: Path, *, cascades: bool = False, spread: bool = False, sessions: int = SESSIONS
+    ) -> Path:
         """Runs a history and copies its log."""
         self.place.empty()
-        History(seed, self.place.connect, mariadb=self.place.mariadb, cascades=cascades, spread=spread).run(transactions)
+        place = self.place
+        History(seed, place.connect, mariadb=place.mariadb, cascades=cascades, spread=spread, sessions=sessions).run(transactions)
         name = self.place.sql("SHOW BINARY LOGS")[-1][0]
         self.place.sql("FLUSH BINARY LOGS")
         into.mkdir(parents=True, exist_ok=True)

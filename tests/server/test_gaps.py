@@ -51,10 +51,11 @@ def killed_and_resumed(place: HistoryPlace | PostgresHistoryPlace, log: Path, ex
     print(f"{KILLS} kills, {gaps} left gaps")
 
 
-@pytest.mark.parametrize("consistency", ["most-of-the-time", "eventual"])
-def test_r25_gaps_are_closed(history_source: Source, tmp_path: Path, consistency: str) -> None:
+@pytest.mark.parametrize(("consistency", "sessions"), [("most-of-the-time", 5), ("eventual", 5), ("eventual", 48)])
+def test_r25_gaps_are_closed(history_source: Source, tmp_path: Path, consistency: str, sessions: int) -> None:
+    """With many sessions workers take series of transactions."""
     place = history_source.place
-    log = history_source.log(SEED, TRANSACTIONS, tmp_path, cascades=True, spread=True)
+    log = history_source.log(SEED, TRANSACTIONS, tmp_path, cascades=True, spread=True, sessions=sessions)
     killed_and_resumed(place, log, place.state(), "--consistency", consistency, "--merge", "off")
 
 

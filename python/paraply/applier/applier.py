@@ -23,6 +23,7 @@ from paraply.applier.policy import check_combination, make_policy
 from paraply.applier.preparation import Look, Options, Start, check_channel, look_ahead, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
+from paraply.applier.series import series_of
 from paraply.applier.sessionless import is_in_order_anyway
 from paraply.applier.sessions import SessionOrder
 from paraply.applier.snapshot import make_report
@@ -346,7 +347,10 @@ class Applier:
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         consistency = Consistency(options.consistency)
         in_threads = options.workers > 0 and options.via == "sessions"
-        jobs = JobList(options.workers, ordered=consistency.keeps_order) if in_threads else None
+        self._merges = policy.merges and self._target.merges
+        singly = options.merge in ("off", 1) or not self._merges
+        series = series_of(self._target, consistency, options.workers) if singly and parts is None else {}
+        jobs = JobList(options.workers, ordered=consistency.keeps_order, **series) if in_threads else None
         run = RunState(
             self._target,
             start.progress.executed,
@@ -361,7 +365,6 @@ class Applier:
         run.notes.extend(start.progress.notes)
         if self._ordered:
             run.session_unknown()
-        self._merges = policy.merges and self._target.merges
         self._merge = MergeSize(options.merge, options.workers, allowed=self._merges)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run

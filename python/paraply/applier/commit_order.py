@@ -12,7 +12,7 @@ from paraply.applier.consistency import Consistency
 from paraply.errors import PrecedingFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["CommitOrder", "RollbackRequested", "Ticket", "TicketState"]
 
@@ -163,6 +163,23 @@ class CommitOrder:
             ticket.older = None
             ticket.state = TicketState.TURN
 
+    def take_turns(self, tickets: Sequence[Ticket]) -> int:
+        """Takes the turns of tickets whose holder commits them one after the other; does not wait.
+
+        Returns:
+            How many, from the first one on, need nothing but those before them. None where commits are in order.
+        """
+        with self._mutex:
+            if self._consistency is not Consistency.EVENTUAL or self._failure is not None:
+                return 0
+            taken: set[int] = set()
+            for ticket in tickets:
+                if ticket.rollback_requested or not all(number in taken or self._is_through(number) for number in ticket.after):
+                    break
+                ticket.state = TicketState.TURN
+                taken.add(ticket.sequence)
+            return len(taken)
+
     def sent(self, ticket: Ticket) -> None:
         """Says that the ticket's commit is on its way: at ``most-of-the-time`` the next one may send its own.
 
@@ -234,6 +251,12 @@ class CommitOrder:
                 ticket.state = TicketState.GIVEN_UP
             else:
                 raise ValueError(f"it is not the turn of {ticket!r}")
+
+    def finish_series(self, tickets: Sequence[Ticket]) -> None:
+        """Ends tickets of ``take_turns``, which are committed, and wakes who waits for them."""
+        with self._mutex:
+            for ticket in tickets:
+                self._through(ticket)
 
     def withdraw(self, ticket: Ticket) -> None:
         """Takes back a ticket that nobody works on; all younger ones must be withdrawn as well."""

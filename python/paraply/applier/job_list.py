@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from paraply._native import Block
     from paraply.applier.commit_order import Ticket
@@ -58,9 +58,10 @@ class JobList:
         workers: Number of workers, n.
         factor: k: the list is filled up to k * n jobs and refilled when n are left.
         ordered: Whether a committed job says that all older ones are committed as well.
+        series: Most jobs that a worker takes at once.
     """
 
-    def __init__(self, workers: int, factor: int = 4, *, ordered: bool = True) -> None:
+    def __init__(self, workers: int, factor: int = 4, *, ordered: bool = True, series: int = 1) -> None:
         self._mutex = threading.Lock()
         self._room = threading.Condition(self._mutex)
         self._drained = threading.Condition(self._mutex)
@@ -73,6 +74,10 @@ class JobList:
         self._newest_started = 0
         self._low_water_mark = 0
         self._ordered = ordered
+        self.series = series
+        """Most jobs that a worker takes at once."""
+        self._share = 0
+        self._takes = 0
         self._committed_early: set[int] = set()
         self._serial = False
         self._closed = False
@@ -149,15 +154,44 @@ class JobList:
             job, seat.job = seat.job, None
             return job
 
-    def committed(self, number: int, *, returns: bool = True) -> None:
-        """Notes a commit and raises the low-water mark; jobs that may start now go to idle workers.
+    def take_more(self, first: Job, fits: Callable[[Job], bool]) -> list[Job]:
+        """A share of the jobs that may start and commit now, for a worker that has just taken one; does not wait.
+
+        They are as many as leave the same number to each of the workers, so none where somebody is idle or soon would be.
 
         Args:
-            number: The job that was committed.
+            first: The job that it has taken.
+            fits: Whether a job may be one of several.
+        """
+        with self._mutex:
+            self._takes += 1
+            if self._takes % self._least == 1 or self._least == 1:  # often enough, and for few of them
+                self._share = min(self.series - 1, sum(map(self._may_commit, self._jobs)) // self._least)
+            if self._idle or self._serial:
+                return []
+            taken: list[Job] = []
+            numbers = {first.number}
+            for job in self._jobs:
+                if len(taken) >= self._share:
+                    break
+                if self._may_commit(job, numbers) and fits(job):
+                    taken.append(job)
+                    numbers.add(job.number)
+            if taken:
+                self._jobs = [job for job in self._jobs if job.number not in numbers]
+                self._started(taken[-1])
+            return taken
+
+    def committed(self, *numbers: int, returns: bool = True) -> None:
+        """Notes commits and raises the low-water mark; jobs that may start now go to idle workers.
+
+        Args:
+            numbers: The jobs that were committed.
             returns: Whether the caller takes a job next: then one is left for it.
         """
         with self._mutex:
-            self._raise_mark(number)
+            for number in numbers:
+                self._raise_mark(number)
             if self._idle and self._jobs:
                 self._hand_over(leave=1 if returns else 0)
             if self._awaited is not None and self._low_water_mark >= self._awaited:
@@ -224,6 +258,11 @@ class JobList:
         if (job.number - 1 if self._serial else job.needs) > mark:
             return False
         return all(number <= mark or number in self._committed_early for number in job.blocks)
+
+    def _may_commit(self, job: Job, before: Container[int] = ()) -> bool:
+        """Whether it may start, and would not wait for a turn behind what is not committed, but for what is before it anyway."""
+        mark, early = self._low_water_mark, self._committed_early
+        return self._may_start(job) and all(number <= mark or number in early or number in before for number in job.ticket.after)
 
     def _pop_ready(self, skip: int = 0) -> Job | None:
         for index, job in enumerate(self._jobs):

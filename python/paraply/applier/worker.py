@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit_order import RollbackRequested, TicketState
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.policy import runs_statement
+from paraply.applier.series import fits
 from paraply.applier.waves import in_waves
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
+from paraply.target.series import SeriesOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from paraply._native import Block
     from paraply.applier.job_list import Job, JobList
     from paraply.applier.run_state import RunState
     from paraply.target.base import Session
+    from paraply.target.series import SeriesSession
 
 __all__ = ["APPLYING", "COMMITTING", "Worker"]
 
@@ -69,8 +72,9 @@ class Worker:
                 self._count_idle()
                 if job is None:
                     return
-                self.process(job)
-                jobs.committed(job.number)
+                taken = [job, *jobs.take_more(job, fits)] if jobs.series > 1 and fits(job) else [job]
+                self.process_series(taken)
+                jobs.committed(*(one.number for one in taken))
         except PrecedingFailed:
             pass
         except BaseException as error:  # a thread must not die alone: the others would wait for it
@@ -127,8 +131,40 @@ class Worker:
             with contextlib.suppress(ParaplyError, OSError):
                 session.rescue()
 
-    def process(self, job: Job) -> None:
+    def process_series(self, jobs: Sequence[Job]) -> None:
+        """Applies and commits jobs one after the other; as many as can go without a look at anything in between, together.
+
+        Raises:
+            ParaplyError: As ``process``; the jobs before the one that it is about are through.
+        """
+        outcome = self._commit_together(jobs) if len(jobs) > 1 else SeriesOutcome(0)
+        for job in jobs[outcome.done :]:
+            self.process(job, outcome if outcome.error is not None else None)
+            outcome = SeriesOutcome(0)
+
+    def _commit_together(self, jobs: Sequence[Job]) -> SeriesOutcome:
+        """Gets the first of the jobs in with one call of the session, as far as that goes."""
+        order, session = self._run.order, cast("SeriesSession | None", self._session)
+        jobs = jobs[: order.take_turns([job.ticket for job in jobs])]
+        if len(jobs) < 2 or session is None:
+            return SeriesOutcome(0)
+        self._begin_job(jobs[0])
+        self._begin_attempt(APPLYING)
+        outcome = session.apply_and_commit([job.block for job in jobs])
+        self._end_attempt(max(1, outcome.done))
+        done = jobs[: outcome.done]
+        for job in done:
+            self._through(job.block)
+        order.finish_series([job.ticket for job in done])
+        self._end_job()
+        return outcome
+
+    def process(self, job: Job, tried: SeriesOutcome | None = None) -> None:
         """Applies and commits a job; on return it is through.
+
+        Args:
+            job: The job.
+            tried: How it failed, where it was tried already; its ticket has its turn then.
 
         Raises:
             PrecedingFailed: An older one failed; this one is rolled back.
@@ -137,7 +173,7 @@ class Worker:
         self._begin_job(job)
         order = self._run.order
         try:
-            self._apply_job(job)
+            self._apply_job(job, tried)
             order.finish(job.ticket)
         except PrecedingFailed as error:
             self._rollback()
@@ -148,7 +184,10 @@ class Worker:
             self._run.abort(error)
             raise
         finally:
-            self.job, self.counters.block, self.counters.began = None, 0, 0.0
+            self._end_job()
+
+    def _end_job(self) -> None:
+        self.job, self.counters.block, self.counters.began = None, 0, 0.0
 
     def _begin_job(self, job: Job) -> None:
         counters = self.counters
@@ -165,13 +204,13 @@ class Worker:
         counters.last_gtid, counters.last_committed_at = block.last_gtid, block.committed_at
         counters.last_began, counters.last_ended, counters.last_tries = counters.began, time.time(), counters.tries
 
-    def _apply_job(self, job: Job) -> None:
+    def _apply_job(self, job: Job, tried: SeriesOutcome | None) -> None:
         """Gets the block in, as a whole or one by one."""
         older = self._run.order.take_request(job.ticket) if job.ticket.rollback_requested else None
         if older is not None:  # asked before it began: it only has to wait
             self._wait_for_older(job, older)
         try:
-            self._get_in(job, job.block)
+            self._get_in(job, job.block, tried=tried)
         except (PrecedingFailed, AlreadyRunning):
             raise
         except ParaplyError as error:
@@ -212,13 +251,14 @@ class Worker:
         self._run.abort(error)
         raise error
 
-    def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False) -> None:
+    def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False, tried: SeriesOutcome | None = None) -> None:
         """Applies and commits one block, with all the tries that it may take.
 
         Args:
             job: The job.
             block: Its block.
             part_of_job: The block is one of several that the job is committed in, so the job is not through with it.
+            tried: How the first try ended.
         """
         run, ticket = self._run, job.ticket
         retries = losses = 0
@@ -229,6 +269,9 @@ class Worker:
             committing = False
             early = run.optimistic and run.order.low_water_mark < job.number - 1
             try:
+                if tried is not None and tried.error is not None:
+                    error, committing, tried = tried.error, tried.committing, None
+                    raise error
                 self._begin_attempt(APPLYING)
                 session = self._session
                 if session is None:
@@ -297,11 +340,11 @@ class Worker:
         self.since = time.perf_counter()
         self.counters.state = self._attempting = state
 
-    def _end_attempt(self) -> None:
+    def _end_attempt(self, blocks: int = 1) -> None:
         taken = time.perf_counter() - self.since
         self.counters.apply_seconds += taken
-        self._run.apply_took(taken)
-        self._show("commit" if self._attempting == COMMITTING else "apply", self.since)
+        self._run.apply_took(taken / blocks)
+        self._show("commit" if self._attempting == COMMITTING else "apply", self.since, **({"committed": blocks} if blocks > 1 else {}))
         self._attempting = ""
 
     def _wait_turn(self, job: Job) -> None:

@@ -24,7 +24,9 @@ from paraply.errors import ApplyFailed
 __all__ = ["SCALE_WORKERS", "ScaleResult", "ScaleRun", "measure_scale", "summarize"]
 
 DATABASE = "paraply_scale"
-SESSIONS = 64
+CONNECTIONS = 64
+SESSIONS = 1024
+"""More than transactions are under way: those of one session are applied in its order."""
 SCALE_WORKERS = (1, 2, 4, 8, 16, 32, 64)
 _PINGS = 200
 
@@ -165,15 +167,14 @@ def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
 
 def make_log(server: BenchServer, transactions: int, folder: Path, decode: str | None) -> Path:
     """Many sessions in turn insert rows of their own; gives a copy of the log."""
-    sessions = [connect(server.parsed) for _ in range(SESSIONS)]
+    sessions = [connect(server.parsed) for _ in range(CONNECTIONS)]
     try:
         make_table(server)
         sessions[0].query("FLUSH BINARY LOGS")
-        if server.mariadb:  # its logs do not tell sessions, only servers
-            for number, session in enumerate(sessions):
-                session.query(f"SET SESSION server_id={1000 + number}")
+        variable = "server_id" if server.mariadb else "pseudo_thread_id"  # MariaDB's logs do not tell sessions, only servers
         for number in range(transactions):
-            sessions[number % SESSIONS].query(f"INSERT INTO {DATABASE}.t {row_of(number)}")
+            name = f"SET SESSION {variable}={1000 + number % SESSIONS}"
+            sessions[number % CONNECTIONS].query(f"{name}; INSERT INTO {DATABASE}.t {row_of(number)}")
     finally:
         for session in sessions:
             session.close()

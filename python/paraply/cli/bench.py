@@ -75,7 +75,7 @@ def bench(
         typer.Option(
             metavar="N",
             min=1,
-            help="Transactions of a load; 25,000 with --loads, 6,000 with --scale. Large ones are fewer.",
+            help="Transactions of a load; 25,000 with --loads, 24,000 with --scale. Large ones are fewer.",
             show_default=False,
         ),
     ] = None,
@@ -104,7 +104,7 @@ def bench(
     def body() -> tuple[int, Mapping[str, Any]]:
         fields: dict[str, Any] = {}
         if scale:
-            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 6000, rounds, decode), as_json)
+            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 24_000, rounds, decode), as_json)
         if loads is not None:
             count, most = transactions or 25_000, numbers(workers or "1,8")
             fields |= load_results(LoadOptions(loads, to, reset, most, count, seed, rounds, peer, decode, client, data, chart), as_json)

@@ -113,6 +113,11 @@ class MySqlTarget:
         """Whether several transactions may become one commit in the GTID mode in force."""
         return self.mode.merges
 
+    @property
+    def takes_series(self) -> bool:
+        """Whether its sessions may be handed several blocks at once (``SeriesSession``)."""
+        return self.last_writer is None
+
     def connect(self) -> Connection:
         """A new plain connection."""
         return self._connector(self.url)

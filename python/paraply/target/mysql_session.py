@@ -14,19 +14,22 @@ from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_sql import query_all, rows_of, to_text
 from paraply.target.mysql_statement import StatementRunner
 from paraply.target.mysql_xa import XaRunner
+from paraply.target.series import SeriesOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, ReferenceCheck
     from paraply.target.mysql import MySqlTarget
-    from paraply.target.mysql_sql import Connection
+    from paraply.target.mysql_sql import Connection, Result
     from paraply.target.two_phase import Branch
 
 __all__ = ["MySqlSession", "session_settings"]
 
 #: A statement's text; the rest of max_allowed_packet is left to what stands before it.
 _HEADROOM = 64 * 1024
+#: All texts of a series; it shares its connection's time with nobody, so it should not be long.
+_SERIES_BYTES = 128 * 1024
 #: How often a ROLLBACK that is interrupted is sent again.
 _ROLLBACKS = 5
 #: From when on the server is asked whether it still works on the answer.
@@ -114,12 +117,86 @@ class MySqlSession:
         try:
             query_all(self._connection, ["COMMIT"])
         except (ServerError, TemporaryFailure) as error:
-            if interrupted(error):
-                self.close()
-                raise ConnectionLost(f"the commit was interrupted, and it is not known whether it happened: {error.message}") from None
-            raise self.explained(error, block) from None
+            raise self._uncommitted(error, block) from None
         if block is not None:
             self._target.ledger.acknowledge(block, self._slot)
+
+    def _uncommitted(self, error: ParaplyError, block: Block | None) -> ParaplyError:
+        """What the error of a COMMIT means."""
+        if not interrupted(error):
+            return self.explained(error, block)
+        self.close()
+        return ConnectionLost(f"the commit was interrupted, and it is not known whether it happened: {error.message}")
+
+    def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
+        """Applies and commits blocks one after the other; see ``SeriesSession`` for the contract."""
+        target = self._target
+        try:
+            before, texts = self._series(blocks)
+        except ParaplyError:
+            return SeriesOutcome(0)  # told where the block is applied by itself
+        if len(texts) < 2:
+            return SeriesOutcome(0)
+        self._left = bool(target.mode.end())
+        for block in blocks[: len(texts)]:
+            target.note_session(block, self._connection.connection_id)
+        done, committing, results, error = self._connection.commit_each(texts, before + 2, before, target.epoch)
+        for block in blocks[:done]:
+            target.ledger.acknowledge(block, self._slot)
+        if done == len(texts):
+            return SeriesOutcome(done)
+        return SeriesOutcome(done, self._series_error(blocks[done], results, error, before, committing=committing), committing)
+
+    def _series(self, blocks: Sequence[Block]) -> tuple[int, list[bytes]]:
+        """The texts of as many blocks as fit, from their begin to their rows, and how many statements stand before the guard."""
+        target, before, texts = self._target, 0, list[bytes]()
+        marks = target.ledger.marks(blocks, self._slot) if target.mode.writes_progress else None
+        for place, block in enumerate(blocks):
+            rows = self._rows_of_one_text(block, first=place == 0)
+            begin = target.mode.start(block.first_gtid)
+            if rows is None or (texts and len(begin) != before):
+                break
+            before = len(begin)
+            guard = target.store.fence() if marks is None else target.store.write(self._slot, marks[place], target.epoch)
+            texts.append(b"; ".join([*(text.encode() for text in (*begin, guard)), rows]))
+            if sum(map(len, texts)) > min(_SERIES_BYTES, target.max_packet - _HEADROOM):
+                del texts[-1]
+                break
+        return before, texts
+
+    def _rows_of_one_text(self, block: Block, *, first: bool) -> bytes | None:
+        """A block's rows, if they are one statement that needs nothing but the statements of its begin; checked as for ``apply``."""
+        target = self._target
+        if block.kind != "dml" or (target.references is not None and target.references.check(lambda: self.connection, block) is not None):
+            return None
+        maps = block.table_maps()
+        target.row_privileges.check(lambda: self.connection, block, maps)
+        target.checker.check(lambda: self.connection, maps)
+        if first:
+            self.send_format(block)
+        elif _native.format_statement(block) != self._format:
+            return None
+        statements = list(_native.binlog_statements(block, target.max_packet, None))
+        return statements[0] if len(statements) == 1 else None
+
+    def _series_error(
+        self, block: Block, results: list[Result], error: ParaplyError | None, before: int, *, committing: bool
+    ) -> ParaplyError:
+        """Why a block of a series is not known to be committed."""
+        if error is None and (committing or len(results) < before + 2):
+            error = TemporaryFailure("interrupted: not all statements of a text were run")
+        if error is None:
+            try:
+                self._target.store.checked(results, self._target.epoch, self._connection, at=before)
+            except ParaplyError as found:
+                error = found
+            else:
+                error = TemporaryFailure("interrupted: the epoch was not found")
+        if isinstance(error, ConnectionLost):
+            return error
+        if committing:
+            return self._uncommitted(error, block)
+        return self.explained(error, block)
 
     def rollback(self) -> None:
         """Rolls back; a connection that is gone has rolled back by itself.

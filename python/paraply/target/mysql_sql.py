@@ -10,6 +10,8 @@ from paraply.errors import TemporaryFailure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from paraply.errors import ParaplyError
+
 __all__ = [
     "Connection",
     "Result",
@@ -45,6 +47,19 @@ class Connection(Protocol):
 
     def query(self, sql: bytes | str) -> list[Result]:
         """Runs one or several statements and gives the result of each."""
+
+    def commit_each(self, texts: Sequence[bytes], results: int, at: int, epoch: int) -> tuple[int, bool, list[Result], ParaplyError | None]:
+        """Runs and commits transactions until one fails.
+
+        Args:
+            texts: The statements of each but for its COMMIT.
+            results: How many results each text has.
+            at: Which of them must tell the epoch, or change a row.
+            epoch: The epoch.
+
+        Returns:
+            How many are committed; of the next one whether its COMMIT was sent, what its statements found, and why they failed.
+        """
 
     @property
     def overdue(self) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from paraply.target.progress import Mark, ProgressLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from paraply._native import Block, GtidSet
 
@@ -107,15 +107,21 @@ class PlaceLedger(ProgressLedger):
         #: Blocks ahead of the low place: number before the first transaction, with the block.
         self._early: dict[int, Block] = {}
 
-    def mark(self, block: Block, slot: int | None = None) -> Mark:  # noqa: ARG002
-        """The progress to write in the transaction that applies a block."""
+    def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:  # noqa: ARG002
+        """The progress to write in the transactions that apply blocks one after the other."""
         with self._lock:
+            low, done = self._low, self._initial
+            if not self._ordered:
+                done = done.union(*(_ends(early) for early in self._early.values()))
+        marks = []
+        for block in blocks:
             if self._ordered:
-                written = Places(block.end_file, block.end_offset, block.ordinal, self._initial)
+                low = Places(block.end_file, block.end_offset, block.ordinal)
             else:
-                ahead = [_ends(block), *(_ends(early) for early in self._early.values())]
-                written = Places(self._low.file, self._low.offset, self._low.ordinal, self._initial.union(*ahead))
-        return Mark(written.text(), block.end_file, block.end_offset, block.ordinal)
+                done = done | _ends(block)
+            written = Places(low.file, low.offset, low.ordinal, done)
+            marks.append(Mark(written.text(), block.end_file, block.end_offset, block.ordinal))
+        return marks
 
     def places(self) -> Places:
         """What is acknowledged."""

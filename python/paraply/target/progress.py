@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, GtidSet
 
@@ -103,18 +103,28 @@ class ProgressLedger:
         self._has_gtids = has_gtids
         self._lock = threading.Lock()
 
-    def mark(self, block: Block, slot: int | None = None) -> Mark:  # noqa: ARG002
+    def mark(self, block: Block, slot: int | None = None) -> Mark:
         """The progress to write in the transaction that applies a block.
 
         Args:
             block: The block.
             slot: Whose row it is written to, by one session after the other; None where that is not told.
         """
-        executed = ""
-        if self._has_gtids:
-            with self._lock:
-                executed = str(self._executed | block.gtids)
-        return Mark(executed, block.end_file, block.end_offset, block.ordinal)
+        return self.marks([block], slot)[0]
+
+    def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:  # noqa: ARG002
+        """As ``mark``, for blocks that one session commits one after the other: each knows of those before it."""
+        texts = []
+        executed = None
+        for block in blocks:
+            if self._has_gtids:
+                if executed is None:
+                    with self._lock:
+                        executed = self._executed | block.gtids
+                else:
+                    executed = executed | block.gtids
+            texts.append("" if executed is None else str(executed))
+        return [Mark(text, block.end_file, block.end_offset, block.ordinal) for text, block in zip(texts, blocks, strict=True)]
 
     def acknowledge(self, block: Block, slot: int | None = None) -> None:  # noqa: ARG002
         """Notes that a block's commit was acknowledged.
@@ -157,20 +167,16 @@ class GapLedger(ProgressLedger):
         #: Those that stand in a slot's row, by that place.
         self._written: dict[int, list[int]] = {}
 
-    def mark(self, block: Block, slot: int | None = None) -> Mark:
-        """The progress to write in the transaction that applies a block."""
-        own = _ranges(block)
+    def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:
+        """The progress to write in the transactions that apply blocks one after the other."""
         with self._lock:
             text, reached = self._text, dict(self._reached)
-            ahead = self._ahead(slot)
-        beyond = own
-        if ahead:
-            beyond = {}
-            for ranges in (own, *ahead):
-                for domain, numbers in ranges.items():
-                    beyond.setdefault(domain, []).extend(numbers)
-            beyond = _joined(beyond)
-        return Mark(_write(text, _behind(beyond, reached)), block.end_file, block.end_offset, block.ordinal)
+            held = self._ahead(slot)
+        marks = []
+        for block in blocks:
+            held = [_union(held, _ranges(block))]
+            marks.append(Mark(_write(text, _behind(held[0], reached)), block.end_file, block.end_offset, block.ordinal))
+        return marks
 
     def acknowledge(self, block: Block, slot: int | None = None) -> None:
         """Notes that a block's commit was acknowledged."""
@@ -231,6 +237,17 @@ def _ranges(block: Block) -> Ranges:
     for domain, number, server in numbers:
         ranges.setdefault(domain, []).append((number, number, server))
     return ranges if len(numbers) == 1 else _joined(ranges)
+
+
+def _union(some: list[Ranges], last: Ranges) -> Ranges:
+    """The numbers of all, in as few ranges as possible."""
+    if not some:
+        return last
+    union: Ranges = {}
+    for ranges in (*some, last):
+        for domain, numbers in ranges.items():
+            union.setdefault(domain, []).extend(numbers)
+    return _joined(union)
 
 
 def _joined(ranges: Ranges) -> Ranges:

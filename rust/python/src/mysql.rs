@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use paraply_target::mysql::binlog_statement::{self, Limits, Place, Wanted};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
 use paraply_target::mysql::references::Check;
+use paraply_target::mysql::series::{Guard, commit_each};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyTuple};
 
@@ -80,8 +81,26 @@ impl PyMySqlConnection {
             owned = sql.extract::<String>()?;
             owned.as_bytes()
         };
-        let answer = py.detach(|| self.answer(text));
-        result_sets(py, &answer.map_err(|error| mysql_error(py, &error))?)
+        let mut sets = Vec::new();
+        let answer = py.detach(|| self.answer(text, &mut sets));
+        answer.map_err(|error| mysql_error(py, &error))?;
+        result_sets(py, &sets)
+    }
+
+    /// Runs and commits transactions: how many, whether the next one's commit was sent, what its statements found, and the error.
+    fn commit_each<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<Bound<'py, PyBytes>>,
+        results: usize,
+        at: usize,
+        epoch: u64,
+    ) -> PyResult<(usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>)> {
+        let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+        let guard = Guard { results, at, epoch };
+        let ended = py.detach(|| commit_each(&texts, guard, |text, sets| self.answer(text, sets)));
+        let error = ended.error.map(|error| mysql_error(py, &error).into_value(py).into_bound(py).into_any());
+        Ok((ended.done, ended.committing, result_sets(py, &ended.results)?, error))
     }
 
     #[getter]
@@ -99,11 +118,11 @@ impl PyMySqlConnection {
 
 impl PyMySqlConnection {
     /// Sends a text and waits for all its results; it is known meanwhile when they are due.
-    fn answer(&self, text: &[u8]) -> Result<Vec<ResultSet>, Error> {
+    fn answer(&self, text: &[u8], sets: &mut Vec<ResultSet>) -> Result<(), Error> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
         self.due.store(clock() + text.len() as u64 / BYTES_A_MILLISECOND, Ordering::Relaxed);
-        let answer = connection.query(text);
+        let answer = connection.query_into(text, sets);
         self.due.store(0, Ordering::Relaxed);
         answer
     }

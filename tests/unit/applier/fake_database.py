@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from unit.applier.fakes import GtidSet
 
-from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, TemporaryFailure
+from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
 from paraply.target.base import ApplyPlan, Peek, Progress
 from paraply.target.lock_waits import Holder, sentence
+from paraply.target.series import SeriesOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -51,6 +52,7 @@ class Database:
         self.most_in_flight = 0
         self.waves = 0
         self.applies: list[tuple[int, str]] = []
+        self.series: list[int] = []
 
     def change(self, key: str, ordinal: int, old: int | None) -> int:
         return hash((key, ordinal, old))
@@ -184,6 +186,18 @@ class Session:
         if fault == "lost-after":
             self._break()
 
+    def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
+        self.database.series.append(len(blocks))
+        for done, block in enumerate(blocks):
+            committing = False
+            try:
+                self.apply(block)
+                committing = True
+                self.commit()
+            except ParaplyError as error:
+                return SeriesOutcome(done, error, committing)
+        return SeriesOutcome(len(blocks))
+
     def rollback(self) -> None:
         with self.database.mutex:
             self._release()
@@ -226,8 +240,9 @@ class Session:
 class Target:
     family = "postgresql"
 
-    def __init__(self, database: Database | None = None, *, merges: bool = True) -> None:
+    def __init__(self, database: Database | None = None, *, merges: bool = True, takes_series: bool = False) -> None:
         self.database = database or Database()
+        self.takes_series = takes_series
         self.merges = merges
         self.plan: ApplyPlan | None = None
         self.progress: Progress | None = None

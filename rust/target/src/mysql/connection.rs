@@ -174,9 +174,15 @@ impl Connection {
     ///
     /// At the first error the rest is not run by the server, and the error is returned.
     pub fn query(&mut self, sql: &[u8]) -> Result<Vec<ResultSet>, Error> {
+        let mut sets = Vec::new();
+        self.query_into(sql, &mut sets)?;
+        Ok(sets)
+    }
+
+    /// As [`Self::query`]; the results of the statements before one that fails are there too.
+    pub fn query_into(&mut self, sql: &[u8], sets: &mut Vec<ResultSet>) -> Result<(), Error> {
         let text = std::str::from_utf8(sql).map_err(|e| Error::NotUtf8(e.valid_up_to()))?;
         let mut result = self.inner.query_iter(text)?;
-        let mut sets = Vec::new();
         while let Some(set) = result.iter() {
             let mut out = ResultSet { affected: set.affected_rows(), ..ResultSet::default() };
             let columns: Vec<_> = set.columns().as_ref().to_vec();
@@ -187,7 +193,7 @@ impl Connection {
             }
             sets.push(out);
         }
-        Ok(sets)
+        Ok(())
     }
 }
 

@@ -5,3 +5,4 @@ pub mod connection;
 pub mod receive;
 pub mod references;
 pub mod replica;
+pub mod series;

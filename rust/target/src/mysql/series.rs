@@ -1,0 +1,151 @@
+//! Transactions that one session commits one after the other, with nothing asked of anybody in between.
+//!
+//! The commit of one goes along with the statements of the next: a round trip less for each, and a text ends at its first error, so
+//! nothing is begun behind a commit that failed. Before a commit is sent, what the transaction's statements found has been looked at.
+
+use super::connection::{Cell, Error, ResultSet};
+
+/// What the statements of a transaction must have found before it may be committed.
+#[derive(Debug, Clone, Copy)]
+pub struct Guard {
+    /// How many results there are; fewer mean that the text was interrupted.
+    pub results: usize,
+    /// Which of them is the guard's: a row with the epoch, or a statement that changes a row of that epoch.
+    pub at: usize,
+    /// The epoch.
+    pub epoch: u64,
+}
+
+impl Guard {
+    fn holds(&self, results: &[ResultSet]) -> bool {
+        let Some(result) = results.get(self.at) else { return false };
+        let found = match result.rows.first().and_then(|row| row.first()) {
+            Some(Cell::Unsigned(epoch)) => *epoch == self.epoch,
+            Some(Cell::Int(epoch)) => u64::try_from(*epoch) == Ok(self.epoch),
+            Some(_) => false,
+            None => result.columns.is_empty() && result.affected > 0,
+        };
+        found && results.len() >= self.results
+    }
+}
+
+/// How far a series came.
+#[derive(Debug)]
+pub struct Ended {
+    /// Transactions whose commit was acknowledged.
+    pub done: usize,
+    /// The commit of the next one was sent, and its answer is missing.
+    pub committing: bool,
+    /// What the next one's statements found, as far as they were answered.
+    pub results: Vec<ResultSet>,
+    /// Why they or the commit failed; none where the guard does not hold, or an answer came without its results.
+    pub error: Option<Error>,
+}
+
+/// Runs and commits transactions until one of them fails.
+///
+/// # Arguments
+///
+/// * `texts`: the statements of each, from its begin to its rows.
+/// * `guard`: what these must have found.
+/// * `send`: runs a text, and gives the results of the statements before one that fails too.
+pub fn commit_each(
+    texts: &[&[u8]],
+    guard: Guard,
+    mut send: impl FnMut(&[u8], &mut Vec<ResultSet>) -> Result<(), Error>,
+) -> Ended {
+    let mut done = 0;
+    for (index, text) in texts.iter().enumerate() {
+        let mut results = Vec::with_capacity(guard.results + 1);
+        let sent =
+            if index == 0 { send(text, &mut results) } else { send(&[b"COMMIT; ", *text].concat(), &mut results) };
+        if index > 0 {
+            if results.is_empty() {
+                return Ended { done, committing: true, results, error: sent.err() };
+            }
+            results.remove(0);
+            done += 1;
+        }
+        if sent.is_err() || !guard.holds(&results) {
+            return Ended { done, committing: false, results, error: sent.err() };
+        }
+    }
+    let mut results = Vec::new();
+    let error = send(b"COMMIT", &mut results).err();
+    let committing = results.is_empty();
+    Ended { done: done + usize::from(!committing), committing, results, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUARD: Guard = Guard { results: 3, at: 1, epoch: 7 };
+
+    /// What a server answers: results, and then an error.
+    type Answer = (Vec<ResultSet>, Option<Error>);
+
+    fn changed(rows: u64) -> ResultSet {
+        ResultSet { affected: rows, ..ResultSet::default() }
+    }
+
+    fn epoch(number: u64) -> ResultSet {
+        ResultSet { columns: vec!["epoch".into()], rows: vec![vec![Cell::Unsigned(number)]], affected: 0 }
+    }
+
+    fn run(texts: &[&[u8]], answers: Vec<Answer>) -> (Ended, Vec<String>) {
+        let (mut sent, mut answers) = (Vec::new(), answers.into_iter());
+        let ended = commit_each(texts, GUARD, |text, results| {
+            sent.push(String::from_utf8_lossy(text).into_owned());
+            let (sets, error) = answers.next().unwrap_or_default();
+            results.extend(sets);
+            error.map_or(Ok(()), Err)
+        });
+        (ended, sent)
+    }
+
+    fn lost() -> Option<Error> {
+        Some(Error::Lost("gone".into()))
+    }
+
+    #[test]
+    fn a_commit_goes_with_the_next_statements() {
+        let first = (vec![changed(0), changed(1), changed(0)], None);
+        let second = (vec![changed(0), changed(0), epoch(7), changed(0)], None);
+        let (ended, sent) = run(&[b"A", b"B"], vec![first, second, (vec![changed(0)], None)]);
+        assert_eq!((ended.done, ended.committing), (2, false));
+        assert_eq!(sent, ["A", "COMMIT; B", "COMMIT"]);
+    }
+
+    #[test]
+    fn nothing_is_committed_without_the_epoch() {
+        for guard in [changed(0), epoch(8)] {
+            let (ended, sent) = run(&[b"A", b"B"], vec![(vec![changed(0), guard, changed(0)], None)]);
+            assert_eq!((ended.done, ended.committing, ended.error.is_none()), (0, false, true));
+            assert_eq!(sent, ["A"]);
+        }
+    }
+
+    #[test]
+    fn nothing_is_committed_after_an_interrupted_text() {
+        let (ended, sent) = run(&[b"A", b"B"], vec![(vec![changed(0), changed(1)], None)]);
+        assert_eq!((ended.done, ended.committing, ended.results.len()), (0, false, 2));
+        assert_eq!(sent, ["A"]);
+    }
+
+    #[test]
+    fn a_commit_without_an_answer_is_not_known() {
+        let first = || (vec![changed(0), changed(1), changed(0)], None);
+        let (ended, _) = run(&[b"A", b"B"], vec![first(), (vec![], lost())]);
+        assert_eq!((ended.done, ended.committing, ended.error.is_some()), (0, true, true));
+        let (ended, _) = run(&[b"A"], vec![first(), (vec![], lost())]);
+        assert_eq!((ended.done, ended.committing, ended.error.is_some()), (0, true, true));
+    }
+
+    #[test]
+    fn an_error_behind_a_commit_is_the_next_ones() {
+        let first = (vec![changed(0), changed(1), changed(0)], None);
+        let (ended, _) = run(&[b"A", b"B"], vec![first, (vec![changed(0), changed(0)], lost())]);
+        assert_eq!((ended.done, ended.committing, ended.results.len()), (1, false, 1));
+    }
+}

@@ -1,0 +1,184 @@
+"""Workers that take several jobs at once, each of which stays a commit of its own (R20, R21, R23, R24)."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from unit.applier.fake_database import Database, Target
+from unit.applier.fakes import Block, independent, make
+from unit.applier.harness import apply, check_gaps, make_applier, run_within
+
+from paraply.applier.commit_order import CommitOrder, TicketState
+from paraply.applier.consistency import Consistency
+from paraply.applier.job_list import Job, JobList
+from paraply.applier.series import fits
+from paraply.errors import ApplyFailed, Stopped
+
+EVENTUAL = {"consistency": "eventual", "merge": "off"}
+
+
+def fill(jobs: JobList, after: dict[int, tuple[int, ...]] | None = None, count: int = 16, **transaction: object) -> None:
+    order = CommitOrder(Consistency.EVENTUAL)
+    for number in range(1, count + 1):
+        ticket = order.register(after=(after or {}).get(number, ()))
+        jobs.put(Job(number, 0, Block(number, [make(number, **transaction)]), ticket))
+
+
+def taken(jobs: JobList) -> list[int]:
+    job = jobs.take(jobs.seat())
+    assert job is not None
+    return [job.number, *(more.number for more in jobs.take_more(job, fits))]
+
+
+def test_a_worker_takes_its_share_of_what_may_start():
+    jobs = JobList(4, factor=8, ordered=False, series=8)
+    fill(jobs)
+    assert taken(jobs) == [1, 2, 3, 4], "fifteen for four workers"
+
+
+def test_no_more_than_a_series():
+    jobs = JobList(1, factor=16, ordered=False, series=4)
+    fill(jobs)
+    assert taken(jobs) == [1, 2, 3, 4]
+    assert taken(jobs) == [5, 6, 7, 8]
+
+
+def test_none_where_somebody_is_idle():
+    jobs = JobList(2, factor=8, ordered=False, series=8)
+    idle = threading.Thread(target=jobs.take, args=(jobs.seat(),), daemon=True)
+    fill(jobs, count=1)
+    first = jobs.take(jobs.seat())
+    assert first is not None
+    idle.start()
+    while not jobs._idle:
+        pass
+    assert jobs.take_more(first, fits) == []
+    jobs.close()
+    idle.join(5)
+
+
+def test_none_in_serial_mode():
+    jobs = JobList(1, factor=16, ordered=False, series=8)
+    fill(jobs)
+    jobs.set_serial(True)
+    assert taken(jobs) == [1]
+
+
+def test_r23_none_behind_a_session_whose_last_one_is_under_way():
+    jobs = JobList(1, factor=16, ordered=False, series=8)
+    fill(jobs, after={3: (1,), 4: (2,), 5: (99,), 6: (5,)}, count=12)
+    assert taken(jobs) == [1, 2, 3, 4, 7, 8, 9, 10], "those of the series' own sessions, in their order"
+
+
+def test_large_ones_go_by_themselves():
+    jobs = JobList(1, factor=16, ordered=False, series=8)
+    fill(jobs, bytes=100_000)
+    assert taken(jobs) == [1]
+
+
+def test_what_is_left_stays_in_order():
+    jobs = JobList(2, factor=8, ordered=False, series=8)
+    fill(jobs, after={2: (99,)})
+    taken(jobs)
+    seat = jobs.seat()
+    left = [jobs.take(seat) for _ in range(len(jobs))]
+    numbers = [job.number for job in left if job is not None]
+    assert numbers == sorted(numbers)
+    assert numbers[0] == 2
+
+
+def test_r17_turns_are_taken_up_to_the_first_that_would_wait():
+    order = CommitOrder(Consistency.EVENTUAL)
+    other, first = order.register(), order.register()
+    second, third = order.register(after=(first.sequence,)), order.register(after=(other.sequence,))
+    assert order.take_turns([first, second, third]) == 2
+    assert [ticket.state for ticket in (first, second, third)] == [TicketState.TURN, TicketState.TURN, TicketState.REGISTERED]
+    order.finish_series([first, second])
+    assert order.ahead == 2
+    order.wait_turn(other)
+    order.finish(other)
+    assert order.low_water_mark == 3
+    assert order.take_turns([third]) == 1
+
+
+def test_r20_no_turns_are_taken_where_commits_are_in_order_or_nothing_more_commits():
+    for level in (Consistency.ANY_TIME, Consistency.MOST_OF_THE_TIME):
+        order = CommitOrder(level)
+        assert order.take_turns([order.register()]) == 0
+    order = CommitOrder(Consistency.EVENTUAL)
+    ticket = order.register()
+    order.abort(ApplyFailed("root"))
+    assert order.take_turns([ticket]) == 0
+
+
+def test_r24_who_is_asked_to_step_back_takes_no_turn():
+    order = CommitOrder(Consistency.EVENTUAL)
+    first, second = order.register(), order.register()
+    assert order.request_rollback(second, first.sequence)
+    assert order.take_turns([first, second]) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_r20_each_is_a_commit_of_its_own(workers):
+    log = independent(200)
+    target = Target(takes_series=True)
+    report = apply(log, target, workers=workers, **EVENTUAL)
+    check_gaps(target, log)
+    assert report.commits == report.transactions == 200
+    assert max(target.database.series) > 1
+    assert report.executed == ",".join(t.gtid for t in log)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"merge": "off"},
+        {"merge": "off", "consistency": "most-of-the-time"},
+        {"merge": 4, "consistency": "eventual"},
+        {"workers": 0, **EVENTUAL},
+    ],
+)
+def test_r20_no_series_where_commits_are_in_order_or_merged(options):
+    target = Target(takes_series=True)
+    apply(independent(100), target, **options)
+    assert target.database.series == []
+
+
+@pytest.mark.parametrize("fault", ["temporary", "lost", "lost-before", "lost-after", "commit-temporary"])
+def test_r24_r25_what_fails_in_a_series_is_applied_once(fault):
+    log = independent(120)
+    database = Database()
+    database.faults.update({number: [fault] for number in range(5, 120, 7)})
+    target = Target(database, takes_series=True)
+    report = apply(log, target, workers=2, **EVENTUAL)
+    check_gaps(target, log)
+    assert (report.transactions, report.commits) == (120, 120)
+    assert max(database.series) > 1
+    assert report.retries > 0 or fault.startswith("lost")
+
+
+def test_r18_a_culprit_in_a_series_is_the_root_cause():
+    log = independent(120)
+    target = Target(takes_series=True)
+    target.database.always[60] = ApplyFailed("the culprit")
+    outcome = run_within(make_applier(log, target, workers=2, **EVENTUAL))
+    assert isinstance(outcome, ApplyFailed)
+    assert "the culprit" in str(outcome)
+    assert outcome.gtid == log[59].gtid
+    check_gaps(target, log)
+    assert set(range(1, 60)) <= set(target.database.applied), "everything before it commits"
+    target.database.always.clear()
+    apply(log, target, workers=2, **EVENTUAL)
+    assert sorted(target.database.applied) == list(range(1, 121))
+
+
+def test_r25_a_stop_ends_behind_a_series():
+    log = independent(400)
+    target = Target(Database(latency=0.001), takes_series=True)
+    applier = make_applier(log, target, workers=2, **EVENTUAL)
+    threading.Timer(0.05, applier.stop).start()
+    assert isinstance(run_within(applier), Stopped)
+    check_gaps(target, log)
+    apply(log, target, workers=2, **EVENTUAL)
+    assert sorted(target.database.applied) == list(range(1, 401))
