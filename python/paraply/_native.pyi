@@ -382,19 +382,20 @@ class MySqlConnection:
         Raises MySqlError-derived exceptions of paraply.errors with ``code`` and ``sqlstate``.
         """
     def commit_each(
-        self, texts: Sequence[bytes], results: int, at: int, epoch: int
+        self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int
     ) -> tuple[int, bool, list[tuple[list[str], list[tuple[Any, ...]], int]], ParaplyError | None]:
-        """Runs and commits transactions, each commit together with the next one's statements, until one of them fails.
+        """Runs and commits transactions until one fails.
 
         Args:
-            texts: The statements of each but for its COMMIT.
-            results: How many results each text has; with fewer it is not committed.
-            at: Which of them is a row with the epoch or the number of changed rows; with another one or none it is not committed.
-            epoch: The epoch.
+            texts: The statements of each up to its rows, from the second one on behind the COMMIT of the one before.
+            results: How many results a text has from its guard on; with fewer it is not committed.
+            first: How many statements stand before the guard in the first text.
+            others: How many do in the others.
+            epoch: What the guard must find: as its row, or by a row that it changes.
 
         Returns:
-            How many are committed. Of the next one, whether its COMMIT was sent and not answered, what its statements found, and the
-            error.
+            How many are committed. Of the next one, whether its COMMIT was sent and not answered, what its statements found from the
+            guard on, and the error.
         """
     @property
     def overdue(self) -> float:

@@ -130,6 +130,8 @@ class GtidMode:
     ddl_under_gtid = False
     #: Whether the parts of XA transactions are logged under their own GTIDs, which then say whether they are done.
     xa_under_gtid = False
+    #: How many statements ``start`` and ``start_again`` give, for a log with GTIDs where the mode is for such.
+    statements_before = (1, 1)
     #: What the plan says of it.
     note = ""
 
@@ -145,6 +147,10 @@ class GtidMode:
     def start(self, gtid: str | None) -> list[str]:
         """Statements that begin a transaction with rows; what they leave behind it, ``end`` takes away."""
         return [*self.begin(gtid), "START TRANSACTION"]
+
+    def start_again(self, gtid: str | None) -> list[str]:  # noqa: ARG002
+        """Statements that commit a transaction with rows and begin the next one: as few as can be, each has an answer of its own."""
+        return ["COMMIT AND CHAIN"]
 
     def end(self) -> list[str]:
         """Statements after which anything else may run on a connection on which ``start`` did."""
@@ -231,6 +237,7 @@ class Preserve(_MySqlMode):
     name = "preserve"
     merges = False
     writes_progress = False
+    statements_before = (1, 2)
 
     def begin(self, gtid: str | None) -> list[str]:
         """Statements before a transaction."""
@@ -239,6 +246,10 @@ class Preserve(_MySqlMode):
     def start(self, gtid: str | None) -> list[str]:
         """Statements that begin a transaction with rows: one instead of three, where each costs a third of a row's time."""
         return [f"SET gtid_next='{gtid}', autocommit=0"] if gtid else super().start(gtid)
+
+    def start_again(self, gtid: str | None) -> list[str]:
+        """Statements that commit a transaction with rows and begin the next one."""
+        return ["COMMIT", *self.start(gtid)]
 
     def end(self) -> list[str]:
         """Statements after which anything else may run on a connection on which ``start`` did."""
@@ -267,6 +278,7 @@ class MariaDbPreserve(GtidMode):
     name = "preserve"
     merges = False
     writes_progress = False
+    statements_before = (1, 2)
     holds_gaps = False
     xa_under_gtid = True
 
@@ -281,6 +293,10 @@ class MariaDbPreserve(GtidMode):
         """Statements that begin a transaction with rows."""
         begin = self.begin(gtid)
         return [f"{begin[0]}, autocommit=0"] if begin else super().start(gtid)
+
+    def start_again(self, gtid: str | None) -> list[str]:
+        """Statements that commit a transaction with rows and begin the next one."""
+        return ["COMMIT", *self.start(gtid)]
 
     def end(self) -> list[str]:
         """Statements after which anything else may run on a connection on which ``start`` did."""

@@ -132,7 +132,7 @@ class MySqlSession:
         """Applies and commits blocks one after the other; see ``SeriesSession`` for the contract."""
         target = self._target
         try:
-            before, texts = self._series(blocks)
+            texts = self._series(blocks)
         except ParaplyError:
             return SeriesOutcome(0)  # told where the block is applied by itself
         if len(texts) < 2:
@@ -140,29 +140,29 @@ class MySqlSession:
         self._left = bool(target.mode.end())
         for block in blocks[: len(texts)]:
             target.note_session(block, self._connection.connection_id)
-        done, committing, results, error = self._connection.commit_each(texts, before + 2, before, target.epoch)
+        first, others = target.mode.statements_before
+        done, committing, results, error = self._connection.commit_each(texts, 2, first, others, target.epoch)
         for block in blocks[:done]:
             target.ledger.acknowledge(block, self._slot)
         if done == len(texts):
             return SeriesOutcome(done)
-        return SeriesOutcome(done, self._series_error(blocks[done], results, error, before, committing=committing), committing)
+        return SeriesOutcome(done, self._series_error(blocks[done], results, error, committing=committing), committing)
 
-    def _series(self, blocks: Sequence[Block]) -> tuple[int, list[bytes]]:
-        """The texts of as many blocks as fit, from their begin to their rows, and how many statements stand before the guard."""
-        target, before, texts = self._target, 0, list[bytes]()
-        marks = target.ledger.marks(blocks, self._slot) if target.mode.writes_progress else None
+    def _series(self, blocks: Sequence[Block]) -> list[bytes]:
+        """The texts of as many blocks as fit, up to their rows, each behind the commit of the one before."""
+        target, mode, texts = self._target, self._target.mode, list[bytes]()
+        marks = target.ledger.marks(blocks, self._slot) if mode.writes_progress else None
         for place, block in enumerate(blocks):
             rows = self._rows_of_one_text(block, first=place == 0)
-            begin = target.mode.start(block.first_gtid)
-            if rows is None or (texts and len(begin) != before):
+            begin = mode.start_again(block.first_gtid) if texts else mode.start(block.first_gtid)
+            if rows is None or len(begin) != mode.statements_before[bool(texts)]:
                 break
-            before = len(begin)
             guard = target.store.fence() if marks is None else target.store.write(self._slot, marks[place], target.epoch)
             texts.append(b"; ".join([*(text.encode() for text in (*begin, guard)), rows]))
             if sum(map(len, texts)) > min(_SERIES_BYTES, target.max_packet - _HEADROOM):
                 del texts[-1]
                 break
-        return before, texts
+        return texts
 
     def _rows_of_one_text(self, block: Block, *, first: bool) -> bytes | None:
         """A block's rows, if they are one statement that needs nothing but the statements of its begin; checked as for ``apply``."""
@@ -179,15 +179,13 @@ class MySqlSession:
         statements = list(_native.binlog_statements(block, target.max_packet, None))
         return statements[0] if len(statements) == 1 else None
 
-    def _series_error(
-        self, block: Block, results: list[Result], error: ParaplyError | None, before: int, *, committing: bool
-    ) -> ParaplyError:
+    def _series_error(self, block: Block, results: list[Result], error: ParaplyError | None, *, committing: bool) -> ParaplyError:
         """Why a block of a series is not known to be committed."""
-        if error is None and (committing or len(results) < before + 2):
+        if error is None and (committing or len(results) < 2):
             error = TemporaryFailure("interrupted: not all statements of a text were run")
         if error is None:
             try:
-                self._target.store.checked(results, self._target.epoch, self._connection, at=before)
+                self._target.store.checked(results, self._target.epoch, self._connection, at=0)
             except ParaplyError as found:
                 error = found
             else:

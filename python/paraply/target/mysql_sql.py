@@ -48,17 +48,21 @@ class Connection(Protocol):
     def query(self, sql: bytes | str) -> list[Result]:
         """Runs one or several statements and gives the result of each."""
 
-    def commit_each(self, texts: Sequence[bytes], results: int, at: int, epoch: int) -> tuple[int, bool, list[Result], ParaplyError | None]:
+    def commit_each(
+        self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int
+    ) -> tuple[int, bool, list[Result], ParaplyError | None]:
         """Runs and commits transactions until one fails.
 
         Args:
-            texts: The statements of each but for its COMMIT.
-            results: How many results each text has.
-            at: Which of them must tell the epoch, or change a row.
-            epoch: The epoch.
+            texts: The statements of each up to its rows, from the second one on behind the COMMIT of the one before.
+            results: How many results a text has from its guard on; with fewer it is not committed.
+            first: How many statements stand before the guard in the first text.
+            others: How many do in the others.
+            epoch: What the guard must find: as its row, or by a row that it changes.
 
         Returns:
-            How many are committed; of the next one whether its COMMIT was sent, what its statements found, and why they failed.
+            How many are committed. Of the next one, whether its COMMIT was sent and not answered, what its statements found from the
+            guard on, and the error.
         """
 
     @property

@@ -93,11 +93,12 @@ impl PyMySqlConnection {
         py: Python<'py>,
         texts: Vec<Bound<'py, PyBytes>>,
         results: usize,
-        at: usize,
+        first: usize,
+        others: usize,
         epoch: u64,
     ) -> PyResult<(usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>)> {
         let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-        let guard = Guard { results, at, epoch };
+        let guard = Guard { results, first, others, epoch };
         let ended = py.detach(|| commit_each(&texts, guard, |text, sets| self.answer(text, sets)));
         let error = ended.error.map(|error| mysql_error(py, &error).into_value(py).into_bound(py).into_any());
         Ok((ended.done, ended.committing, result_sets(py, &ended.results)?, error))

@@ -1,24 +1,27 @@
 //! Transactions that one session commits one after the other, with nothing asked of anybody in between.
 //!
-//! The commit of one goes along with the statements of the next: a round trip less for each, and a text ends at its first error, so
-//! nothing is begun behind a commit that failed. Before a commit is sent, what the transaction's statements found has been looked at.
+//! The commit of one begins the text of the next: a round trip less for each, and a text ends at its first error, so nothing is begun
+//! behind a commit that failed. Before a commit is sent, what the transaction's statements found has been looked at.
 
 use super::connection::{Cell, Error, ResultSet};
 
 /// What the statements of a transaction must have found before it may be committed.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard {
-    /// How many results there are; fewer mean that the text was interrupted.
+    /// How many results a text has from its guard on; fewer mean that it was interrupted.
     pub results: usize,
-    /// Which of them is the guard's: a row with the epoch, or a statement that changes a row of that epoch.
-    pub at: usize,
-    /// The epoch.
+    /// How many statements stand before the guard in the first text: those that begin a transaction.
+    pub first: usize,
+    /// The same in every other text, which begins with the commit of the transaction before.
+    pub others: usize,
+    /// The epoch that the guard must find: as its row, or as that of a row that it changes.
     pub epoch: u64,
 }
 
 impl Guard {
+    /// Looks at the results from the guard on.
     fn holds(&self, results: &[ResultSet]) -> bool {
-        let Some(result) = results.get(self.at) else { return false };
+        let Some(result) = results.first() else { return false };
         let found = match result.rows.first().and_then(|row| row.first()) {
             Some(Cell::Unsigned(epoch)) => *epoch == self.epoch,
             Some(Cell::Int(epoch)) => u64::try_from(*epoch) == Ok(self.epoch),
@@ -36,7 +39,7 @@ pub struct Ended {
     pub done: usize,
     /// The commit of the next one was sent, and its answer is missing.
     pub committing: bool,
-    /// What the next one's statements found, as far as they were answered.
+    /// What the next one's statements found from the guard on, as far as they were answered.
     pub results: Vec<ResultSet>,
     /// Why they or the commit failed; none where the guard does not hold, or an answer came without its results.
     pub error: Option<Error>,
@@ -46,7 +49,7 @@ pub struct Ended {
 ///
 /// # Arguments
 ///
-/// * `texts`: the statements of each, from its begin to its rows.
+/// * `texts`: the statements of each up to its rows, from the second one on behind the commit of the one before.
 /// * `guard`: what these must have found.
 /// * `send`: runs a text, and gives the results of the statements before one that fails too.
 pub fn commit_each(
@@ -56,16 +59,16 @@ pub fn commit_each(
 ) -> Ended {
     let mut done = 0;
     for (index, text) in texts.iter().enumerate() {
-        let mut results = Vec::with_capacity(guard.results + 1);
-        let sent =
-            if index == 0 { send(text, &mut results) } else { send(&[b"COMMIT; ", *text].concat(), &mut results) };
+        let before = if index == 0 { guard.first } else { guard.others };
+        let mut results = Vec::with_capacity(before + guard.results);
+        let sent = send(text, &mut results);
         if index > 0 {
             if results.is_empty() {
                 return Ended { done, committing: true, results, error: sent.err() };
             }
-            results.remove(0);
             done += 1;
         }
+        results.drain(..before.min(results.len()));
         if sent.is_err() || !guard.holds(&results) {
             return Ended { done, committing: false, results, error: sent.err() };
         }
@@ -80,7 +83,7 @@ pub fn commit_each(
 mod tests {
     use super::*;
 
-    const GUARD: Guard = Guard { results: 3, at: 1, epoch: 7 };
+    const GUARD: Guard = Guard { results: 2, first: 1, others: 2, epoch: 7 };
 
     /// What a server answers: results, and then an error.
     type Answer = (Vec<ResultSet>, Option<Error>);
@@ -114,7 +117,7 @@ mod tests {
         let second = (vec![changed(0), changed(0), epoch(7), changed(0)], None);
         let (ended, sent) = run(&[b"A", b"B"], vec![first, second, (vec![changed(0)], None)]);
         assert_eq!((ended.done, ended.committing), (2, false));
-        assert_eq!(sent, ["A", "COMMIT; B", "COMMIT"]);
+        assert_eq!(sent, ["A", "B", "COMMIT"]);
     }
 
     #[test]
@@ -129,7 +132,7 @@ mod tests {
     #[test]
     fn nothing_is_committed_after_an_interrupted_text() {
         let (ended, sent) = run(&[b"A", b"B"], vec![(vec![changed(0), changed(1)], None)]);
-        assert_eq!((ended.done, ended.committing, ended.results.len()), (0, false, 2));
+        assert_eq!((ended.done, ended.committing, ended.results.len()), (0, false, 1));
         assert_eq!(sent, ["A"]);
     }
 
@@ -146,6 +149,6 @@ mod tests {
     fn an_error_behind_a_commit_is_the_next_ones() {
         let first = (vec![changed(0), changed(1), changed(0)], None);
         let (ended, _) = run(&[b"A", b"B"], vec![first, (vec![changed(0), changed(0)], lost())]);
-        assert_eq!((ended.done, ended.committing, ended.results.len()), (1, false, 1));
+        assert_eq!((ended.done, ended.committing, ended.results.len()), (1, false, 0));
     }
 }
