@@ -58,14 +58,18 @@ class JobList:
         workers: Number of workers, n.
         factor: k: the list is filled up to k * n jobs and refilled when n are left.
         ordered: Whether a committed job says that all older ones are committed as well.
-        series: Most jobs that a worker takes at once.
+        series: Most jobs that a worker takes at once. The list has room for that many for each worker, if they are such as fit.
+        fits: Whether a job may be one of several.
     """
 
-    def __init__(self, workers: int, factor: int = 4, *, ordered: bool = True, series: int = 1) -> None:
+    def __init__(
+        self, workers: int, factor: int = 4, *, ordered: bool = True, series: int = 1, fits: Callable[[Job], bool] = lambda _: False
+    ) -> None:
         self._mutex = threading.Lock()
         self._room = threading.Condition(self._mutex)
         self._drained = threading.Condition(self._mutex)
         self._most = max(1, factor) * workers
+        self._most_fitting = max(self._most, series * workers)
         self._least = workers
         self._jobs: list[Job] = []
         self._idle: list[Seat] = []
@@ -74,8 +78,8 @@ class JobList:
         self._newest_started = 0
         self._low_water_mark = 0
         self._ordered = ordered
-        self.series = series
-        """Most jobs that a worker takes at once."""
+        self._series = series
+        self._fits = fits
         self._share = 0
         self._takes = 0
         self._committed_early: set[int] = set()
@@ -113,8 +117,9 @@ class JobList:
         Returns:
             False if no more jobs are taken: stopped or failed.
         """
+        most = self._most_fitting if self._series > 1 and self._fits(job) else self._most
         with self._mutex:
-            while len(self._jobs) >= self._most and not self._closed:
+            while len(self._jobs) >= most and not self._closed:
                 self._filling = True
                 self._room.wait()
             self._filling = False
@@ -154,19 +159,20 @@ class JobList:
             job, seat.job = seat.job, None
             return job
 
-    def take_more(self, first: Job, fits: Callable[[Job], bool]) -> list[Job]:
+    def take_more(self, first: Job) -> list[Job]:
         """A share of the jobs that may start and commit now, for a worker that has just taken one; does not wait.
 
         They are as many as leave the same number to each of the workers, so none where somebody is idle or soon would be.
 
         Args:
             first: The job that it has taken.
-            fits: Whether a job may be one of several.
         """
+        if self._series == 1 or not self._fits(first):
+            return []
         with self._mutex:
             self._takes += 1
             if self._takes % self._least == 1 or self._least == 1:  # often enough, and for few of them
-                self._share = min(self.series - 1, sum(map(self._may_commit, self._jobs)) // self._least)
+                self._share = min(self._series - 1, sum(map(self._may_commit, self._jobs)) // self._least)
             if self._idle or self._serial:
                 return []
             taken: list[Job] = []
@@ -174,7 +180,7 @@ class JobList:
             for job in self._jobs:
                 if len(taken) >= self._share:
                     break
-                if self._may_commit(job, numbers) and fits(job):
+                if self._may_commit(job, numbers) and self._fits(job):
                     taken.append(job)
                     numbers.add(job.number)
             if taken:

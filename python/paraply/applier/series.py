@@ -7,7 +7,7 @@ start does that once for all of them, and the commit of one goes to the target t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paraply.applier.consistency import Consistency
 from paraply.target.series import SMALL_BLOCK
@@ -23,15 +23,11 @@ _UNDER_WAY = 256
 """With many workers series are shorter: what is under way holds up those that depend on it."""
 
 
-def series_of(target: Target, consistency: Consistency, workers: int) -> dict[str, int]:
-    """What a job list is made with where its workers take series: at level ``eventual``, into a target whose sessions take them.
-
-    A worker's share of a full list is a series.
-    """
+def series_of(target: Target, consistency: Consistency, workers: int) -> dict[str, Any]:
+    """What a job list is made with where its workers take series: at level ``eventual``, into a target whose sessions take them."""
     if consistency is not Consistency.EVENTUAL or not getattr(target, "takes_series", False):
         return {}
-    most = min(_MOST, max(2, _UNDER_WAY // max(1, workers)))
-    return {"factor": max(4, most), "series": most}
+    return {"series": min(_MOST, max(2, _UNDER_WAY // max(1, workers))), "fits": fits}
 
 
 def fits(job: Job) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from paraply.applier.commit_order import RollbackRequested, TicketState
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.policy import runs_statement
-from paraply.applier.series import fits
 from paraply.applier.waves import in_waves
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.target.series import SeriesOutcome
@@ -72,7 +71,7 @@ class Worker:
                 self._count_idle()
                 if job is None:
                     return
-                taken = [job, *jobs.take_more(job, fits)] if jobs.series > 1 and fits(job) else [job]
+                taken = [job, *jobs.take_more(job)]
                 self.process_series(taken)
                 jobs.committed(*(one.number for one in taken))
         except PrecedingFailed:

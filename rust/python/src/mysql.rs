@@ -11,7 +11,7 @@ use paraply_target::mysql::connection::{Cell, Connection, Error, Options, Result
 use paraply_target::mysql::references::Check;
 use paraply_target::mysql::series::{Guard, commit_each};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyBytesMethods, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::block::PyBlock;
 use crate::errors::{Where, raise, server_error, usage};
@@ -28,6 +28,9 @@ fn clock() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX).saturating_add(1)
 }
+
+/// How many transactions are committed; whether the next one's commit was sent, what its statements found, and the error.
+type SeriesEnd<'py> = (usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>);
 
 #[pyclass(name = "MySqlConnection", module = "paraply._native", frozen)]
 pub struct PyMySqlConnection {
@@ -87,7 +90,8 @@ impl PyMySqlConnection {
         result_sets(py, &sets)
     }
 
-    /// Runs and commits transactions: how many, whether the next one's commit was sent, what its statements found, and the error.
+    /// Runs and commits transactions, each commit in front of the next one's statements.
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn commit_each<'py>(
         &self,
         py: Python<'py>,
@@ -96,8 +100,8 @@ impl PyMySqlConnection {
         first: usize,
         others: usize,
         epoch: u64,
-    ) -> PyResult<(usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>)> {
-        let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    ) -> PyResult<SeriesEnd<'py>> {
+        let texts: Vec<&[u8]> = texts.iter().map(PyBytesMethods::as_bytes).collect();
         let guard = Guard { results, first, others, epoch };
         let ended = py.detach(|| commit_each(&texts, guard, |text, sets| self.answer(text, sets)));
         let error = ended.error.map(|error| mysql_error(py, &error).into_value(py).into_bound(py).into_any());

@@ -28,24 +28,24 @@ def fill(jobs: JobList, after: dict[int, tuple[int, ...]] | None = None, count: 
 def taken(jobs: JobList) -> list[int]:
     job = jobs.take(jobs.seat())
     assert job is not None
-    return [job.number, *(more.number for more in jobs.take_more(job, fits))]
+    return [job.number, *(more.number for more in jobs.take_more(job))]
 
 
 def test_a_worker_takes_its_share_of_what_may_start():
-    jobs = JobList(4, factor=8, ordered=False, series=8)
+    jobs = JobList(4, factor=8, ordered=False, series=8, fits=fits)
     fill(jobs)
     assert taken(jobs) == [1, 2, 3, 4], "fifteen for four workers"
 
 
 def test_no_more_than_a_series():
-    jobs = JobList(1, factor=16, ordered=False, series=4)
+    jobs = JobList(1, factor=16, ordered=False, series=4, fits=fits)
     fill(jobs)
     assert taken(jobs) == [1, 2, 3, 4]
     assert taken(jobs) == [5, 6, 7, 8]
 
 
 def test_none_where_somebody_is_idle():
-    jobs = JobList(2, factor=8, ordered=False, series=8)
+    jobs = JobList(2, factor=8, ordered=False, series=8, fits=fits)
     idle = threading.Thread(target=jobs.take, args=(jobs.seat(),), daemon=True)
     fill(jobs, count=1)
     first = jobs.take(jobs.seat())
@@ -53,32 +53,43 @@ def test_none_where_somebody_is_idle():
     idle.start()
     while not jobs._idle:
         pass
-    assert jobs.take_more(first, fits) == []
+    assert jobs.take_more(first) == []
     jobs.close()
     idle.join(5)
 
 
 def test_none_in_serial_mode():
-    jobs = JobList(1, factor=16, ordered=False, series=8)
+    jobs = JobList(1, factor=16, ordered=False, series=8, fits=fits)
     fill(jobs)
     jobs.set_serial(True)
     assert taken(jobs) == [1]
 
 
 def test_r23_none_behind_a_session_whose_last_one_is_under_way():
-    jobs = JobList(1, factor=16, ordered=False, series=8)
+    jobs = JobList(1, factor=16, ordered=False, series=8, fits=fits)
     fill(jobs, after={3: (1,), 4: (2,), 5: (99,), 6: (5,)}, count=12)
     assert taken(jobs) == [1, 2, 3, 4, 7, 8, 9, 10], "those of the series' own sessions, in their order"
 
 
 def test_large_ones_go_by_themselves():
-    jobs = JobList(1, factor=16, ordered=False, series=8)
+    jobs = JobList(1, factor=16, ordered=False, series=8, fits=fits)
     fill(jobs, bytes=100_000)
     assert taken(jobs) == [1]
 
 
+def test_r22_the_list_has_room_for_a_series_of_each_worker_but_not_of_large_ones():
+    for bytes_, room in ((100, 16), (100_000, 8)):
+        jobs = JobList(2, ordered=False, series=8, fits=fits)
+        filler = threading.Thread(target=fill, args=(jobs,), kwargs={"count": 20, "bytes": bytes_}, daemon=True)
+        filler.start()
+        filler.join(0.1)
+        assert len(jobs) == room
+        jobs.abort()
+        filler.join(5)
+
+
 def test_what_is_left_stays_in_order():
-    jobs = JobList(2, factor=8, ordered=False, series=8)
+    jobs = JobList(2, factor=8, ordered=False, series=8, fits=fits)
     fill(jobs, after={2: (99,)})
     taken(jobs)
     seat = jobs.seat()

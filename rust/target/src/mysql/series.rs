@@ -61,16 +61,16 @@ pub fn commit_each(
     for (index, text) in texts.iter().enumerate() {
         let before = if index == 0 { guard.first } else { guard.others };
         let mut results = Vec::with_capacity(before + guard.results);
-        let sent = send(text, &mut results);
+        let answer = send(text, &mut results);
         if index > 0 {
             if results.is_empty() {
-                return Ended { done, committing: true, results, error: sent.err() };
+                return Ended { done, committing: true, results, error: answer.err() };
             }
             done += 1;
         }
         results.drain(..before.min(results.len()));
-        if sent.is_err() || !guard.holds(&results) {
-            return Ended { done, committing: false, results, error: sent.err() };
+        if answer.is_err() || !guard.holds(&results) {
+            return Ended { done, committing: false, results, error: answer.err() };
         }
     }
     let mut results = Vec::new();
@@ -107,8 +107,8 @@ mod tests {
         (ended, sent)
     }
 
-    fn lost() -> Option<Error> {
-        Some(Error::Lost("gone".into()))
+    fn lost() -> Error {
+        Error::Lost("gone".into())
     }
 
     #[test]
@@ -139,16 +139,16 @@ mod tests {
     #[test]
     fn a_commit_without_an_answer_is_not_known() {
         let first = || (vec![changed(0), changed(1), changed(0)], None);
-        let (ended, _) = run(&[b"A", b"B"], vec![first(), (vec![], lost())]);
+        let (ended, _) = run(&[b"A", b"B"], vec![first(), (vec![], Some(lost()))]);
         assert_eq!((ended.done, ended.committing, ended.error.is_some()), (0, true, true));
-        let (ended, _) = run(&[b"A"], vec![first(), (vec![], lost())]);
+        let (ended, _) = run(&[b"A"], vec![first(), (vec![], Some(lost()))]);
         assert_eq!((ended.done, ended.committing, ended.error.is_some()), (0, true, true));
     }
 
     #[test]
     fn an_error_behind_a_commit_is_the_next_ones() {
         let first = (vec![changed(0), changed(1), changed(0)], None);
-        let (ended, _) = run(&[b"A", b"B"], vec![first, (vec![changed(0), changed(0)], lost())]);
+        let (ended, _) = run(&[b"A", b"B"], vec![first, (vec![changed(0), changed(0)], Some(lost()))]);
         assert_eq!((ended.done, ended.committing, ended.results.len()), (1, false, 0));
     }
 }
