@@ -11,7 +11,7 @@ import pytest
 from server.mysql_blocks import Log, apply, some_blocks
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 
-from paraply.errors import AlreadyRunning, TemporaryFailure
+from paraply.errors import AlreadyRunning, ApplyFailed, TemporaryFailure
 from paraply.target.mysql_sql import must_find, to_int
 
 if TYPE_CHECKING:
@@ -30,6 +30,37 @@ def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Lo
     with pytest.raises(AlreadyRunning):
         session.execute_statement(blocks[1])
     assert server.checksums() == before
+
+
+def test_r25a_a_series_of_an_older_epoch_commits_nothing(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth, merge=1)
+    old = server.opened()
+    old.references = None  # what is asked at a block's end does not go in series
+    apply(old, blocks[:-4])
+    session = old.session()
+    first = session.apply_and_commit(blocks[-4:-2])
+    assert (first.done, first.error) == (2, None)
+    server.opened()
+    before = server.checksums()
+    second = session.apply_and_commit(blocks[-2:])
+    assert (second.done, second.committing) == (0, False)
+    assert isinstance(second.error, AlreadyRunning)
+    assert server.checksums() == before
+
+
+def test_r25_a_series_ends_at_the_one_that_fails(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth, merge=1)
+    target = server.opened()
+    target.references = None
+    apply(target, blocks[:-2])
+    session = target.session()
+    outcome = session.apply_and_commit([blocks[-2], blocks[-2], blocks[-1]])
+    assert (outcome.done, outcome.committing) == (1, False)
+    assert isinstance(outcome.error, ApplyFailed)
+    assert outcome.error.gtid == blocks[-2].first_gtid
+    session.rollback()
+    apply(target, blocks[-1:])
+    assert all(block.gtids <= server.target().open(server.plan()).executed for block in blocks)
 
 
 def test_r25a_a_start_waits_for_the_open_transaction_of_an_older_session(server: Server, truth: Log) -> None:

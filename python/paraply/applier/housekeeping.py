@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from paraply.applier.worker import COMMITTING
+from paraply.applier.worker_state import COMMITTING
 from paraply.errors import Stopped
 
 if TYPE_CHECKING:

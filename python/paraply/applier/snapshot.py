@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paraply.applier.counters import ApplyReport, Counters, WorkerCounters
-from paraply.applier.worker import APPLYING, COMMITTING, IDLE, WAITING_DEPENDENCY, WAITING_TURN
+from paraply.applier.worker_state import APPLYING, COMMITTING, IDLE, WAITING_DEPENDENCY, WAITING_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

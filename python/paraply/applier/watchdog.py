@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply.applier.worker import APPLYING, COMMITTING
+from paraply.applier.worker_state import APPLYING, COMMITTING
 from paraply.errors import ParaplyError
 
 if TYPE_CHECKING:

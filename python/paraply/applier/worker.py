@@ -7,11 +7,13 @@ import logging
 import time
 from typing import TYPE_CHECKING, cast
 
+from paraply.applier import worker_state as states
 from paraply.applier.commit_order import RollbackRequested, TicketState
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.policy import runs_statement
 from paraply.applier.waves import in_waves
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
+from paraply.monitor.timeline import block_arguments
 from paraply.target.series import SeriesOutcome
 
 if TYPE_CHECKING:
@@ -23,16 +25,7 @@ if TYPE_CHECKING:
     from paraply.target.base import Session
     from paraply.target.series import SeriesSession
 
-__all__ = ["APPLYING", "COMMITTING", "Worker"]
-
-IDLE = "Waiting for a job"
-WAITING_DEPENDENCY = "Waiting for a dependency to commit"
-APPLYING = "Applying"
-COMMITTING = "Committing"
-WAITING_TURN = TicketState.WAITING.value
-BACKING_OFF = "Waiting before another try"
-STEPPING_BACK = "Rolled back for an older transaction"
-RECONNECTING = "Connecting again"
+__all__ = ["Worker"]
 
 _SHORTEST_WAIT = 2e-5
 """Seconds; a job that was there already is no wait in the timeline."""
@@ -96,19 +89,19 @@ class Worker:
     def _show(self, name: str, begin: float, **more: object) -> None:
         """A slice of the job under way, from then to now."""
         if self._run.timeline is not None and self.job is not None:
-            self._run.timeline.slice(self._track, name, begin, time.perf_counter(), describe(self.job.block) | more)
+            self._run.timeline.slice(self._track, name, begin, time.perf_counter(), block_arguments(self.job.block) | more)
 
     def _on_idle(self, held: bool) -> None:
         """Says what the wait is for; also called by the thread that hands out, while this one sleeps."""
         self._count_idle()
         self._idle_kind = "dependency" if held else "input"
-        self.counters.state = WAITING_DEPENDENCY if held else IDLE
+        self.counters.state = states.WAITING_DEPENDENCY if held else states.IDLE
 
     def open(self) -> None:
         """Opens the session."""
         self._session = self._run.target.session()
         self.counters.connection_id = self._session.connection_id
-        self.counters.state = IDLE
+        self.counters.state = states.IDLE
 
     def close(self) -> None:
         """Closes the session, if there is one."""
@@ -148,9 +141,9 @@ class Worker:
         if len(jobs) < 2 or session is None:
             return SeriesOutcome(0)
         self._begin_job(jobs[0])
-        self._begin_attempt(APPLYING)
+        self._begin_attempt(states.APPLYING)
         outcome = session.apply_and_commit([job.block for job in jobs])
-        self._end_attempt(max(1, outcome.done))
+        self._end_attempt(outcome.done)
         done = jobs[: outcome.done]
         for job in done:
             self._through(job.block)
@@ -271,7 +264,7 @@ class Worker:
                 if tried is not None and tried.error is not None:
                     error, committing, tried = tried.error, tried.committing, None
                     raise error
-                self._begin_attempt(APPLYING)
+                self._begin_attempt(states.APPLYING)
                 session = self._session
                 if session is None:
                     raise ConnectionLost("the connection was closed")
@@ -285,7 +278,7 @@ class Worker:
                     self._end_attempt()
                     self._wait_turn(job)
                     committing = True
-                    self._begin_attempt(COMMITTING)
+                    self._begin_attempt(states.COMMITTING)
                     if not part_of_job:
                         run.order.sent(ticket)
                     session.commit()
@@ -328,9 +321,9 @@ class Worker:
 
         def wait(older: int) -> None:
             self._end_attempt()
-            with self._waiting("dependency", WAITING_DEPENDENCY):
+            with self._waiting("dependency", states.WAITING_DEPENDENCY):
                 order.wait_committed(job.ticket, older)
-            self._begin_attempt(APPLYING)
+            self._begin_attempt(states.APPLYING)
 
         session.apply_waves(block, in_waves(block, lambda: order.low_water_mark, wait))
 
@@ -339,16 +332,17 @@ class Worker:
         self.since = time.perf_counter()
         self.counters.state = self._attempting = state
 
-    def _end_attempt(self, blocks: int = 1) -> None:
+    def _end_attempt(self, committed: int = 0) -> None:
         taken = time.perf_counter() - self.since
         self.counters.apply_seconds += taken
-        self._run.apply_took(taken / blocks)
-        self._show("commit" if self._attempting == COMMITTING else "apply", self.since, **({"committed": blocks} if blocks > 1 else {}))
+        self._run.apply_took(taken / max(1, committed))
+        more = {"committed": committed} if committed else {}
+        self._show("commit" if self._attempting == states.COMMITTING else "apply", self.since, **more)
         self._attempting = ""
 
     def _wait_turn(self, job: Job) -> None:
         asked = time.perf_counter()
-        self.counters.state = WAITING_TURN
+        self.counters.state = states.WAITING_TURN
         try:
             self._run.order.wait_turn(job.ticket)
         finally:
@@ -358,7 +352,7 @@ class Worker:
     def _wait_turn_empty_handed(self, job: Job) -> None:
         """Takes the turn before any lock is held: no younger one can be in its way for long."""
         if job.ticket.state is not TicketState.TURN:
-            with self._waiting("turn", WAITING_TURN):
+            with self._waiting("turn", states.WAITING_TURN):
                 self._run.order.wait_for(job.ticket, job.number - 1)
                 self._run.order.wait_turn(job.ticket)
 
@@ -370,7 +364,7 @@ class Worker:
         self._wait_for_older(job, older)
 
     def _wait_for_older(self, job: Job, older: int) -> None:
-        with self._waiting("older", STEPPING_BACK):
+        with self._waiting("older", states.STEPPING_BACK):
             self._run.order.wait_for(job.ticket, older)
 
     def _back_off(self, job: Job, error: TemporaryFailure, retries: int) -> None:
@@ -386,13 +380,13 @@ class Worker:
         self._run.retried()
         if retries > 1 and order.low_water_mark == job.number - 1:
             order.hold_back(job.number)
-        with self._waiting("retry", BACKING_OFF):
+        with self._waiting("retry", states.BACKING_OFF):
             order.pause(job.ticket, self._run.retry.delay(retries))
 
     def _give_attempt_up(self) -> None:
         """It did not come to its end."""
         if self._attempting:
-            self._show("commit" if self._attempting == COMMITTING else "apply", self.since, given_up=True)
+            self._show("commit" if self._attempting == states.COMMITTING else "apply", self.since, given_up=True)
             self._attempting = ""
 
     def _rollback(self) -> None:
@@ -404,7 +398,7 @@ class Worker:
         """Opens a new session in place of the lost one, with some patience."""
         retry, order = self._run.retry, self._run.order
         self._give_attempt_up()
-        with self._waiting("reconnect", RECONNECTING):
+        with self._waiting("reconnect", states.RECONNECTING):
             self._close_lost()
             order.pause(job.ticket, 0.0)  # not if the run has ended
             attempt = 0
@@ -448,15 +442,3 @@ class Worker:
         finally:
             self.counters.waits[kind] += time.perf_counter() - asked
             self._show(kind if kind == "turn" else "wait", asked, **({} if kind == "turn" else {"for": kind}))
-
-
-def describe(block: Block) -> dict[str, object]:
-    """What a timeline says of a block."""
-    return {
-        "block": block.id,
-        "gtid": block.first_gtid,
-        "transactions": block.transaction_count,
-        "rows": block.rows,
-        "bytes": block.bytes,
-        "position": f"{block.file}:{block.offset}",
-    }

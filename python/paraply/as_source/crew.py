@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.housekeeping import stopped_error
 from paraply.applier.policy import runs_statement
-from paraply.applier.worker import APPLYING, IDLE
+from paraply.applier.worker_state import APPLYING, IDLE
 from paraply.as_source.options import source_address
 from paraply.as_source.outbox import Outbox
 from paraply.as_source.server import SourceServer

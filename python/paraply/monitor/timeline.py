@@ -18,9 +18,10 @@ from paraply.errors import UsageError
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from paraply._native import Block
     from paraply.applier.counters import Counters
 
-__all__ = ["Timeline"]
+__all__ = ["Timeline", "block_arguments"]
 
 _HEAD = b'{"displayTimeUnit":"ms","traceEvents":[\n'
 _TAIL = b"\n]}\n"
@@ -203,3 +204,15 @@ def _refuse_others(path: Path) -> None:
         raise UsageError(f"--trace {path} cannot be written: {error.strerror}") from None
     if begin and begin != _HEAD:
         raise UsageError(f"--trace {path}: this file is there and is no timeline of paraply; give another name, or remove it")
+
+
+def block_arguments(block: Block) -> dict[str, object]:
+    """What a timeline says of a block."""
+    return {
+        "block": block.id,
+        "gtid": block.first_gtid,
+        "transactions": block.transaction_count,
+        "rows": block.rows,
+        "bytes": block.bytes,
+        "position": f"{block.file}:{block.offset}",
+    }

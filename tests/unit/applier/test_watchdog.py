@@ -10,7 +10,7 @@ import pytest
 
 from paraply.applier.commit_order import CommitOrder, Ticket
 from paraply.applier.watchdog import Patience, Watchdog
-from paraply.applier.worker import APPLYING
+from paraply.applier.worker_state import APPLYING
 
 PATIENCE = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=60.0, foreign=60.0)
 
