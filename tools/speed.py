@@ -113,8 +113,8 @@ unmerged, at level `eventual`, with the target behind a proxy on loopback that h
 the medians of three rounds (`--rounds 3`). *Of linear* is the share of a linear speed-up; *CPUs* is the share of both cores that server,
 paraply and proxy kept busy together meanwhile, waits for the disk left out. A speed-up ends where that is full, and bends before, as the
 three wait for each other's cores: more than 32 workers take more than they add. *Linear needs* is the share of the cores that a linear
-speed-up would take, at the CPU that a transaction took here: above 100 % it cannot be had. *Plain clients* are as many connections that nothing
-coordinates and that read no log: they insert the same rows in any order, in one round trip each as a transaction that is applied, out of
+speed-up would take, at the CPU that a transaction took here: above 100 % it cannot be had. *Plain clients* are as many connections that
+nothing coordinates and that read no log: they insert the same rows in any order, in one round trip each as a transaction that is applied, out of
 texts that are made beforehand. What they are short of a linear speed-up, no applier on this machine can have; they leave more of its cores
 to the server, as nothing else runs beside it. Farther away the cores fill later, and more workers go on being worth it. A transaction
 took two round trips, and a worker one transaction at a time, before there were [series](../concepts/ordered-commit.md): one worker then
