@@ -51,19 +51,7 @@ class Connection(Protocol):
     def commit_each(
         self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int
     ) -> tuple[int, bool, list[Result], ParaplyError | None]:
-        """Runs and commits transactions until one fails.
-
-        Args:
-            texts: The statements of each up to its rows, from the second one on behind the COMMIT of the one before.
-            results: How many results a text has from its guard on; with fewer it is not committed.
-            first: How many statements stand before the guard in the first text.
-            others: How many do in the others.
-            epoch: What the guard must find: as its row, or by a row that it changes.
-
-        Returns:
-            How many are committed. Of the next one, whether its COMMIT was sent and not answered, what its statements found from the
-            guard on, and the error.
-        """
+        """Runs and commits transactions until one fails; see ``paraply._native.MySqlConnection`` for all of it."""
 
     @property
     def overdue(self) -> float:
