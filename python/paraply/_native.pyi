@@ -408,8 +408,8 @@ class DelayingProxy:
 
     Args:
         port: Where it listens; 0 for any free port.
-        host: The server.
-        server_port: Its port.
+        host: The server, or the path of its socket.
+        server_port: Its port; of no use with a path.
         seconds: How long each request is held back.
 
     Raises:

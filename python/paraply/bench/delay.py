@@ -19,8 +19,8 @@ def delayed(host: str, port: int, milliseconds: float) -> Iterator[int]:
     """A proxy in a process of its own, so that it takes no time of the measured one; and little of the machine's, being native.
 
     Args:
-        host: The server.
-        port: Its port.
+        host: The server, or the path of its socket.
+        port: Its port; of no use with a path.
         milliseconds: How long each request is held back; answers pass at once.
 
     Yields:

@@ -122,7 +122,7 @@ def measure_scale(
     with tempfile.TemporaryDirectory(prefix="paraply-scale-") as folder:
         server.empty([DATABASE])
         log = make_log(server, transactions, Path(folder), decode)
-        with delayed(server.parsed.host, server.parsed.port, milliseconds) as port:
+        with delayed(str(server.socket or server.parsed.host), server.parsed.port, milliseconds) as port:
             for count in [*workers] * rounds:
                 server.empty([DATABASE])
                 make_table(server)

@@ -44,6 +44,7 @@ class BenchServer:
         mariadb: Whether it is a MariaDB.
         may_reset: Whether its binary logs and GTID state may be emptied between runs.
         data: Its data folder, where this machine sees it.
+        socket: Its socket, if it was started for the occasion.
     """
 
     url: str
@@ -51,6 +52,7 @@ class BenchServer:
     mariadb: bool
     may_reset: bool
     data: Path | None = None
+    socket: Path | None = None
 
     @property
     def parsed(self) -> DatabaseUrl:
@@ -152,7 +154,7 @@ def started_mariadb() -> Iterator[BenchServer]:
         arguments = [*common, *DURABLE, f"--socket={path}", f"--port={port}", "--bind-address=127.0.0.1"]
         process = subprocess.Popen([server, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            yield replace(wait_until_up(f"mariadb://root@127.0.0.1:{port}", process), data=data)
+            yield replace(wait_until_up(f"mariadb://root@127.0.0.1:{port}", process), data=data, socket=path)
         finally:
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):

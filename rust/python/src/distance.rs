@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use paraply_target::distance::DelayingProxy;
+use paraply_target::distance::{DelayingProxy, Server};
 use pyo3::prelude::*;
 
 use crate::errors::usage;
@@ -22,7 +22,8 @@ impl PyDelayingProxy {
     #[new]
     fn new(py: Python<'_>, port: u16, host: String, server_port: u16, seconds: f64) -> PyResult<Self> {
         let delay = Duration::try_from_secs_f64(seconds).map_err(|_| usage(py, "the delay is no number of seconds"))?;
-        let proxy = DelayingProxy::listen(port, (host, server_port), delay)?;
+        let server = if host.starts_with('/') { Server::File(host.into()) } else { Server::Port(host, server_port) };
+        let proxy = DelayingProxy::listen(port, server, delay)?;
         let port = proxy.port()?;
         Ok(Self { proxy: Mutex::new(proxy), port })
     }

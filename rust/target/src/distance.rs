@@ -6,6 +6,9 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,11 +18,20 @@ const CHUNK: usize = 1 << 18;
 /// From here on a side has to wait until the other one has taken what it sent.
 const MOST_HELD: usize = 1 << 24;
 
+/// Where the server listens.
+#[derive(Debug, Clone)]
+pub enum Server {
+    /// A host and its port.
+    Port(String, u16),
+    /// On this machine, where a socket file takes less of it than a second way through the network's layers.
+    File(PathBuf),
+}
+
 /// Listens on a loopback port for a server.
 #[derive(Debug)]
 pub struct DelayingProxy {
     listener: TcpListener,
-    server: (String, u16),
+    server: Server,
     delay: Duration,
     links: Vec<Link>,
     chunk: Vec<u8>,
@@ -29,9 +41,45 @@ pub struct DelayingProxy {
 #[derive(Debug)]
 struct Link {
     near: TcpStream,
-    far: TcpStream,
+    far: Box<dyn Socket>,
     requests: Way,
     answers: Way,
+}
+
+/// An end of a link.
+trait Socket: Read + Write + AsFd + Send + std::fmt::Debug {
+    /// Tells the other end that nothing more comes; it may be gone already.
+    fn end(&self);
+}
+
+impl Socket for TcpStream {
+    fn end(&self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+}
+
+impl Socket for UnixStream {
+    fn end(&self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+}
+
+impl Server {
+    fn connect(&self) -> io::Result<Box<dyn Socket>> {
+        Ok(match self {
+            Self::Port(host, port) => {
+                let socket = TcpStream::connect((host.as_str(), *port))?;
+                socket.set_nodelay(true)?;
+                socket.set_nonblocking(true)?;
+                Box::new(socket)
+            }
+            Self::File(path) => {
+                let socket = UnixStream::connect(path)?;
+                socket.set_nonblocking(true)?;
+                Box::new(socket)
+            }
+        })
+    }
 }
 
 /// One direction of a link.
@@ -53,7 +101,7 @@ impl DelayingProxy {
     /// # Errors
     ///
     /// The port is taken.
-    pub fn listen(port: u16, server: (String, u16), delay: Duration) -> io::Result<Self> {
+    pub fn listen(port: u16, server: Server, delay: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, server, delay, links: Vec::new(), chunk: vec![0; CHUNK] })
@@ -93,7 +141,7 @@ impl DelayingProxy {
                     link.requests.take(&mut link.near, &mut self.chunk, now + self.delay);
                 }
                 if ready[2 + 2 * index] {
-                    link.answers.take(&mut link.far, &mut self.chunk, now);
+                    link.answers.take(&mut *link.far, &mut self.chunk, now);
                 }
             }
             if ready[0] {
@@ -123,11 +171,9 @@ impl DelayingProxy {
                 Err(error) => return Err(error),
             };
             // A server that is not there is to the client a connection that ends at once.
-            if let Ok(far) = TcpStream::connect((self.server.0.as_str(), self.server.1)) {
-                for socket in [&near, &far] {
-                    socket.set_nodelay(true)?;
-                    socket.set_nonblocking(true)?;
-                }
+            if let Ok(far) = self.server.connect() {
+                near.set_nodelay(true)?;
+                near.set_nonblocking(true)?;
                 self.links.push(Link { near, far, requests: Way::default(), answers: Way::default() });
             }
         }
@@ -138,7 +184,7 @@ impl Link {
     /// Sends what is due; false when both sides have ended.
     fn flush(&mut self) -> bool {
         let now = Instant::now();
-        self.requests.flush(&mut self.far, now);
+        self.requests.flush(&mut *self.far, now);
         self.answers.flush(&mut self.near, now);
         !(self.requests.closed && self.answers.closed)
     }
@@ -162,7 +208,7 @@ impl Way {
     }
 
     /// Reads what the sender has sent.
-    fn take(&mut self, from: &mut TcpStream, chunk: &mut [u8], due: Instant) {
+    fn take(&mut self, from: &mut dyn Socket, chunk: &mut [u8], due: Instant) {
         if self.ended {
             return;
         }
@@ -178,7 +224,7 @@ impl Way {
     }
 
     /// Hands the receiver what is due.
-    fn flush(&mut self, to: &mut TcpStream, now: Instant) {
+    fn flush(&mut self, to: &mut dyn Socket, now: Instant) {
         self.stuck = false;
         while let Some((due, bytes)) = self.held.front_mut()
             && *due <= now
@@ -204,7 +250,7 @@ impl Way {
         }
         if self.ended && self.held.is_empty() && !self.closed {
             self.closed = true;
-            let _ = to.shutdown(Shutdown::Write); // it may be gone already
+            to.end();
         }
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 /// A server that answers each byte with two of it, and the proxy in front of it; they end with the test's process.
 fn served(delay: Duration) -> u16 {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = ("127.0.0.1".to_owned(), server.local_addr().unwrap().port());
+    let address = Server::Port("127.0.0.1".to_owned(), server.local_addr().unwrap().port());
     thread::spawn(move || {
         for client in server.incoming() {
             let mut client = client.unwrap();
@@ -75,9 +75,34 @@ fn much_is_passed_on_whole_while_the_client_does_not_read() {
 #[test]
 fn a_server_that_is_not_there_ends_the_connection() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut proxy = DelayingProxy::listen(0, ("127.0.0.1".to_owned(), nobody), Duration::ZERO).unwrap();
+    let mut proxy = DelayingProxy::listen(0, Server::Port("127.0.0.1".to_owned(), nobody), Duration::ZERO).unwrap();
     let mut client = TcpStream::connect(("127.0.0.1", proxy.port().unwrap())).unwrap();
     proxy.serve(Duration::from_millis(100)).unwrap();
     assert!(matches!(client.read(&mut [0; 1]), Ok(0) | Err(_)));
-    assert!(DelayingProxy::listen(proxy.port().unwrap(), ("127.0.0.1".to_owned(), nobody), Duration::ZERO).is_err());
+    assert!(
+        DelayingProxy::listen(proxy.port().unwrap(), Server::Port("127.0.0.1".to_owned(), nobody), Duration::ZERO)
+            .is_err()
+    );
+}
+
+#[test]
+fn a_server_may_be_a_file() {
+    let path = std::env::temp_dir().join(format!("paraply-distance-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path); // one of an earlier process with this number
+    let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let mut proxy = DelayingProxy::listen(0, Server::File(path.clone()), Duration::from_millis(20)).unwrap();
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.port().unwrap())).unwrap();
+    let asked = Instant::now();
+    client.write_all(b"a").unwrap();
+    let serving = thread::spawn(move || proxy.serve(Duration::from_millis(200)).unwrap());
+    let (mut far, mut byte) = (server.accept().unwrap().0, [0; 1]);
+    far.read_exact(&mut byte).unwrap();
+    assert!(asked.elapsed() >= Duration::from_millis(20));
+    far.write_all(b"b").unwrap();
+    client.read_exact(&mut byte).unwrap();
+    assert_eq!(byte, *b"b");
+    drop(far);
+    assert_eq!(client.read(&mut byte).unwrap(), 0);
+    serving.join().unwrap();
+    std::fs::remove_file(path).unwrap();
 }
