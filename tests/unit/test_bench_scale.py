@@ -10,6 +10,8 @@ import pytest
 from paraply.bench.cpu_ticks import CpuTicks
 from paraply.bench.delay import delayed
 from paraply.bench.scale import ScaleResult
+from paraply.cli.bench import ScaleOptions, scale_results
+from paraply.errors import UsageError
 
 
 def answer_once(listener: socket.socket) -> None:
@@ -38,6 +40,13 @@ def test_the_speed_up_is_to_the_fewest_workers():
     assert result.of_linear == 0.75
     assert result.plain_of_linear == pytest.approx(0.9)
     assert result.as_json()["per_second"] == 50
+
+
+@pytest.mark.parametrize("workers", [[], [0, 8]])
+def test_a_speed_up_is_of_workers(workers: list[int]):
+    options = ScaleOptions(None, reset=False, delay=1.0, transactions=10, rounds=1, decode=None, workers=workers)
+    with pytest.raises(UsageError, match="from 1 on"):
+        scale_results(options, quiet=True)
 
 
 def write(stat: Path, *, idle: int, busy: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from paraply.bench.delay import delayed
 from paraply.bench.made_load import fetch_log, last_log
 from paraply.bench.plain_clients import plain_seconds, row_of
 from paraply.bench.server import BenchServer, connect
-from paraply.errors import ApplyFailed
+from paraply.errors import ApplyFailed, ParaplyError
 
 __all__ = ["SCALE_WORKERS", "ScaleResult", "ScaleRun", "measure_scale", "summarize"]
 
@@ -119,21 +120,29 @@ def measure_scale(
     Raises:
         ApplyFailed: A replay failed.
     """
-    with tempfile.TemporaryDirectory(prefix="paraply-scale-") as folder:
-        server.empty([DATABASE])
-        log = make_log(server, transactions, Path(folder), decode)
-        with delayed(str(server.socket or server.parsed.host), server.parsed.port, milliseconds) as port:
-            for count in [*workers] * rounds:
-                server.empty([DATABASE])
-                make_table(server)
-                plain = plain_seconds(server, port, DATABASE, clients=count, transactions=transactions)
-                server.empty([DATABASE])
-                make_table(server)
-                trip = round_trip(server, port)
-                with CpuTicks() as ticks:
-                    seconds, done = _replay(server, port, log, count)
-                yield ScaleRun(count, seconds, done, trip, ticks.busy(seconds), plain)
-        server.empty([DATABASE])
+    try:
+        with tempfile.TemporaryDirectory(prefix="paraply-scale-") as folder:
+            server.empty([DATABASE])
+            log = make_log(server, transactions, Path(folder), decode)
+            with delayed(str(server.socket or server.parsed.host), server.parsed.port, milliseconds) as port:
+                for count in [*workers] * rounds:
+                    yield _measure(server, port, log, count, transactions)
+    finally:  # a failure must not leave what the next bench would refuse
+        with contextlib.suppress(ParaplyError):
+            server.empty([DATABASE])
+
+
+def _measure(server: BenchServer, port: int, log: Path, workers: int, transactions: int) -> ScaleRun:
+    """One replay, after the clients that nothing coordinates."""
+    server.empty([DATABASE])
+    make_table(server)
+    plain = plain_seconds(server, port, DATABASE, clients=workers, transactions=transactions)
+    server.empty([DATABASE])
+    make_table(server)
+    trip = round_trip(server, port)
+    with CpuTicks() as ticks:
+        seconds, done = _replay(server, port, log, workers)
+    return ScaleRun(workers, seconds, done, trip, ticks.busy(seconds), plain)
 
 
 def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:

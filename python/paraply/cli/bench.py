@@ -15,6 +15,7 @@ from paraply.cli import output
 from paraply.cli.bench_loads import LoadOptions, load_results
 from paraply.cli.demo import demo_log
 from paraply.cli.options import AsJson, Debug
+from paraply.errors import UsageError
 
 if TYPE_CHECKING:
     from paraply.bench.kernels import KernelResult
@@ -51,7 +52,10 @@ def bench(
         bool, typer.Option("--reset", help="Allow to empty that server's binary logs and GTID state between the runs.")
     ] = False,
     workers: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Worker counts to measure; 0,1,2,4,8, and with --loads 1,8.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="N,N,...", help="Worker counts to measure; 0,1,2,4,8, with --loads 1,8, and with --scale 1 to 64.", show_default=False
+        ),
     ] = None,
     merge: Annotated[str, typer.Option(metavar="off,auto", help="Merge settings to measure.")] = "off,auto",
     peer: Annotated[bool, typer.Option("--peer/--no-peer", help="Measure the server's own client pipeline too.")] = True,
@@ -104,10 +108,11 @@ def bench(
     def body() -> tuple[int, Mapping[str, Any]]:
         fields: dict[str, Any] = {}
         if scale:
-            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 24_000, rounds, decode), as_json)
+            most = numbers(workers) if workers else None
+            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 24_000, rounds, decode, most, data), as_json)
         if loads is not None:
-            count, most = transactions or 25_000, numbers(workers or "1,8")
-            fields |= load_results(LoadOptions(loads, to, reset, most, count, seed, rounds, peer, decode, client, data, chart), as_json)
+            count, counts = transactions or 25_000, numbers(workers or "1,8")
+            fields |= load_results(LoadOptions(loads, to, reset, counts, count, seed, rounds, peer, decode, client, data, chart), as_json)
         if kernels or not (log or scale or loads is not None):
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
             fields["texts"] = [result.as_json() for result in text_results(as_json)]
@@ -146,6 +151,8 @@ class ScaleOptions:
     transactions: int
     rounds: int
     decode: str | None
+    workers: list[int] | None = None
+    data: Path | None = None
 
 
 def numbers(text: str) -> list[int]:
@@ -218,11 +225,14 @@ def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
     from paraply.bench.scale import SCALE_WORKERS, measure_scale, summarize
     from paraply.bench.server import bench_server
 
-    with bench_server(options.to, reset=options.reset) as server:
+    workers = SCALE_WORKERS if options.workers is None else options.workers
+    if not workers or min(workers) < 1:
+        raise UsageError("--scale compares numbers of workers, from 1 on: --workers 1,8 for example")
+    with bench_server(options.to, reset=options.reset, data=options.data) as server:
         runs = []
         for run in measure_scale(
             server,
-            workers=SCALE_WORKERS,
+            workers=workers,
             milliseconds=options.delay,
             transactions=options.transactions,
             rounds=options.rounds,
