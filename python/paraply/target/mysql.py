@@ -33,7 +33,7 @@ from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_
 from paraply.target.statement_context import ServerKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, GtidSet
     from paraply.schema.catalog import SchemaCatalog
@@ -225,12 +225,13 @@ class MySqlTarget:
         if self.references is not None:
             self.references.forget()
 
-    def note_session(self, block: Block, connection_id: int) -> None:
-        """Remembers which connection works on a block, so that ``committed`` can wait for its end."""
+    def note_session(self, blocks: Iterable[Block], connection_id: int) -> None:
+        """Remembers which connection works on blocks, so that ``committed`` can wait for its end."""
+        now = time.monotonic()
         with self._lock:
-            self._sessions[block.id] = (connection_id, time.monotonic())
-            # Only blocks under way are ever asked for, and those are few.
-            self._sessions.pop(block.id - _REMEMBERED, None)
+            for block in blocks:
+                self._sessions[block.id] = (connection_id, now)
+                self._sessions.pop(block.id - _REMEMBERED, None)  # blocks under way are asked for, and those are few
 
     def committed(self, block: Block) -> bool:
         """Whether a block is in, asked after its connection broke: first its server session must have ended."""

@@ -138,12 +138,10 @@ class MySqlSession:
         if len(texts) < 2:
             return SeriesOutcome(0)
         self._left = bool(target.mode.end())
-        for block in blocks[: len(texts)]:
-            target.note_session(block, self._connection.connection_id)
+        target.note_session(blocks[: len(texts)], self._connection.connection_id)
         first, others = target.mode.statements_before
         done, committing, results, error = self._connection.commit_each(texts, 2, first, others, target.epoch)
-        for block in blocks[:done]:
-            target.ledger.acknowledge(block, self._slot)
+        target.ledger.acknowledge_all(blocks[:done], self._slot)
         if done == len(texts):
             return SeriesOutcome(done)
         return SeriesOutcome(done, self._series_error(blocks[done], results, error, committing=committing), committing)
@@ -329,7 +327,7 @@ class MySqlSession:
         if decision is not None:
             head.append(decision)
         self._open, self._left = block, bool(target.mode.end())
-        target.note_session(block, self._connection.connection_id)
+        target.note_session([block], self._connection.connection_id)
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
         sources = (source,) if waves is None else waves

@@ -75,7 +75,7 @@ class XaRunner:
             ApplyFailed: The target holds the XID prepared already, or does not hold it.
         """
         target, connection = self._target, self._session.connection
-        target.note_session(block, connection.connection_id)
+        target.note_session([block], connection.connection_id)
         if not target.store.lock_statements(connection, _LOCK_WAIT):
             raise AlreadyRunning("another apply of this channel is running a statement on the target")
         try:

@@ -128,11 +128,12 @@ class PlaceLedger(ProgressLedger):
         with self._lock:
             return Places(self._low.file, self._low.offset, self._low.ordinal, self._initial.union(*map(_ends, self._early.values())))
 
-    def acknowledge(self, block: Block, slot: int | None = None) -> None:  # noqa: ARG002
-        """Notes that a block's commit was acknowledged, or that an earlier run committed it."""
+    def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:  # noqa: ARG002
+        """Notes that the blocks' commits were acknowledged, or that an earlier run committed them."""
         with self._lock:
-            self._initial = self._initial - _ends(block) if self._initial else self._initial
-            self._early[block.ordinal - block.transaction_count - block.skipped] = block
+            for block in blocks:
+                self._initial = self._initial - _ends(block) if self._initial else self._initial
+                self._early[block.ordinal - block.transaction_count - block.skipped] = block
             while (early := self._early.pop(self._low.ordinal, None)) is not None:
                 self._low = Places(early.end_file, early.end_offset, early.ordinal)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -114,28 +116,28 @@ class ProgressLedger:
 
     def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:  # noqa: ARG002
         """As ``mark``, for blocks that one session commits one after the other: each knows of those before it."""
-        texts = []
-        executed = None
-        for block in blocks:
-            if self._has_gtids:
-                if executed is None:
-                    with self._lock:
-                        executed = self._executed | block.gtids
-                else:
-                    executed = executed | block.gtids
-            texts.append("" if executed is None else str(executed))
+        texts = [""] * len(blocks)
+        if self._has_gtids:
+            with self._lock:
+                executed = self._executed | blocks[0].gtids
+            texts = [str(gtids) for gtids in accumulate((block.gtids for block in blocks[1:]), or_, initial=executed)]
         return [Mark(text, block.end_file, block.end_offset, block.ordinal) for text, block in zip(texts, blocks, strict=True)]
 
-    def acknowledge(self, block: Block, slot: int | None = None) -> None:  # noqa: ARG002
+    def acknowledge(self, block: Block, slot: int | None = None) -> None:
         """Notes that a block's commit was acknowledged.
 
         Args:
             block: The block.
             slot: Whose row says so and will be written again, with the same slot given to ``mark``; None where no row will.
         """
+        self.acknowledge_all([block], slot)
+
+    def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:  # noqa: ARG002
+        """As ``acknowledge``, for the blocks of ``marks``."""
         if self._has_gtids:
             with self._lock:
-                self._executed.update(block.gtids)
+                for block in blocks:
+                    self._executed.update(block.gtids)
 
     def executed(self) -> GtidSet:
         """What is acknowledged."""
@@ -178,17 +180,17 @@ class GapLedger(ProgressLedger):
             marks.append(Mark(_write(text, _behind(held[0], reached)), block.end_file, block.end_offset, block.ordinal))
         return marks
 
-    def acknowledge(self, block: Block, slot: int | None = None) -> None:
-        """Notes that a block's commit was acknowledged."""
-        begin = block.ordinal - block.transaction_count - block.skipped
-        gtids, ranges = block.gtids, _ranges(block)
+    def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:
+        """Notes that the blocks' commits were acknowledged."""
+        new = {block.ordinal - block.transaction_count - block.skipped: (block.ordinal, block.gtids, _ranges(block)) for block in blocks}
         with self._lock:
-            self._executed.update(gtids)
-            self._early[begin] = (block.ordinal, gtids, ranges)
-            if begin == self._through:
+            for _, gtids, _ in new.values():
+                self._executed.update(gtids)
+            self._early.update(new)
+            if self._through in new:
                 self._raise()
-            elif slot is not None:
-                self._written.setdefault(slot, []).append(begin)
+            if slot is not None:
+                self._written.setdefault(slot, []).extend(begin for begin in new if begin in self._early)
 
     def _ahead(self, slot: int | None) -> list[Ranges]:
         """The numbers ahead of the position that a row must hold besides its new ones."""
