@@ -70,7 +70,7 @@ class JobList:
         self._drained = threading.Condition(self._mutex)
         self._most = max(1, factor) * workers
         self._most_fitting = max(self._most, series * workers)
-        self._least = workers
+        self._workers = self._least = workers
         self._jobs: list[Job] = []
         self._idle: list[Seat] = []
         self._filling = False
@@ -171,8 +171,8 @@ class JobList:
             return []
         with self._mutex:
             self._takes += 1
-            if self._takes % self._least == 1 or self._least == 1:  # often enough, and for few of them
-                self._share = min(self._series - 1, sum(map(self._may_commit, self._jobs)) // self._least)
+            if self._takes % self._workers == 1 or self._workers == 1:  # often enough, and for few of them
+                self._share = min(self._series - 1, sum(map(self._may_commit, self._jobs)) // self._workers)
             if self._idle or self._serial:
                 return []
             taken: list[Job] = []

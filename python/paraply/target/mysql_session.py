@@ -167,9 +167,7 @@ class MySqlSession:
         target = self._target
         if block.kind != "dml" or (target.references is not None and target.references.check(lambda: self.connection, block) is not None):
             return None
-        maps = block.table_maps()
-        target.row_privileges.check(lambda: self.connection, block, maps)
-        target.checker.check(lambda: self.connection, maps)
+        self._check_tables(block, block)
         if first:
             self.send_format(block)
         elif _native.format_statement(block) != self._format:
@@ -313,9 +311,7 @@ class MySqlSession:
         target = self._target
         rows = block.kind == "dml"
         if rows:
-            maps = source.table_maps()
-            target.row_privileges.check(lambda: self.connection, block, maps)
-            target.checker.check(lambda: self.connection, maps)
+            self._check_tables(block, source)
             self.send_format(source)
         writer = target.last_writer
         before = target.mode.start(block.first_gtid)
@@ -342,6 +338,12 @@ class MySqlSession:
             self._connection.query(statement)
         if writer is not None:
             writer.run(self._connection, written)
+
+    def _check_tables(self, block: Block, source: Block) -> None:
+        """Looks at the tables of a block, or of a part of it, when they come for the first time: what we may do to them, and their form."""
+        maps = source.table_maps()
+        self._target.row_privileges.check(lambda: self.connection, block, maps)
+        self._target.checker.check(lambda: self.connection, maps)
 
     def _goes_along(self, head: list[str], first: bytes) -> bool:
         """Whether the first rows go with the statements before them, in one round trip: where one packet holds them.
