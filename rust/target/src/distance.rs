@@ -1,22 +1,27 @@
 //! A server that is further away: a proxy that holds every request back for a while, and passes answers on at once.
 //!
-//! One thread serves all connections. What is due at the same time goes out on one wake-up, so that the proxy takes little of the
-//! machine that the measured programs run on.
+//! One thread serves all connections. What is due at the same time goes out on one wake-up, and a wake-up costs as much with many
+//! connections as with few, so that the proxy takes little of the machine that the measured programs run on.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 /// Read at once.
 const CHUNK: usize = 1 << 18;
 /// From here on a side has to wait until the other one has taken what it sent.
 const MOST_HELD: usize = 1 << 24;
+/// Sockets that one wake-up tells of; the others are told of by the next one.
+const MOST_READY: usize = 64;
+/// What the listener is known by; the sockets of a link are known by twice its place, and one more for the server's.
+const LISTENER: u64 = u64::MAX;
 
 /// Where the server listens.
 #[derive(Debug, Clone)]
@@ -33,7 +38,10 @@ pub struct DelayingProxy {
     listener: TcpListener,
     server: Server,
     delay: Duration,
-    links: Vec<Link>,
+    /// Tells which of the sockets can be read or written.
+    watch: OwnedFd,
+    /// Those that have ended leave their place to the next.
+    links: Vec<Option<Link>>,
     chunk: Vec<u8>,
 }
 
@@ -44,6 +52,8 @@ struct Link {
     far: Box<dyn Socket>,
     requests: Way,
     answers: Way,
+    /// What is watched for: on the client's socket, and on the server's.
+    watched: (EventFlags, EventFlags),
 }
 
 /// An end of a link.
@@ -104,7 +114,9 @@ impl DelayingProxy {
     pub fn listen(port: u16, server: Server, delay: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, server, delay, links: Vec::new(), chunk: vec![0; CHUNK] })
+        let watch = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&watch, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        Ok(Self { listener, server, delay, watch, links: Vec::new(), chunk: vec![0; CHUNK] })
     }
 
     /// The port that leads to the server.
@@ -123,44 +135,52 @@ impl DelayingProxy {
     /// The listener broke. A connection that breaks ends for both sides, and the others go on.
     pub fn serve(&mut self, time: Duration) -> io::Result<()> {
         let end = Instant::now() + time;
+        let mut ready = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; MOST_READY];
         loop {
-            self.links.retain_mut(Link::flush);
             let now = Instant::now();
+            let mut wake = end;
+            for (place, slot) in self.links.iter_mut().enumerate() {
+                let Some(link) = slot else { continue };
+                if link.flush(now) {
+                    link.watch(&self.watch, place)?;
+                    wake = link.due().map_or(wake, |due| due.min(wake));
+                } else {
+                    *slot = None; // closed, its sockets are not watched any more
+                }
+            }
             if now >= end {
                 return Ok(());
             }
-            let wake = self.links.iter().filter_map(Link::due).min().map_or(end, |due| due.min(end));
-            let ready = match self.wait(wake.saturating_duration_since(now)) {
-                Ok(ready) => ready,
+            let wait = wake.saturating_duration_since(Instant::now());
+            let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
+            let count = match epoll::wait(&self.watch, &mut ready, Some(&wait)).map_err(io::Error::from) {
+                Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
                 Err(error) => return Err(error),
             };
-            let now = Instant::now();
-            for (index, link) in self.links.iter_mut().enumerate() {
-                if ready[1 + 2 * index] {
-                    link.requests.take(&mut link.near, &mut self.chunk, now + self.delay);
-                }
-                if ready[2 + 2 * index] {
-                    link.answers.take(&mut *link.far, &mut self.chunk, now);
-                }
-            }
-            if ready[0] {
-                self.accept()?;
+            let due = Instant::now() + self.delay;
+            for event in &ready[..count] {
+                self.take(*event, due)?;
             }
         }
     }
 
-    /// Waits until a socket has something or time is up; says for the listener and both sockets of each link whether it can be read.
-    fn wait(&self, time: Duration) -> io::Result<Vec<bool>> {
-        let mut sockets = Vec::with_capacity(1 + 2 * self.links.len());
-        sockets.push(PollFd::new(&self.listener, PollFlags::IN));
-        for link in &self.links {
-            sockets.push(PollFd::new(&link.near, link.requests.reads() | link.answers.writes()));
-            sockets.push(PollFd::new(&link.far, link.answers.reads() | link.requests.writes()));
+    /// Reads what a socket has, or accepts who wants to connect; requests become due at the given time.
+    fn take(&mut self, event: Event, due: Instant) -> io::Result<()> {
+        let (flags, socket) = (event.flags, event.data.u64());
+        if socket == LISTENER {
+            return self.accept();
         }
-        let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
-        poll(&mut sockets, Some(&time))?;
-        Ok(sockets.iter().map(|socket| !socket.revents().difference(PollFlags::OUT).is_empty()).collect())
+        if flags == EventFlags::OUT {
+            return Ok(()); // what is stuck is tried before every wait
+        }
+        let link = usize::try_from(socket / 2).ok().and_then(|place| self.links.get_mut(place)?.as_mut());
+        match link {
+            Some(link) if socket % 2 == 0 => link.requests.take(&mut link.near, &mut self.chunk, due),
+            Some(link) => link.answers.take(&mut *link.far, &mut self.chunk, due - self.delay),
+            None => {}
+        }
+        Ok(())
     }
 
     fn accept(&mut self) -> io::Result<()> {
@@ -174,16 +194,27 @@ impl DelayingProxy {
             if let Ok(far) = self.server.connect() {
                 near.set_nodelay(true)?;
                 near.set_nonblocking(true)?;
-                self.links.push(Link { near, far, requests: Way::default(), answers: Way::default() });
+                let place = self.links.iter().position(Option::is_none).unwrap_or(self.links.len());
+                let link = Link::new(near, far);
+                epoll::add(&self.watch, &link.near, EventData::new_u64(2 * place as u64), link.watched.0)?;
+                epoll::add(&self.watch, link.far.as_fd(), EventData::new_u64(2 * place as u64 + 1), link.watched.1)?;
+                if place == self.links.len() {
+                    self.links.push(None);
+                }
+                self.links[place] = Some(link);
             }
         }
     }
 }
 
 impl Link {
+    fn new(near: TcpStream, far: Box<dyn Socket>) -> Self {
+        let watched = (EventFlags::IN, EventFlags::IN);
+        Self { near, far, requests: Way::default(), answers: Way::default(), watched }
+    }
+
     /// Sends what is due; false when both sides have ended.
-    fn flush(&mut self) -> bool {
-        let now = Instant::now();
+    fn flush(&mut self, now: Instant) -> bool {
         self.requests.flush(&mut *self.far, now);
         self.answers.flush(&mut self.near, now);
         !(self.requests.closed && self.answers.closed)
@@ -196,15 +227,29 @@ impl Link {
             .filter_map(|way| Some(way.held.front()?.0))
             .min()
     }
+
+    /// Has its sockets watched for what it can do with them now.
+    fn watch(&mut self, watch: &OwnedFd, place: usize) -> io::Result<()> {
+        let near = self.requests.reads() | self.answers.writes();
+        let far = self.answers.reads() | self.requests.writes();
+        if self.watched.0 != near {
+            epoll::modify(watch, &self.near, EventData::new_u64(2 * place as u64), near)?;
+        }
+        if self.watched.1 != far {
+            epoll::modify(watch, self.far.as_fd(), EventData::new_u64(2 * place as u64 + 1), far)?;
+        }
+        self.watched = (near, far);
+        Ok(())
+    }
 }
 
 impl Way {
-    fn reads(&self) -> PollFlags {
-        if self.ended || self.bytes >= MOST_HELD { PollFlags::empty() } else { PollFlags::IN }
+    fn reads(&self) -> EventFlags {
+        if self.ended || self.bytes >= MOST_HELD { EventFlags::empty() } else { EventFlags::IN }
     }
 
-    fn writes(&self) -> PollFlags {
-        if self.stuck { PollFlags::OUT } else { PollFlags::empty() }
+    fn writes(&self) -> EventFlags {
+        if self.stuck { EventFlags::OUT } else { EventFlags::empty() }
     }
 
     /// Reads what the sender has sent.
