@@ -230,7 +230,7 @@ class Applier:
     def executed(self) -> GtidSet | None:
         """What is committed without a gap now; None before the run has begun. From any thread, at any time."""
         run = self._run
-        return None if run is None or run.order.ahead else run.executed
+        return None if run is None or run.order.ahead else run.executed()
 
     def stop(self) -> None:
         """Ends the run at a transaction boundary; ``run`` then raises Stopped.
@@ -405,7 +405,7 @@ class Applier:
                 raise stopped_error()
             check_result(self._options, start, run, self._reader)
             with run.target.exclusive() as target:
-                target.finish(run.executed | start.skip)
+                target.finish(run.executed() | start.skip)
                 run.notes.extend(left_note(target.left_prepared()))
         except BaseException as error:
             ended = error if run.order.failure is None else run.order.failure

@@ -98,7 +98,7 @@ class RunMonitor:
     def _received(self) -> dict[str, Any]:
         if self._receiver is None or self._parts is None:
             return {}
-        return {"receiver": dict(self._receiver(self._parts[0].executed))}
+        return {"receiver": dict(self._receiver(self._parts[0].executed()))}
 
     def tick(self) -> None:
         """Samples the rates and reports progress; called about four times a second by one thread."""

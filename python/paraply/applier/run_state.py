@@ -30,7 +30,7 @@ _log = logging.getLogger("paraply.applier")
 
 _STEP = 0.05
 _EARLY = 64
-"""Blocks after which those without a gap are looked for, if nobody asks before."""
+"""Blocks ahead of a gap that are looked over for the first time, if nobody asks before; then when they are twice as many."""
 
 
 class SharedTarget:
@@ -109,9 +109,11 @@ class RunState:
         self.jobs = jobs
         self.retry = retry
         self.storm = storm or StormGuard()
-        self.executed = executed
+        #: Both our own, raised in place: a copy for each block takes the longer the more gaps there are.
+        self._executed = executed | executed
+        self._low = None if low is None else low | low
         self._early: list[tuple[int, GtidSet]] = []
-        self._low = low
+        self._most_early = _EARLY
         self.notes: list[str] = []
         self.runs_events = False
         """Whether the target runs scheduled events, which a logged statement may make or change."""
@@ -144,36 +146,42 @@ class RunState:
             self.rows += block.rows
             if count > 1:
                 self.merged += count
-            self.executed = self.executed | gtids
+            self._executed.update(gtids)
             if self._low is not None:
                 self._early.append((block.id, gtids))
-                if len(self._early) >= _EARLY:
-                    self._low = self._raised(self._low)
+                if len(self._early) >= self._most_early:
+                    self._raise(self._low)
             if self.last_block is None or self.last_block.id <= block.id:
                 self.last_block = block
             calm = self.storm.committed()
         if calm:
             self.set_serial(serial=False)
 
+    def executed(self) -> GtidSet:
+        """What is executed."""
+        with self._counting:
+            return self._executed | self._executed
+
     def executed_text(self) -> str:
         """What is executed, as a GTID set; of MariaDB's only as far as there is no gap, which a position cannot tell."""
         with self._counting:
             if self._low is None:
-                return str(self.executed)
-            self._low = self._raised(self._low)
+                return str(self._executed)
+            self._raise(self._low)
             return str(self._low)
 
     def session_unknown(self) -> None:
         """The log does not tell the sessions, so that the order of each can only be kept by keeping that of their server."""
         self.note("the log does not tell the sessions of the source: transactions of one server commit in its order, at every level")
 
-    def _raised(self, low: GtidSet) -> GtidSet:
+    def _raise(self, low: GtidSet) -> None:
+        """Moves it over what has no gap before it any more."""
         mark = self.order.low_water_mark
         for number, gtids in self._early:
             if number <= mark:
-                low = low | gtids
+                low.update(gtids)
         self._early = [early for early in self._early if early[0] > mark]
-        return low
+        self._most_early = max(_EARLY, 2 * len(self._early))
 
     def apply_took(self, seconds: float) -> None:
         """Moves the median; the length of an outlier, such as a wait for a lock, does not count."""

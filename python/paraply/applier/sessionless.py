@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["is_in_order_anyway"]
 
 _LOOKED_AT = 1000
-"""Transactions of which one should have rows."""
+"""Transactions with rows that tell how the log is; one that is large may be all that a batch holds."""
+_BATCHES = 4
+"""Most that are read for it."""
 
 
 def is_in_order_anyway(options: Options, first: Transaction, reader: LogReader) -> bool:
@@ -30,10 +32,13 @@ def is_in_order_anyway(options: Options, first: Transaction, reader: LogReader) 
     ordered = options.policy != "dependency" or Consistency(options.consistency).keeps_order
     if ordered or not first.format.mariadb or options.live or options.gtid == "preserve":
         return False
-    seen = 0
-    while seen < _LOOKED_AT and (batch := reader.next_batch(_LOOKED_AT)) is not None and len(batch):
-        seen += len(batch)
+    left, servers = _LOOKED_AT, set[int]()
+    for _ in range(_BATCHES):
+        if left <= 0 or not (batch := reader.next_batch(_LOOKED_AT)):
+            break
         rows = [transaction for transaction in batch if transaction.kind == "dml"]
-        if rows:
-            return all(transaction.session is None and transaction.server_id == rows[0].server_id for transaction in rows)
-    return False
+        servers.update(transaction.server_id for transaction in rows)
+        if len(servers) > 1 or any(transaction.session is not None for transaction in rows):
+            return False
+        left -= len(rows)
+    return bool(servers)

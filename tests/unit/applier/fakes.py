@@ -33,6 +33,9 @@ class GtidSet:
     def __or__(self, other: GtidSet) -> GtidSet:
         return GtidSet(members=self.members | other.members)
 
+    def update(self, other: GtidSet) -> None:
+        self.members |= other.members
+
     def __bool__(self) -> bool:
         return bool(self.members)
 

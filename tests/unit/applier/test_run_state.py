@@ -1,0 +1,68 @@
+"""What a run knows to be executed, and how it keeps that where commits leave gaps."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from paraply._native import GtidSet
+from paraply.applier.consistency import Consistency
+from paraply.applier.retry import RetryPolicy
+from paraply.applier.run_state import RunState
+
+
+def block(number: int, gtid: str) -> Any:
+    return SimpleNamespace(id=number, gtids=GtidSet(gtid), transaction_count=1, filtered=0, skipped=0, rows=1)
+
+
+class Commits:
+    """A run in which blocks commit in any order."""
+
+    def __init__(self, count: int, executed: str, *, mariadb: bool) -> None:
+        begun = GtidSet(executed)
+        self.run = RunState(Any, begun, RetryPolicy(), None, consistency=Consistency.EVENTUAL, low=begun if mariadb else None)
+        self.tickets = [self.run.order.register() for _ in range(count)]
+        self.begun = begun
+
+    def through(self, number: int, gtid: str) -> None:
+        ticket = self.tickets[number - 1]
+        self.run.order.wait_turn(ticket)
+        self.run.through(block(number, gtid))
+        self.run.order.finish(ticket)
+
+
+def test_of_mariadb_only_what_has_no_gap_is_told():
+    commits = Commits(3, "0-1-10", mariadb=True)
+    commits.through(2, "0-1-12")
+    commits.through(3, "0-1-13")
+    assert commits.run.executed_text() == "0-1-10"
+    commits.through(1, "0-1-11")
+    assert commits.run.executed_text() == "0-1-13"
+
+
+def test_of_mysql_everything_is_told():
+    uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+    commits = Commits(3, f"{uuid}:1-10", mariadb=False)
+    commits.through(2, f"{uuid}:12")
+    commits.through(3, f"{uuid}:13")
+    assert commits.run.executed_text() == f"{uuid}:1-10:12-13"
+    assert commits.run.executed() == GtidSet(f"{uuid}:1-10:12-13")
+    assert str(commits.begun) == f"{uuid}:1-10"
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_long_gap_is_not_looked_over_with_each_commit(asked, monkeypatch):
+    commits, count = Commits(4000, "0-1-10", mariadb=True), 4000
+    looks: list[int] = []
+    look = RunState._raise
+    monkeypatch.setattr(RunState, "_raise", lambda run, low: (looks.append(len(run._early)), look(run, low))[1])
+    for number in range(2, count + 1):
+        commits.through(number, f"0-1-{10 + number}")
+    assert sum(looks) < 3 * count
+    if asked:
+        assert commits.run.executed_text() == "0-1-10"
+    commits.through(1, "0-1-11")
+    assert commits.run.executed_text() == f"0-1-{10 + count}"
+    assert str(commits.begun) == "0-1-10"
