@@ -107,7 +107,7 @@ class Watchdog:
         self._run.foreign_blockers = tuple(sorted(foreign))
         if waited >= wait.next_told and (foreign or not blockers):
             wait.next_told = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
-        if age > max(self._coarse(), case.held_back * 2):
+        if age > max(self._coarse(), case.held_back * 2) and self._may_be_in_the_way():
             case.held_back = age
             self._run.order.hold_back(case.number)
         cost = time.perf_counter() - now
