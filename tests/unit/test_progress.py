@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from paraply import GtidSet
+from paraply.target import progress
 from paraply.target.places import PlaceLedger, PlaceRow, read_places
 from paraply.target.progress import GapLedger, ProgressLedger, make_ledger, read_executed
 
@@ -89,9 +90,10 @@ def test_r25_mysqls_sets_hold_gaps_by_themselves():
     assert executed.text() == f"{uuid}:1-3:7"
 
 
-@pytest.mark.parametrize("told", [False, True])
-def test_r25_any_order_of_commits_and_any_moment(told: bool):
+@pytest.mark.parametrize(("told", "pieces"), [(False, 16), (True, 16), (True, 2), (True, 0)])
+def test_r25_any_order_of_commits_and_any_moment(told: bool, pieces: int, monkeypatch: pytest.MonkeyPatch):
     """The rows say exactly what is committed, whenever they are read; a session that is lost leaves its row to nobody."""
+    monkeypatch.setattr(progress, "_MOST_PIECES", pieces)
     draw = random.Random(1)
     for _ in range(100):
         before = ["0-1-10", '{"low":"0-1-10","beyond":{"0":[[13,14,2]]}}']
@@ -122,6 +124,40 @@ def test_r25_any_order_of_commits_and_any_moment(told: bool):
                 block = Block(ordinal, *gtids, skipped=skipped)
                 skipped = 0
                 open_blocks[slot] = (block, ledger.mark(block, slot if told else None).executed)
+
+
+def test_r25_rows_stay_short_behind_a_long_gap():
+    """Series of three sessions in turn, one of which is lost with a row that it was told to make whole."""
+    draw = random.Random(3)
+    ledger, rows, longest = gap_ledger("0-1-10"), {-1: "0-1-10"}, 0
+    slots, ordinal, committed = [0, 1, 2], 1, {*range(1, 11)}
+    for turn in range(600):
+        place = draw.randrange(3)
+        blocks = [Block(ordinal + more, f"0-{draw.randint(1, 3)}-{10 + ordinal + more}") for more in (1, 3)]
+        other = Block(ordinal + 2, f"0-1-{10 + ordinal + 2}")
+        ordinal += 3
+        marks = ledger.marks(blocks, slots[place])
+        theirs = ledger.mark(other, slots[place - 1])
+        done = draw.randint(0, 1) if draw.random() < 0.02 else 2
+        if done:
+            rows[slots[place]] = marks[done - 1].executed
+        committed.update(block.numbers[0][1] for block in blocks[:done])
+        ledger.acknowledge_all(blocks[:done], slots[place])
+        for block in blocks[done:]:  # its connection is lost, and another session gets it in
+            slots[place] = max(slots) + 1
+            rows[slots[place]] = ledger.mark(block, slots[place]).executed
+            committed.add(block.numbers[0][1])
+            ledger.acknowledge(block, slots[place])
+        rows[slots[place - 1]] = theirs.executed
+        committed.add(other.numbers[0][1])
+        ledger.acknowledge(other, slots[place - 1])
+        if turn % 20 == 0:
+            executed = read_executed(rows.values(), GtidSet).gtids
+            assert {number for number in range(1, 11 + ordinal) if has_number(executed, number)} == committed
+        longest = max(longest, len(theirs.executed))
+    assert longest < 1000, "with each of its own numbers in it, hundreds in the end, a row would have several thousand"
+    ledger.acknowledge(Block(1, "0-1-11"))
+    assert read_executed([ledger.mark(Block(ordinal + 1, f"0-1-{11 + ordinal}"), 0).executed], GtidSet).text() == f"0-1-{11 + ordinal}"
 
 
 def test_r25_places_in_any_order_of_commits_and_at_any_moment():

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "JobList", "Seat"]
 
+_MOST_AHEAD = 32768
+"""Jobs that are handed out behind the low-water mark: what is remembered of each until the mark passes it takes some 2.5 kB."""
+
 
 @dataclass(slots=True, eq=False)
 class Job:
@@ -74,6 +77,7 @@ class JobList:
         self._jobs: list[Job] = []
         self._idle: list[Seat] = []
         self._filling = False
+        self._next = 0
         self._awaited: int | None = None
         self._newest_started = 0
         self._low_water_mark = 0
@@ -119,8 +123,8 @@ class JobList:
         """
         most = self._most_fitting if self._series > 1 and self._fits(job) else self._most
         with self._mutex:
-            while len(self._jobs) >= most and not self._closed:
-                self._filling = True
+            while (len(self._jobs) >= most or self._is_too_far(job.number)) and not self._closed:
+                self._filling, self._next = True, job.number
                 self._room.wait()
             self._filling = False
             if self._closed:
@@ -196,8 +200,11 @@ class JobList:
             returns: Whether the caller takes a job next: then one is left for it.
         """
         with self._mutex:
+            was_too_far = self._filling and self._is_too_far(self._next)
             for number in numbers:
                 self._raise_mark(number)
+            if was_too_far and not self._is_too_far(self._next):
+                self._room.notify()
             if self._idle and self._jobs:
                 self._hand_over(leave=1 if returns else 0)
             if self._awaited is not None and self._low_water_mark >= self._awaited:
@@ -258,6 +265,10 @@ class JobList:
         while self._low_water_mark + 1 in early:
             self._low_water_mark += 1
             early.remove(self._low_water_mark)
+
+    def _is_too_far(self, number: int) -> bool:
+        """Whether a job is too far ahead of what is committed without a gap; it can only be where commits are not in order."""
+        return number - self._low_water_mark > _MOST_AHEAD
 
     def _may_start(self, job: Job) -> bool:
         mark = self._low_water_mark

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionOrder"]
 
 _KEPT = 4096
+"""Sessions that are known before those are forgotten whose last block is committed."""
 
 
 class SessionOrder:
@@ -26,6 +27,7 @@ class SessionOrder:
 
     def __init__(self, on_unknown: Callable[[], None] | None = None) -> None:
         self._last: dict[tuple[int, int | None], int] = {}
+        self._most = _KEPT
         self._on_unknown = on_unknown
 
     def before(self, block: Block, committed: int) -> tuple[int, ...]:
@@ -38,8 +40,9 @@ class SessionOrder:
         sessions = block.sessions
         older = {self._last.get(session, 0) for session in sessions}
         self._tell_unknown(sessions)
-        if len(self._last) > _KEPT:
+        if len(self._last) > self._most:
             self._last = {session: last for session, last in self._last.items() if last > committed}
+            self._most = max(_KEPT, 2 * len(self._last))  # behind a gap they may all be needed
         self._last.update(dict.fromkeys(sessions, block.id))
         return tuple(n for n in older if committed < n < block.id)
 

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["Executed", "GapLedger", "Mark", "ProgressLedger", "make_ledger", "read_executed"]
 
 Ranges = dict[int, list[tuple[int, int, int]]]
-"""First and last numbers of GTIDs, and the server of the last, for each domain."""
+"""First and last numbers of GTIDs, and the server of the last, for each domain. Never changed once made."""
+
+_MOST_PIECES = 16
+"""Pieces ahead of a gap that a row holds before it takes over those of all rows; without a long gap it holds a few."""
+_MOST_LATE = 256
+"""Commits that are noted before they are joined with what is known, if nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,9 @@ class GapLedger(ProgressLedger):
     follow each other by their places in the log, so it is known which of them is the next. Where the slot is told, a row only
     holds such numbers as no other row does: its own, and what earlier runs left is in the channel's row.
 
+    Behind a long gap a slot's own numbers become many small ranges. Its row then takes over what is ahead in all rows, which is one
+    range for each block under way; once that is committed, the other rows need not hold it any more.
+
     Args:
         executed: What is committed at the start.
     """
@@ -166,41 +174,73 @@ class GapLedger(ProgressLedger):
         self._through = 0
         #: Blocks ahead of the position: place of the first transaction, with that of the last one, GTIDs and numbers.
         self._early: dict[int, tuple[int, GtidSet, Ranges]] = {}
-        #: Those that stand in a slot's row, by that place.
-        self._written: dict[int, list[int]] = {}
+        #: The numbers ahead of the position; those acknowledged of late stand beside them.
+        self._ahead: Ranges = {}
+        self._late: list[Ranges] = []
+        self._acknowledged = 0
+        #: What stands in a slot's row and in no other, piece by piece, with how much was acknowledged then.
+        self._written: dict[int, list[tuple[int, Ranges]]] = {}
+        #: Rows that were told to take everything over: the place of the block, and the piece.
+        self._taking: dict[int, tuple[int, tuple[int, Ranges]]] = {}
 
     def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:
         """The progress to write in the transactions that apply blocks one after the other."""
         with self._lock:
             text, reached = self._text, dict(self._reached)
-            held = self._ahead(slot)
+            held = _union(self._initial, self._everything()) if slot is None else self._held(slot, _begin(blocks[0]))
         marks = []
         for block in blocks:
-            held = [_union(held, _ranges(block))]
-            marks.append(Mark(_write(text, _behind(held[0], reached)), block.end_file, block.end_offset, block.ordinal))
+            held = _union(held, _ranges(block))
+            marks.append(Mark(_write(text, _behind(held, reached)), block.end_file, block.end_offset, block.ordinal))
         return marks
 
     def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:
         """Notes that the blocks' commits were acknowledged."""
-        new = {block.ordinal - block.transaction_count - block.skipped: (block.ordinal, block.gtids, _ranges(block)) for block in blocks}
+        if not blocks:
+            return
+        new = {_begin(block): (block.ordinal, block.gtids, _ranges(block)) for block in blocks}
+        numbers = _union(*(ranges for _, _, ranges in new.values()))
         with self._lock:
             for _, gtids, _ in new.values():
                 self._executed.update(gtids)
             self._early.update(new)
             if self._through in new:
                 self._raise()
+            self._acknowledged += 1
+            self._late.append(numbers)
+            if len(self._late) > _MOST_LATE:
+                self._everything()
             if slot is not None:
-                self._written.setdefault(slot, []).extend(begin for begin in new if begin in self._early)
+                taken = self._taking.pop(slot, None)
+                if taken is not None and taken[0] in new:
+                    self._take_over(slot, taken[1])
+                self._written.setdefault(slot, []).append((self._acknowledged, numbers))
 
-    def _ahead(self, slot: int | None) -> list[Ranges]:
+    def _held(self, slot: int, begin: int) -> Ranges:
         """The numbers ahead of the position that a row must hold besides its new ones."""
-        if slot is None:
-            return [*([self._initial] if self._initial else []), *(early[2] for early in self._early.values())]
+        self._taking.pop(slot, None)
         written = self._written.get(slot)
         if not written:
-            return []
-        written = self._written[slot] = [begin for begin in written if begin in self._early]
-        return [self._early[begin][2] for begin in written]
+            return {}
+        pieces = [(then, left) for then, ranges in written if (left := _behind(ranges, self._reached))]
+        self._written[slot] = pieces
+        if len(pieces) <= _MOST_PIECES:
+            return _union(*(ranges for _, ranges in pieces))
+        everything = self._everything()
+        self._taking[slot] = begin, (self._acknowledged, everything)
+        return everything
+
+    def _take_over(self, slot: int, piece: tuple[int, Ranges]) -> None:
+        """A slot's row holds everything now that was acknowledged up to a time."""
+        for other, pieces in self._written.items():
+            self._written[other] = [(then, ranges) for then, ranges in pieces if then > piece[0]]
+        self._written[slot] = [piece]
+
+    def _everything(self) -> Ranges:
+        """All numbers ahead of the position."""
+        self._ahead = _behind(_union(self._ahead, *self._late), self._reached)
+        self._late = []
+        return self._ahead
 
     def _raise(self) -> None:
         """Moves the position over everything that follows it without a gap."""
@@ -241,12 +281,18 @@ def _ranges(block: Block) -> Ranges:
     return ranges if len(numbers) == 1 else _joined(ranges)
 
 
-def _union(some: list[Ranges], last: Ranges) -> Ranges:
+def _begin(block: Block) -> int:
+    """Its place in the log: how many transactions stand before it."""
+    return block.ordinal - block.transaction_count - block.skipped
+
+
+def _union(*some: Ranges) -> Ranges:
     """The numbers of all, in as few ranges as possible."""
-    if not some:
-        return last
+    some = tuple(filter(None, some))
+    if len(some) < 2:
+        return some[0] if some else {}
     union: Ranges = {}
-    for ranges in (*some, last):
+    for ranges in some:
         for domain, numbers in ranges.items():
             union.setdefault(domain, []).extend(numbers)
     return _joined(union)

@@ -9,6 +9,7 @@ from unit.applier.fake_database import Target
 from unit.applier.fakes import Block, make
 from unit.applier.harness import apply, make_applier
 
+from paraply.applier import job_list
 from paraply.applier.commit_order import CommitOrder
 from paraply.applier.job_list import Job, JobList
 from paraply.applier.merge import MergeSize
@@ -105,6 +106,26 @@ class TestJobList:
             jobs.take(seat)
         time.sleep(0.05)
         assert len(jobs) == 6
+        jobs.abort()
+        filler.join(5)
+        assert not filler.is_alive()
+
+    def test_jobs_do_not_run_far_ahead_of_one_that_is_not_committed(self, monkeypatch):
+        monkeypatch.setattr(job_list, "_MOST_AHEAD", 8)
+        jobs = JobList(2, ordered=False)
+        put = []
+        filler = threading.Thread(target=lambda: [put.append(job.number) for job in jobs_of(*[0] * 20) if jobs.put(job)], daemon=True)
+        filler.start()
+        seat, taken = jobs.seat(), [1]
+        assert jobs.take(seat).number == 1
+        while taken[-1] < 8:
+            taken.append(jobs.take(seat).number)
+            jobs.committed(taken[-1])
+        time.sleep(0.05)
+        assert put[-1] == 8
+        assert len(jobs) == 0
+        jobs.committed(1)
+        assert jobs.take(seat).number == 9
         jobs.abort()
         filler.join(5)
         assert not filler.is_alive()

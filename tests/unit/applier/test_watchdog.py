@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from paraply.applier.commit_order import CommitOrder, Ticket
+from paraply.applier.commit_order import CommitOrder, Ticket, TicketState
+from paraply.applier.consistency import Consistency
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker_state import APPLYING
 
@@ -58,3 +59,17 @@ def test_r24_a_chain_goes_on_behind_a_connection_of_others() -> None:
     Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], PATIENCE).look()
     assert tickets[1].rollback_requested
     assert run.foreign_blockers == (1001,)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_r24_a_long_one_holds_back_only_those_that_hold_locks_while_they_wait(waits: bool) -> None:
+    """Where commits need not be in order, the others go on beside it."""
+    order = CommitOrder(Consistency.EVENTUAL)
+    tickets = [order.register(), order.register(after=(1,))]
+    if waits:
+        tickets[1].state = TicketState.WAITING
+    run: Any = SimpleNamespace(order=order, target=Blocked(9, by=9), optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print)
+    run.target.describe_wait = lambda connection, blockers: ""
+    patience = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=0.5, foreign=0.5)
+    Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], patience).look()
+    assert tickets[1].rollback_requested is waits
