@@ -97,6 +97,7 @@ class CommitOrder:
         self._followers: dict[int, list[Ticket]] = {}
         self._awaiting: dict[int, list[Ticket]] = {}
         self._through_early: set[int] = set()
+        self._waiting: set[Ticket] = set()
         self._sent = 0
         self._last = 0
         self._low_water_mark = 0
@@ -299,7 +300,7 @@ class CommitOrder:
     def waiting(self) -> list[Ticket]:
         """The tickets that wait for their turn, oldest first."""
         with self._mutex:
-            return [ticket for ticket in self._queue if ticket.state is TicketState.WAITING]
+            return sorted(self._waiting, key=lambda ticket: ticket.sequence)
 
     def _request(self, ticket: Ticket, older: int) -> bool:
         if ticket.sequence <= older or ticket.state not in (TicketState.REGISTERED, TicketState.WAITING):
@@ -377,9 +378,11 @@ class CommitOrder:
                     ticket.condition = threading.Condition(self._mutex)
                 if rollback:
                     ticket.state = TicketState.WAITING
+                    self._waiting.add(ticket)
                 ticket.condition.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
         finally:
             ticket.state = before
+            self._waiting.discard(ticket)
 
     def _wake(self, ticket: Ticket) -> None:
         if ticket.condition is not None:

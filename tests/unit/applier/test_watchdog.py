@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from paraply.applier.commit_order import CommitOrder, Ticket, TicketState
+from paraply.applier.commit_order import CommitOrder, RollbackRequested, Ticket
 from paraply.applier.consistency import Consistency
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker_state import APPLYING
@@ -65,11 +66,26 @@ def test_r24_a_chain_goes_on_behind_a_connection_of_others() -> None:
 def test_r24_a_long_one_holds_back_only_those_that_hold_locks_while_they_wait(waits: bool) -> None:
     """Where commits need not be in order, the others go on beside it."""
     order = CommitOrder(Consistency.EVENTUAL)
-    tickets = [order.register(), order.register(after=(1,))]
+    tickets = [order.register(), order.register(after=(1,)), order.register()]
+    asked: list[int] = []
+
+    def wait() -> None:
+        with pytest.raises(RollbackRequested) as request:
+            order.wait_turn(tickets[1])
+        asked.append(request.value.older)
+
+    waiter = threading.Thread(target=wait, daemon=True)
     if waits:
-        tickets[1].state = TicketState.WAITING
-    run: Any = SimpleNamespace(order=order, target=Blocked(9, by=9), optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print)
-    run.target.describe_wait = lambda connection, blockers: ""
+        waiter.start()
+        while not order.waiting():
+            time.sleep(0.001)
+    target: Any = Blocked(9, by=9)
+    target.describe_wait = lambda connection, blockers: ""
+    run: Any = SimpleNamespace(order=order, target=target, optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print)
     patience = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=0.5, foreign=0.5)
     Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], patience).look()
-    assert tickets[1].rollback_requested is waits
+    assert tickets[2].rollback_requested is waits
+    if waits:
+        waiter.join(5)
+    assert asked == ([1] if waits else [])
+    assert not order.waiting()
