@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["is_in_order_anyway"]
 
 _LOOKED_AT = 1000
-"""Transactions with rows that tell how the log is; one that is large may be all that a batch holds."""
+"""Transactions that tell how the log is."""
 _BATCHES = 4
-"""Most that are read for it."""
+"""Batches with rows in which they may come: one large transaction may be all that a batch holds."""
 
 
 def is_in_order_anyway(options: Options, first: Transaction, reader: LogReader) -> bool:
@@ -32,13 +32,12 @@ def is_in_order_anyway(options: Options, first: Transaction, reader: LogReader) 
     ordered = options.policy != "dependency" or Consistency(options.consistency).keeps_order
     if ordered or not first.format.mariadb or options.live or options.gtid == "preserve":
         return False
-    left, servers = _LOOKED_AT, set[int]()
-    for _ in range(_BATCHES):
-        if left <= 0 or not (batch := reader.next_batch(_LOOKED_AT)):
-            break
+    seen, with_rows, servers = 0, 0, set[int]()
+    while seen < _LOOKED_AT and with_rows < _BATCHES and (batch := reader.next_batch(_LOOKED_AT)):
         rows = [transaction for transaction in batch if transaction.kind == "dml"]
         servers.update(transaction.server_id for transaction in rows)
         if len(servers) > 1 or any(transaction.session is not None for transaction in rows):
             return False
-        left -= len(rows)
+        seen += len(batch)
+        with_rows += bool(rows)
     return bool(servers)

@@ -49,7 +49,7 @@ def test_r23_other_servers_or_sessions_behind_one_large_transaction_are_seen(mor
 def test_what_has_no_rows_tells_nothing():
     statements = [make(number, format=MARIADB, server_id=9, kind="ddl", session=None) for number in range(5)]
     assert not asked(statements)
-    assert asked(statements, rows(3))
+    assert asked(*([statement] for statement in statements), rows(3))
 
 
 def test_only_the_beginning_of_a_log_is_read():
