@@ -16,7 +16,7 @@ from paraply.applier.drive import InlineDrive, ThreadDrive
 from paraply.applier.dry_run import DryRun, scan
 from paraply.applier.filters import Filters
 from paraply.applier.housekeeping import interrupt_all, stopped_error
-from paraply.applier.job_list import JobList
+from paraply.applier.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
 from paraply.applier.merge import MergeSize
 from paraply.applier.monitoring import RunMonitor
 from paraply.applier.policy import check_combination, make_policy
@@ -350,7 +350,8 @@ class Applier:
         self._merges = policy.merges and self._target.merges
         singly = options.merge in ("off", 1) or not self._merges
         series = series_of(self._target, consistency, options.workers) if singly and parts is None else {}
-        jobs = JobList(options.workers, ordered=consistency.keeps_order, **series) if in_threads else None
+        ahead = MOST_AHEAD if start.has_gtids else MOST_PLACES_AHEAD
+        jobs = JobList(options.workers, ordered=consistency.keeps_order, most_ahead=ahead, **series) if in_threads else None
         run = RunState(
             self._target,
             start.progress.executed,

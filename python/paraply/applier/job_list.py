@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.applier.commit_order import Ticket
 
-__all__ = ["Job", "JobList", "Seat"]
+__all__ = ["MOST_AHEAD", "MOST_PLACES_AHEAD", "Job", "JobList", "Seat"]
 
-_MOST_AHEAD = 32768
+MOST_AHEAD = 16384
 """Jobs that are handed out behind the low-water mark: what is remembered of each until the mark passes it takes some 2.5 kB."""
+MOST_PLACES_AHEAD = 1024
+"""The same for a log without GTIDs, where each transaction's progress names all places that are committed ahead of the mark."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,10 +65,18 @@ class JobList:
         ordered: Whether a committed job says that all older ones are committed as well.
         series: Most jobs that a worker takes at once. The list has room for that many for each worker, if they are such as fit.
         fits: Whether a job may be one of several.
+        most_ahead: Most jobs behind the low-water mark that are handed out; matters where commits are not in order.
     """
 
     def __init__(
-        self, workers: int, factor: int = 4, *, ordered: bool = True, series: int = 1, fits: Callable[[Job], bool] = lambda _: False
+        self,
+        workers: int,
+        factor: int = 4,
+        *,
+        ordered: bool = True,
+        series: int = 1,
+        fits: Callable[[Job], bool] = lambda _: False,
+        most_ahead: int = MOST_AHEAD,
     ) -> None:
         self._mutex = threading.Lock()
         self._room = threading.Condition(self._mutex)
@@ -78,6 +88,7 @@ class JobList:
         self._idle: list[Seat] = []
         self._filling = False
         self._next = 0
+        self._most_ahead = most_ahead
         self._awaited: int | None = None
         self._newest_started = 0
         self._low_water_mark = 0
@@ -267,8 +278,8 @@ class JobList:
             early.remove(self._low_water_mark)
 
     def _is_too_far(self, number: int) -> bool:
-        """Whether a job is too far ahead of what is committed without a gap; it can only be where commits are not in order."""
-        return number - self._low_water_mark > _MOST_AHEAD
+        """Whether a job is too far ahead of what is committed without a gap."""
+        return number - self._low_water_mark > self._most_ahead
 
     def _may_start(self, job: Job) -> bool:
         mark = self._low_water_mark

@@ -84,12 +84,14 @@ class Start:
         skip: GTIDs to pass over: those of the progress and of ``start_after``.
         place: Index of the file and offset up to which transactions without GTID are passed over.
         mariadb: Whether a MariaDB server wrote the log.
+        has_gtids: Whether its transactions carry GTIDs.
     """
 
     progress: Progress
     skip: GtidSet
     place: tuple[int, int] | None
     mariadb: bool
+    has_gtids: bool
 
     def passed(self, transaction: Transaction, paths: Sequence[str]) -> bool:
         """Whether a transaction is applied already."""
@@ -182,7 +184,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     place = None if has_gtids else start_place(options.paths, peek.progress)
     check_xa(options, xa, held, place, peek.xa)
     merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
-    start = Start(peek.progress, held, place, mariadb)
+    start = Start(peek.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
         check_tables(
             options.paths,
@@ -207,7 +209,7 @@ def start_run(options: Options, target: Target, look: Look) -> Start:
     """
     progress = target.open(look.plan)
     place = None if look.plan.has_gtids else start_place(options.paths, progress)
-    return Start(progress, progress.executed | parse_gtids(options.start_after), place, look.plan.mariadb)
+    return Start(progress, progress.executed | parse_gtids(options.start_after), place, look.plan.mariadb, look.plan.has_gtids)
 
 
 def _check_options(options: Options, first: Transaction, start_after: GtidSet) -> None:

@@ -9,7 +9,6 @@ from unit.applier.fake_database import Target
 from unit.applier.fakes import Block, make
 from unit.applier.harness import apply, make_applier
 
-from paraply.applier import job_list
 from paraply.applier.commit_order import CommitOrder
 from paraply.applier.job_list import Job, JobList
 from paraply.applier.merge import MergeSize
@@ -110,9 +109,8 @@ class TestJobList:
         filler.join(5)
         assert not filler.is_alive()
 
-    def test_jobs_do_not_run_far_ahead_of_one_that_is_not_committed(self, monkeypatch):
-        monkeypatch.setattr(job_list, "_MOST_AHEAD", 8)
-        jobs = JobList(2, ordered=False)
+    def test_jobs_do_not_run_far_ahead_of_one_that_is_not_committed(self):
+        jobs = JobList(2, ordered=False, most_ahead=8)
         put = []
         filler = threading.Thread(target=lambda: [put.append(job.number) for job in jobs_of(*[0] * 20) if jobs.put(job)], daemon=True)
         filler.start()
