@@ -158,15 +158,15 @@ impl DelayingProxy {
                 Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
                 Err(error) => return Err(error),
             };
-            let due = Instant::now() + self.delay;
+            let now = Instant::now();
             for event in &ready[..count] {
-                self.take(*event, due)?;
+                self.take(*event, now)?;
             }
         }
     }
 
-    /// Reads what a socket has, or accepts who wants to connect; requests become due at the given time.
-    fn take(&mut self, event: Event, due: Instant) -> io::Result<()> {
+    /// Reads what a socket has, or accepts who wants to connect; requests become due later.
+    fn take(&mut self, event: Event, now: Instant) -> io::Result<()> {
         let (flags, socket) = (event.flags, event.data.u64());
         if socket == LISTENER {
             return self.accept();
@@ -176,8 +176,8 @@ impl DelayingProxy {
         }
         let link = usize::try_from(socket / 2).ok().and_then(|place| self.links.get_mut(place)?.as_mut());
         match link {
-            Some(link) if socket % 2 == 0 => link.requests.take(&mut link.near, &mut self.chunk, due),
-            Some(link) => link.answers.take(&mut *link.far, &mut self.chunk, due - self.delay),
+            Some(link) if socket % 2 == 0 => link.requests.take(&mut link.near, &mut self.chunk, now + self.delay),
+            Some(link) => link.answers.take(&mut *link.far, &mut self.chunk, now),
             None => {}
         }
         Ok(())
