@@ -190,7 +190,6 @@ class MariaDbServer(LocalServer):
 
     def _run(self, options: Sequence[str]) -> None:
         self.socket.unlink(missing_ok=True)
-        # A server that starts throws away what others have in a folder for temporary tables that it shares with them.
         command = ["mariadbd", "--no-defaults", *self._user(), f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
                    "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}", f"--tmpdir={self.folder}",
                    "--innodb-buffer-pool-size=64M",
@@ -199,12 +198,14 @@ class MariaDbServer(LocalServer):
         self._wait()
 
     def _install(self) -> None:
+        # A server that starts throws away what others have in a folder for temporary tables that it shares with them.
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [
             "mariadb-install-db",
             "--no-defaults",
             *self._user(),
             f"--datadir={self.data}",
+            f"--tmpdir={self.folder}",
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
         ]

@@ -100,13 +100,13 @@ def mariadb_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def _start_mariadb(folder: Path) -> subprocess.Popen[bytes]:
     user = ["--user=root"] if os.geteuid() == 0 else []
-    subprocess.run(["mariadb-install-db", "--no-defaults", *user, f"--datadir={folder}/data", "--auth-root-authentication-method=normal"],
-                   check=True, capture_output=True)  # fmt: skip
+    own = ["--no-defaults", *user, f"--datadir={folder}/data", f"--tmpdir={folder}"]
+    subprocess.run(["mariadb-install-db", *own, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
     process = subprocess.Popen(
-        ["mariadbd", "--no-defaults", *user, f"--datadir={folder}/data", f"--socket={folder}/s.sock", "--skip-networking",
-         "--log-bin=binlog", "--server-id=77"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        ["mariadbd", *own, f"--socket={folder}/s.sock", "--skip-networking", "--log-bin=binlog", "--server-id=77"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     server = Server(f"mariadb://root@localhost?socket={folder}/s.sock")
     for _ in range(120):
         try:
