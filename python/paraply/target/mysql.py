@@ -25,7 +25,7 @@ from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
 from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
 from paraply.target.mysql_references import References, may_ask
 from paraply.target.mysql_session import MySqlSession, session_settings
-from paraply.target.mysql_sql import Connection, query_all, rows_of, to_int, to_text
+from paraply.target.mysql_sql import Connection, query_each, rows_of, to_int, to_text
 from paraply.target.mysql_status import read_channels
 from paraply.target.mysql_xa_store import PREPARED, XaStore, prepared_xids
 from paraply.target.places import PlaceLedger
@@ -173,7 +173,7 @@ class MySqlTarget:
         try:
             if after is not None:
                 self._await_end(connection, *after)
-            query_all(connection, session_settings(hidden=self.mode.hidden))
+            query_each(connection, session_settings(hidden=self.mode.hidden))
             self._allow_references_to_any_key(connection)
         except ParaplyError as error:
             connection.close()

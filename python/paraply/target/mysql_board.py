@@ -82,7 +82,8 @@ def _prepare(connection: Connection) -> bool:
     except ServerError:
         if to_int(rows_of(connection.query("SELECT @@GLOBAL.log_bin"))[0][0]):
             return False
-    connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION autocommit=1, innodb_lock_wait_timeout=1")
+    connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    connection.query("SET SESSION autocommit=1, innodb_lock_wait_timeout=1")
     if not to_int(rows_of(connection.query(_EXISTS))[0][0]):
         connection.query(_TABLE)
     return True

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import AlreadyRunning, ParaplyError, ServerError, TemporaryFailure, UsageError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
-from paraply.target.mysql_sql import Connection, query_all, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, query_all, query_each, rows_of, text_literal, to_int, to_text
 from paraply.target.two_phase import Branch, branch_prefix, wait_for_branches
 
 if TYPE_CHECKING:
@@ -114,13 +114,14 @@ class BranchStore:
         """Whether no branch is under way; those to come will see the new epoch."""
         connection.query("SET SESSION innodb_lock_wait_timeout=1")
         try:
-            connection.query(f"START TRANSACTION; SELECT 1 FROM paraply.split WHERE channel={self._name} AND slot=-1 FOR UPDATE")
+            connection.query("START TRANSACTION")
+            connection.query(f"SELECT 1 FROM paraply.split WHERE channel={self._name} AND slot=-1 FOR UPDATE")
         except ServerError as error:
             if error.code != LOCK_WAIT_TIMEOUT:
                 raise
             return False
         finally:
-            connection.query("ROLLBACK; SET SESSION innodb_lock_wait_timeout=20")
+            query_each(connection, ["ROLLBACK", "SET SESSION innodb_lock_wait_timeout=20"])
         return True
 
 

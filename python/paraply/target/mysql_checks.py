@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import ApplyFailed, SchemaMismatch, UsageError
+from paraply.schema.live import by_last_column
 from paraply.target.mysql_privileges import Lack, account, lack_message
-from paraply.target.mysql_sql import Connection, identifier, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, identifier, query_each, rows_of, text_literal, to_int, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,14 +138,17 @@ class TableChecker:
     def _check_table(self, connection: Connection, table_map: TableMap) -> None:
         name = f"{table_map.database}.{table_map.table}"
         where = f"table_schema={text_literal(table_map.database)} AND table_name={text_literal(table_map.table)}"
-        results = connection.query(
-            f"SELECT engine, table_type FROM information_schema.tables WHERE {where};"
-            " SELECT column_name, data_type, column_type, character_octet_length, numeric_precision, numeric_scale, datetime_precision,"
-            f" character_set_name FROM information_schema.columns WHERE {where} ORDER BY ordinal_position;"
-            f" SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND non_unique=0 AND index_type='HASH' AND seq_in_index=1"
-        )
+        statements = [
+            f"SELECT engine, table_type FROM information_schema.tables WHERE {where}",
+            (
+                "SELECT column_name, data_type, column_type, character_octet_length, numeric_precision, numeric_scale, datetime_precision,"
+                f" character_set_name, ordinal_position FROM information_schema.columns WHERE {where}"
+            ),
+            f"SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND non_unique=0 AND index_type='HASH' AND seq_in_index=1",
+        ]
+        results = query_each(connection, statements)
         self._check_engine(name, results[0][1])
-        columns = [TargetColumn.of(row) for row in results[1][1]]
+        columns = [TargetColumn.of(row) for row in by_last_column(results[1][1])]
         if not columns:
             lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")
             raise ApplyFailed(lack_message([lack], account(connection)), table=name)

@@ -7,7 +7,7 @@ restored backup holds the source's events, enabled.
 
 from __future__ import annotations
 
-from paraply.target.mysql_sql import Connection, query_all, rows_of, to_int, to_text
+from paraply.target.mysql_sql import Connection, query_each, rows_of, to_int, to_text
 
 __all__ = ["scheduled_events"]
 
@@ -23,15 +23,15 @@ def scheduled_events(connection: Connection) -> tuple[bool, list[str]]:
     Returns:
         Whether its scheduler is on; one note where enabled events are seen, else none.
     """
-    results = query_all(
+    results = query_each(
         connection,
         [
             "SELECT @@GLOBAL.event_scheduler IN ('ON', '1')",
-            "SELECT event_schema, event_name FROM information_schema.events WHERE status = 'ENABLED' ORDER BY event_schema, event_name",
+            "SELECT event_schema, event_name FROM information_schema.events WHERE status = 'ENABLED'",
         ],
     )
     runs = bool(to_int(rows_of(results, 0)[0][0]))
-    names = [f"{to_text(database)}.{to_text(name)}" for database, name in rows_of(results, 1)]
+    names = sorted(f"{to_text(database)}.{to_text(name)}" for database, name in rows_of(results, 1))
     if not runs or not names:
         return runs, []
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paraply.target.mysql_sql import Connection, identifier, rows_of, text_literal, to_int, to_text
+from paraply.schema.live import by_last_column
+from paraply.target.mysql_sql import Connection, identifier, query_each, rows_of, text_literal, to_int, to_text
 from paraply.target.mysql_values import KeyColumn, condition, shown
 
 if TYPE_CHECKING:
@@ -107,19 +108,22 @@ class TableKeys:
     def read(cls, connection: Connection, database: str, table: str) -> TableKeys:
         """Asks the target's catalog."""
         where = f"table_schema={text_literal(database)} AND table_name={text_literal(table)}"
-        results = connection.query(
-            "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name"
-            f" FROM information_schema.columns WHERE {where} ORDER BY ordinal_position;"
-            f" SELECT index_name, column_name, sub_part FROM information_schema.statistics WHERE {where} AND non_unique=0"
-            " ORDER BY index_name<>'PRIMARY', index_name, seq_in_index"
-        )
-        columns = tuple(KeyColumn.of(position, row) for position, row in enumerate(results[0][1]))
+        statements = [
+            (
+                "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name, ordinal_position"
+                f" FROM information_schema.columns WHERE {where}"
+            ),
+            f"SELECT index_name, column_name, sub_part, seq_in_index FROM information_schema.statistics WHERE {where} AND non_unique=0",
+        ]
+        results = query_each(connection, statements)
+        columns = tuple(KeyColumn.of(position, row) for position, row in enumerate(by_last_column(results[0][1])))
         by_name = {column.name: column for column in columns}
         parts: dict[str, list[KeyColumn | None]] = {}
-        for key, column, prefix in results[1][1]:
+        for key, column, prefix in by_last_column(results[1][1]):
             found = by_name.get(to_text(column)) if prefix is None else None  # an expression has no column, a part of one is no whole one
             parts.setdefault(to_text(key), []).append(found)
-        keys = [UniqueKey(tuple(c for c in whole if c is not None)) for whole in parts.values() if None not in whole]
+        wholes = [parts[name] for name in sorted(parts, key=lambda name: (name != "PRIMARY", name))]
+        keys = [UniqueKey(tuple(c for c in whole if c is not None)) for whole in wholes if None not in whole]
         if not keys:
             keys = [UniqueKey(tuple(column for column in columns if column.comparable), unique=False, indexed=False)]
         return cls(database, table, columns, tuple(keys))
@@ -236,11 +240,11 @@ class RowFinder:
             return table, None
         database, child, constraint = (part.replace("``", "`") for part in named.groups())
         results = self._connection.query(
-            "SELECT column_name, referenced_table_schema, referenced_table_name, referenced_column_name"
+            "SELECT column_name, referenced_table_schema, referenced_table_name, referenced_column_name, ordinal_position"
             f" FROM information_schema.key_column_usage WHERE constraint_schema={text_literal(database)}"
-            f" AND table_name={text_literal(child)} AND constraint_name={text_literal(constraint)} ORDER BY ordinal_position"
+            f" AND table_name={text_literal(child)} AND constraint_name={text_literal(constraint)}"
         )
-        parts = [[to_text(value) for value in row] for row in rows_of(results)]
+        parts = [[to_text(value) for value in row] for row in by_last_column(rows_of(results))]
         if not parts:
             return table, None
         parent = f"{parts[0][1]}.{parts[0][2]}"

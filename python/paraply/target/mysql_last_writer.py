@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import SchemaMismatch, ServerError, TemporaryFailure, TypeNotMapped
+from paraply.schema.live import by_last_column
 from paraply.target.last_writer import check_definition, rows_of_table, tables_of
-from paraply.target.mysql_sql import Connection, identifier, query_all, rows_of, text_literal, to_text
+from paraply.target.mysql_sql import Connection, identifier, query_all, query_each, rows_of, text_literal, to_text
 from paraply.target.mysql_values import KeyColumn, condition, literal
 
 if TYPE_CHECKING:
@@ -118,26 +119,30 @@ class MySqlLastWriter:
 
     def _read(self, connection: Connection, database: str, name: str, logged: int) -> _Table:
         where = f"table_schema={text_literal(database)} AND table_name={text_literal(name)}"
-        results = connection.query(
-            "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name, generation_expression"
-            f" FROM information_schema.columns WHERE {where} ORDER BY ordinal_position;"
-            f" SELECT column_name, sub_part FROM information_schema.statistics WHERE {where} AND index_name='PRIMARY'"
-            " ORDER BY seq_in_index;"
-            f" SELECT trigger_name FROM information_schema.triggers WHERE event_object_schema={text_literal(database)}"
-            f" AND event_object_table={text_literal(name)}"
-        )
+        statements = [
+            (
+                "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name, generation_expression,"
+                f" ordinal_position FROM information_schema.columns WHERE {where}"
+            ),
+            f"SELECT column_name, sub_part, seq_in_index FROM information_schema.statistics WHERE {where} AND index_name='PRIMARY'",
+            (
+                f"SELECT trigger_name FROM information_schema.triggers WHERE event_object_schema={text_literal(database)}"
+                f" AND event_object_table={text_literal(name)}"
+            ),
+        ]
+        results = query_each(connection, statements)
         triggers = rows_of(results)
         if triggers:
             problem = f"policy 'unordered' would run the trigger {to_text(triggers[0][0])}, whose changes are in the log already"
             raise SchemaMismatch(f"{problem}: drop it for the time being", table=f"{database}.{name}")
-        found = rows_of(results, 0)
+        found = by_last_column(rows_of(results, 0))
         columns = [KeyColumn.of(position, row[:5]) for position, row in enumerate(found)]
         by_name = {column.name.lower(): column for column in columns}
         odd = next((column for column in columns if column.data_type in _NOT_WRITTEN), None)
         if odd is not None:
             problem = f"policy 'unordered' cannot write the {odd.data_type.upper()} column {odd.name}; use --policy dependency"
             raise TypeNotMapped(problem, table=f"{database}.{name}")
-        found_key = rows_of(results, 1)
+        found_key = by_last_column(rows_of(results, 1))
         parts = [by_name[to_text(column).lower()] for column, prefix in found_key if prefix is None]
         key = tuple(parts) if len(parts) == len(found_key) else ()
         timestamp = by_name.get(self._column.lower())

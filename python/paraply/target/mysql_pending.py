@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.target.mysql_session import session_settings
-from paraply.target.mysql_sql import query_all
+from paraply.target.mysql_sql import query_each
 from paraply.target.mysql_statement import StatementRunner, decide_pending
 from paraply.target.mysql_xa import came_through, progress_of, write_checked
 from paraply.target.mysql_xa_store import PREPARED, PREPARING
@@ -57,7 +57,7 @@ def settle_block(target: MySqlTarget, connection: Connection, block: Block, stor
     parts = [part for part in target.xa.read(connection) if part.under_way and part.ordinal == block.ordinal]
     if (pending is None or pending.ordinal != block.ordinal) and not parts:
         return None
-    query_all(connection, session_settings(hidden=target.mode.keeps_out))
+    query_each(connection, session_settings(hidden=target.mode.keeps_out))
     if pending is not None and pending.ordinal == block.ordinal:
         return StatementRunner(target, connection, target.take_slot(connection)).settle(block, pending)
     part = parts[0]

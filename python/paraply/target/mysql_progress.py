@@ -35,8 +35,9 @@ __all__ = ["PendingDdl", "ProgressStore", "StoredProgress"]
 
 _TRIES = 3
 _UNKNOWN_COLUMN = 1054
-_SCHEMA = """CREATE DATABASE IF NOT EXISTS paraply;
-CREATE TABLE IF NOT EXISTS paraply.channel (
+_SCHEMA = (
+    "CREATE DATABASE IF NOT EXISTS paraply",
+    """CREATE TABLE IF NOT EXISTS paraply.channel (
   name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY COMMENT 'name of the channel',
   epoch BIGINT UNSIGNED NOT NULL COMMENT 'raised by every start; a session with an older one may not write',
   fingerprint VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'sources, filters and start of the apply',
@@ -52,8 +53,8 @@ CREATE TABLE IF NOT EXISTS paraply.channel (
   ddl_database VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the database of what it makes or drops',
   ddl_table VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the table that it makes or drops',
   ddl_existed TINYINT NULL COMMENT 'whether that stood there before'
-) ENGINE=InnoDB;
-CREATE TABLE IF NOT EXISTS paraply.progress (
+) ENGINE=InnoDB""",
+    """CREATE TABLE IF NOT EXISTS paraply.progress (
   channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
   slot INT UNSIGNED NOT NULL COMMENT 'one for each session',
   epoch BIGINT UNSIGNED NOT NULL COMMENT 'the epoch of the run that may write it',
@@ -62,7 +63,8 @@ CREATE TABLE IF NOT EXISTS paraply.progress (
   position BIGINT UNSIGNED NULL COMMENT 'offset behind that transaction',
   ordinal BIGINT UNSIGNED NOT NULL COMMENT 'number of that transaction in the source',
   PRIMARY KEY (channel, slot)
-) ENGINE=InnoDB"""
+) ENGINE=InnoDB""",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class ProgressStore:
         # COLUMNS would need a temporary file, which a full disk does not give.
         exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
         if to_int(rows_of(connection.query(exists))[0][0]) < 2:
-            connection.query(_SCHEMA)
+            query_each(connection, _SCHEMA)
         try:
             connection.query("SELECT epoch FROM paraply.progress LIMIT 0")
         except ServerError as error:
@@ -186,11 +188,11 @@ class ProgressStore:
                 "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_file, ddl_position, ddl_database,"
                 f" ddl_table, ddl_existed FROM paraply.channel WHERE name={self._name}"
             ),
-            f"SELECT executed, file, position, ordinal FROM paraply.progress WHERE channel={self._name} ORDER BY ordinal",
+            f"SELECT executed, file, position, ordinal FROM paraply.progress WHERE channel={self._name}",
         ]
         results = query_each(connection, statements)
         epoch, executed, file, position, ordinal, state, *ddl = rows_of(results, 0)[0]
-        slots = rows_of(results, 1)
+        slots = sorted(rows_of(results, 1), key=lambda slot: to_int(slot[3]))
         kept = _place_row(executed, file, position, ordinal)
         if slots and to_int(slots[-1][3]) > to_int(ordinal):
             _, file, position, ordinal = slots[-1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import AlreadyRunning, ConnectionLost, DdlUndecided, LogNotUnderstood, ParaplyError, ServerError, UsageError
 from paraply.target.mysql_progress import PendingDdl
-from paraply.target.mysql_sql import Connection, must_find, query_all, rows_of, text_literal, to_int
+from paraply.target.mysql_sql import Connection, must_find, query_each, rows_of, text_literal, to_int
 from paraply.target.statement_context import (
     context_statements,
     creates_or_drops_database,
@@ -68,7 +68,7 @@ class StatementRunner:
                 target.store.unlock_statements(connection)
 
     def _check_epoch(self) -> None:
-        results = query_all(self._connection, ["START TRANSACTION", self._target.store.fence()])
+        results = query_each(self._connection, ["START TRANSACTION", self._target.store.fence()])
         self._target.store.checked(results, self._target.epoch, self._connection, at=1)
         self._connection.query("COMMIT")
 
@@ -216,7 +216,7 @@ class StatementRunner:
         """The progress and what else is given, in one transaction."""
         target, connection = self._target, self._connection
         mark = [target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch)] if target.mode.writes_progress else []
-        results = query_all(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
+        results = query_each(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
         target.store.checked(results, target.epoch, connection, at=1)
         must_find(results[2:])
         for statement in rows:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from paraply import _native
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.target.mysql_errors import interrupted
-from paraply.target.mysql_sql import Connection, must_find, query_all, rows_of, to_int
+from paraply.target.mysql_sql import Connection, must_find, query_each, rows_of, to_int
 from paraply.target.mysql_xa_store import COMMITTING, LEFT_OUT, PREPARED, PREPARING, ROLLING_BACK, XaPart, prepared_xids
 from paraply.target.xid import canonical_xid
 
@@ -245,7 +245,7 @@ def end_statement(xid: str, *, commit: bool) -> str:
 
 def write_checked(target: MySqlTarget, connection: Connection, statements: Sequence[str]) -> None:
     """Writes to our own tables in a transaction that checks the epoch (R25a)."""
-    results = query_all(connection, ["START TRANSACTION", target.store.fence(), *statements])
+    results = query_each(connection, ["START TRANSACTION", target.store.fence(), *statements])
     target.store.checked(results, target.epoch, connection, at=1)
     must_find(result for statement, result in zip(statements, results[2:], strict=True) if statement.startswith("UPDATE"))
     connection.query("COMMIT")

@@ -84,11 +84,12 @@ class XaStore:
         """All rows; none where the table is not there."""
         if not self._there and not to_int(rows_of(connection.query(_EXISTS))[0][0]):
             return []
-        sql = f"SELECT xid, state, ordinal, gtid, file, position FROM paraply.xa WHERE channel={self._name} ORDER BY ordinal"
-        return [
+        sql = f"SELECT xid, state, ordinal, gtid, file, position FROM paraply.xa WHERE channel={self._name}"
+        parts = (
             XaPart(to_text(xid), to_text(state), to_int(ordinal), to_text(gtid) or None, to_text(file), to_int(position))
             for xid, state, ordinal, gtid, file, position in rows_of(connection.query(sql))
-        ]
+        )
+        return sorted(parts, key=lambda part: part.ordinal)
 
     def put(self, part: XaPart) -> str:
         """The statement that writes a row."""
