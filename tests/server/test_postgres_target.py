@@ -30,13 +30,14 @@ from paraply.schema.change import AlterTable, CreateDatabase, CreateTable, DropT
 from paraply.schema.model import Column
 from paraply.target.base import ApplyPlan
 from paraply.target.embedded import EmbeddedPostgres
+from paraply.target.pg_session import PostgresSession
 from paraply.target.postgres import PostgresTarget
 
 from .postgres_blocks import FakeBlock, FakeRenderer, Gtids, insert, simple_table
 
 pytestmark = pytest.mark.postgres
 
-_made: list[PostgresTarget] = []
+_made: list[PostgresTarget | PostgresSession] = []
 Query = Callable[[str], list[tuple[Any, ...]]]
 
 
@@ -69,9 +70,19 @@ def query(uri: str) -> Query:
     return run
 
 
+class TidyTarget(PostgresTarget):
+    """A target whose sessions are closed with it at the end of a test."""
+
+    def session(self) -> PostgresSession:
+        session = super().session()
+        _made.append(session)
+        return session
+
+
 def make(uri: str, **options: Any) -> PostgresTarget:
-    _made.append(PostgresTarget(uri, renderer=FakeRenderer(), new_gtid_set=Gtids, **options))
-    return _made[-1]
+    target = TidyTarget(uri, renderer=FakeRenderer(), new_gtid_set=Gtids, **options)
+    _made.append(target)
+    return target
 
 
 def opened(uri: str, *tables: Any, **options: Any) -> PostgresTarget:
