@@ -48,9 +48,9 @@ def start(log: Path, url: str, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command(log, url, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def end(process: subprocess.Popen[str]) -> Outcome:
+def end(process: subprocess.Popen[str], seconds: float = RUN_SECONDS) -> Outcome:
     """Waits for a command; a killed one has no JSON object."""
-    stdout, stderr = process.communicate(timeout=RUN_SECONDS)
+    stdout, stderr = process.communicate(timeout=seconds)
     return Outcome(process.returncode, json.loads(stdout) if stdout.strip() else {}, stderr)
 
 

@@ -272,24 +272,24 @@ def apply_under_kills(place: SqlPlace, log: Path, *options: str) -> int:
     return sum(kills)
 
 
-def unchanged_under_kills(place: SqlPlace, log: Path, checksums: Path, mode: str, merge: str) -> None:
+def unchanged_under_kills(place: SqlPlace, log: Path, checksums: Path, mode: str, merge: str, workers: int) -> None:
     """Applies a real log under kills, merged where the mode merges, and compares the tables with its source's."""
     merge = "auto" if mode == "preserve" else merge
-    assert apply_under_kills(place, log, "--workers", "4", "--gtid", mode, "--merge", merge) > 0
+    assert apply_under_kills(place, log, "--workers", str(workers), "--gtid", mode, "--merge", merge) > 0
     assert place.state() == expected_checksums(checksums)
 
 
 @pytest.mark.mysql
 @pytest.mark.truth
-@pytest.mark.parametrize("mode", ["record", "preserve"])
-def test_r25_kill_query_at_any_moment_changes_nothing_on_mysql(mysql_place: SqlPlace, truth: Log, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ("record", 0)])
+def test_r25_kill_query_at_any_moment_changes_nothing_on_mysql(mysql_place: SqlPlace, truth: Log, mode: str, workers: int) -> None:
     log, checksums = (truth(f"mysql-binlog/single-session.{kind}") for kind in ("binlog", "checksums"))
-    unchanged_under_kills(mysql_place, log, checksums, mode, "2")
+    unchanged_under_kills(mysql_place, log, checksums, mode, "2", workers)
 
 
 @pytest.mark.mariadb
 @pytest.mark.truth
-@pytest.mark.parametrize("mode", ["record", "preserve"])
-def test_r25_kill_query_at_any_moment_changes_nothing_on_mariadb(mariadb_place: SqlPlace, truth: Log, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ("record", 0)])
+def test_r25_kill_query_at_any_moment_changes_nothing_on_mariadb(mariadb_place: SqlPlace, truth: Log, mode: str, workers: int) -> None:
     log, checksums = (truth(f"mariadb-binlog/plain.{kind}") for kind in ("binlog", "checksums"))
-    unchanged_under_kills(mariadb_place, log, checksums, mode, "4")
+    unchanged_under_kills(mariadb_place, log, checksums, mode, "4", workers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import psycopg
 import pymysql
 import pytest
 from pg_databases import Database
+from server.replay import end, run, start
 from server.test_errors_mysql import BEFORE, FOUR, STATEMENTS, THREE, Server, server
 from server.test_errors_postgres import PLAIN
 from servers import sql_connect
@@ -41,7 +43,7 @@ class Run:
     def __init__(self, log: Path, url: str, caplog: pytest.LogCaptureFixture, **options: Any) -> None:
         caplog.set_level(logging.WARNING, "paraply")
         self._caplog = caplog
-        self._applier = Applier([log], make_target(url), workers=4, patience=Patience(foreign=0.5), **options)
+        self._applier = Applier([log], make_target(url), patience=Patience(foreign=0.5), **{"workers": 4} | options)
         self._errors: list[BaseException] = []
         self._thread = threading.Thread(target=self._body, daemon=True)
         self._thread.start()
@@ -116,11 +118,14 @@ def waiting(server: Server, execute: Execute, statement: str) -> threading.Threa
     return thread
 
 
-def test_r24_a_row_of_an_idle_transaction(server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("workers", [4, 0])
+def test_r24_a_row_of_an_idle_transaction(
+    server: Server, log: Path, somebody: Somebody, caplog: pytest.LogCaptureFixture, workers: int
+) -> None:
     execute = somebody()
     execute("BEGIN")
     execute("UPDATE errs.item SET stock=5 WHERE id=1")
-    run = Run(log, server.url, caplog, gtid="preserve")
+    run = Run(log, server.url, caplog, gtid="preserve", workers=workers)
     warning = run.warning()
     assert "waits for locks of connections that are not ours: " in warning
     assert "in a transaction since 20" in warning
@@ -166,6 +171,27 @@ def test_r24_a_table_or_the_whole_server_that_somebody_has_locked(
     assert warning.startswith(f"{who} waits for ")
     assert (of_mariadb if server.mariadb else f"idle after: {statement}") in warning
     assert warning in run.end()
+    assert server.items() == [(1, "one", 11), THREE, FOUR]
+
+
+@pytest.mark.parametrize("workers", [4, 0])
+def test_r24_a_second_ctrl_c_ends_a_wait_for_a_table(server: Server, log: Path, somebody: Somebody, workers: int) -> None:
+    execute = somebody()
+    execute("LOCK TABLES errs.item READ")
+    process = start(log, server.url, "--gtid", "preserve", "--workers", str(workers))
+    waits = "SELECT id FROM information_schema.processlist WHERE state='Waiting for table metadata lock'"
+    while not server.sql(waits):
+        assert process.poll() is None
+        time.sleep(0.05)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    try:
+        stopped = end(process, 20)
+    finally:
+        execute("UNLOCK TABLES")
+    assert (stopped.code, stopped.report["error"]["class"]) == (4, "Stopped")
+    run(log, server.url, "--gtid", "preserve")
     assert server.items() == [(1, "one", 11), THREE, FOUR]
 
 

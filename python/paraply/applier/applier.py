@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -15,7 +14,7 @@ from paraply.applier.counters import ApplyReport, Counters
 from paraply.applier.drive import InlineDrive, ThreadDrive
 from paraply.applier.dry_run import DryRun, scan
 from paraply.applier.filters import Filters
-from paraply.applier.housekeeping import interrupt_all, stopped_error
+from paraply.applier.housekeeping import stopped_error
 from paraply.applier.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
 from paraply.applier.merge import MergeSize
 from paraply.applier.monitoring import RunMonitor
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from paraply._native import GtidSet, LogReader, RelayLog, Transaction
-    from paraply.applier.coordinator import InlineCrew
     from paraply.applier.drive import Drive
     from paraply.applier.outline import Outline
     from paraply.applier.stop_point import StopPoint
@@ -192,7 +190,6 @@ class Applier:
         self._merges = True
         self._reader: LogReader | None = None
         self._workers: list[Worker] = []
-        self._inline: InlineCrew | None = None
         self._files: list[LogFile] = []
         self._monitor: RunMonitor | None = None
         self._crew: SplitCrew | None = None
@@ -241,12 +238,6 @@ class Applier:
         self._stops += 1
         if self._relay is not None and self._reader is not None:
             self._reader.stop()
-        inline = self._inline
-        if inline is not None:
-            inline.stopped = True
-            if self._stops > 1:
-                # A thread, because the interrupted one may hold the locks that this needs.
-                threading.Thread(target=self._abort, name="paraply-stop", daemon=True).start()
 
     def run(self) -> ApplyReport:
         """Applies the logs to their end.
@@ -430,14 +421,5 @@ class Applier:
 
             return ReplicaDrive(run, feed, self._target, self._options, lambda: self._stops, monitor.tick)
         if run.jobs is None:
-            drive = InlineDrive(run, self._workers[0], monitor.tick)
-            self._inline = drive.crew
-            self._inline.stopped = self._stops > 0
-            return drive
+            return InlineDrive(run, feed, self._workers[0], self._patience, lambda: self._stops, monitor.tick)
         return ThreadDrive(run, run.jobs, feed, self._workers, self._patience, lambda: self._stops, monitor.tick, self._crew)
-
-    def _abort(self) -> None:
-        run = self._run
-        if run is not None:
-            run.abort(stopped_error())
-            interrupt_all(self._workers)

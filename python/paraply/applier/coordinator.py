@@ -12,8 +12,6 @@ from paraply.errors import ParaplyError, PrecedingFailed
 from paraply.target.places import end_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from paraply._native import Block, Planner
     from paraply.applier.job_list import JobList
     from paraply.applier.run_state import RunState
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from paraply.source.feed import Feed, FeedItem
 
 __all__ = ["Coordinator", "Crew", "InlineCrew", "ThreadCrew"]
-
-_TICK_SECONDS = 0.25
 
 
 class Crew(Protocol):
@@ -63,26 +59,18 @@ class InlineCrew:
     Args:
         run: The run.
         worker: Its only worker.
-        on_tick: Called about four times a second, between two jobs.
     """
 
-    def __init__(self, run: RunState, worker: Worker, on_tick: Callable[[], None]) -> None:
+    def __init__(self, run: RunState, worker: Worker) -> None:
         self._run = run
         self._worker = worker
-        self._on_tick = on_tick
-        self._next_tick = 0.0
-        self.stopped = False
-        """Set to take no more jobs."""
+        self._stopped = False
 
     def put(self, job: Job) -> bool:
         """Applies and commits the job."""
-        if self.stopped:
+        if self._stopped:
             return False
         self._worker.process(job)
-        now = time.perf_counter()
-        if now >= self._next_tick:
-            self._next_tick = now + _TICK_SECONDS
-            self._on_tick()
         return True
 
     def drain(self, number: int) -> bool:
@@ -92,9 +80,14 @@ class InlineCrew:
     def passed(self, number: int) -> None:
         """Nothing to do."""
 
+    def stop(self) -> list[Job]:
+        """Takes no more jobs; none is waiting. From any thread."""
+        self._stopped = True
+        return []
+
 
 class Coordinator:
-    """Runs in the thread that called ``Applier.run``.
+    """Runs in one thread, for one run.
 
     Args:
         run: The run.

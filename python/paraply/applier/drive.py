@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
@@ -58,23 +59,55 @@ class Drive(Protocol):
 
 
 class InlineDrive:
-    """One worker in the thread that calls (R22).
+    """One worker in the coordinator's own thread (R22), and a thread that looks after it.
+
+    The thread that calls only waits, so that signals are handled while a statement runs.
 
     Args:
         run: The run.
-        worker: Its only worker.
-        on_tick: Called about four times a second, between two jobs.
+        feed: The reader stage.
+        worker: The only worker.
+        patience: When the blockers of its transaction are asked for.
+        stop_requests: How often a stop was asked for.
+        on_tick: Called about four times a second; must not raise.
     """
 
-    def __init__(self, run: RunState, worker: Worker, on_tick: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        run: RunState,
+        feed: Feed,
+        worker: Worker,
+        patience: Patience | None,
+        stop_requests: Callable[[], int],
+        on_tick: Callable[[], None],
+    ) -> None:
+        self._run = run
         self.workers = (worker,)
-        self.crew = InlineCrew(run, worker, on_tick)
+        self.crew = InlineCrew(run, worker)
+        if stop_requests():
+            self.crew.stop()
+        self._keeper = Housekeeper(run, self.crew.stop, feed, self.workers, Watchdog(run, self.workers, patience), stop_requests, on_tick)
 
     def coordinate(self, coordinator: Coordinator) -> bool:
         """Runs to the end; False if no more jobs were taken before it."""
-        with closing(self.workers[0]) as worker:
-            worker.open()
-            return coordinator.coordinate()
+
+        def work() -> bool:
+            with closing(self.workers[0]) as worker:
+                worker.open()
+                return coordinator.coordinate()
+
+        self._keeper.start()
+        try:
+            with ThreadPoolExecutor(1, "paraply-inline") as thread:
+                done = thread.submit(work)
+                try:
+                    return done.result()
+                except BaseException as error:
+                    if not done.done():  # Ctrl-C where nobody handles it: nothing more is committed
+                        self._run.abort(error)
+                    raise
+        finally:
+            self._keeper.end()
 
 
 class ThreadDrive:
@@ -106,7 +139,7 @@ class ThreadDrive:
         self._jobs = jobs
         self._feed = feed
         self.workers = workers
-        self._keeper = Housekeeper(run, jobs, feed, workers, Watchdog(run, workers, patience), stop_requests, on_tick)
+        self._keeper = Housekeeper(run, jobs.stop, feed, workers, Watchdog(run, workers, patience), stop_requests, on_tick)
         self._split = split
         self.crew = ThreadCrew(jobs)
 

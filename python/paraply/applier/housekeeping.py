@@ -13,13 +13,13 @@ from paraply.errors import Stopped
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply.applier.job_list import JobList
+    from paraply.applier.job_list import Job
     from paraply.applier.run_state import RunState
     from paraply.applier.watchdog import Watchdog
     from paraply.applier.worker import Worker
     from paraply.source.feed import Feed
 
-__all__ = ["Housekeeper", "interrupt_all", "stopped_error"]
+__all__ = ["Housekeeper", "stopped_error"]
 
 _TICK = 0.005
 _PROGRESS_SECONDS = 0.25
@@ -32,7 +32,7 @@ def stopped_error() -> Stopped:
     return Stopped("stopped on request at a transaction boundary; the same command continues from here")
 
 
-def interrupt_all(workers: Sequence[Worker]) -> None:
+def _interrupt_all(workers: Sequence[Worker]) -> None:
     """Ends the statements under way, but for commits: their outcome would not be known."""
     for worker in workers:
         if worker.job is not None and worker.counters.state != COMMITTING:
@@ -46,7 +46,7 @@ class Housekeeper:
 
     Args:
         run: The run.
-        jobs: The job list.
+        withdraw: Has no more jobs be taken, and gives those that nobody has begun.
         feed: The reader stage.
         workers: The workers.
         watchdog: Looked after at every tick.
@@ -57,7 +57,7 @@ class Housekeeper:
     def __init__(
         self,
         run: RunState,
-        jobs: JobList,
+        withdraw: Callable[[], Sequence[Job]],
         feed: Feed,
         workers: Sequence[Worker],
         watchdog: Watchdog,
@@ -65,7 +65,7 @@ class Housekeeper:
         on_tick: Callable[[], None],
     ) -> None:
         self._run = run
-        self._jobs = jobs
+        self._withdraw = withdraw
         self._feed = feed
         self._workers = workers
         self._watchdog = watchdog
@@ -116,7 +116,7 @@ class Housekeeper:
             if now >= self._next_interrupt:
                 self._next_interrupt = now + _INTERRUPT_SECONDS
                 self._feed.stop()
-                interrupt_all(self._workers)
+                _interrupt_all(self._workers)
         else:
             self._watchdog.look()
 
@@ -126,7 +126,7 @@ class Housekeeper:
         if requests >= 1 and self._stops_seen == 0:
             self._stops_seen = 1
             self._feed.stop()
-            for job in self._jobs.stop():
+            for job in self._withdraw():
                 self._run.order.withdraw(job.ticket)
         if requests >= 2 and self._stops_seen == 1:
             self._stops_seen = 2

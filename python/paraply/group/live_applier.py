@@ -258,7 +258,7 @@ class LiveApplier:
         planner = Planner(executed=executed)
         coordinator = Coordinator(run, feed, planner, LogicalClockPolicy(), merge, ThreadCrew(jobs), sessions)
         workers = [Worker(run, number) for number in range(self._options.workers)]
-        keeper = Housekeeper(run, jobs, feed, workers, Watchdog(run, workers, None), lambda: 0, lambda: None)
+        keeper = Housekeeper(run, jobs.stop, feed, workers, Watchdog(run, workers, None), lambda: 0, lambda: None)
         complete = self._run_threads(coordinator, jobs, workers, keeper, feed)
         self.busy_seconds += sum(worker.counters.apply_seconds for worker in workers)
         if run.order.failure is not None:
