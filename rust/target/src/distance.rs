@@ -4,15 +4,18 @@
 //! connections as with few, so that the proxy takes little of the machine that the measured programs run on.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSliceMut, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::event::Timespec;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Read at once.
 const CHUNK: usize = 1 << 18;
@@ -20,6 +23,8 @@ const CHUNK: usize = 1 << 18;
 const MOST_HELD: usize = 1 << 24;
 /// Sockets that one wake-up tells of; the others are told of by the next one.
 const MOST_READY: usize = 64;
+/// No time.
+const NONE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// What the listener is known by; the sockets of a link are known by twice its place, and one more for the server's.
 const LISTENER: u64 = u64::MAX;
 
@@ -60,11 +65,32 @@ struct Link {
 trait Socket: Read + Write + AsFd + Send + std::fmt::Debug {
     /// Tells the other end that nothing more comes; it may be gone already.
     fn end(&self);
+
+    /// Reads what has come, and tells when it came.
+    fn receive(&mut self, chunk: &mut [u8]) -> io::Result<(usize, Instant)> {
+        Ok((self.read(chunk)?, Instant::now()))
+    }
 }
 
 impl Socket for TcpStream {
     fn end(&self) {
         let _ = self.shutdown(Shutdown::Write);
+    }
+
+    /// As the system has noted it: until this process gets to read, others may have had the CPU, and what came one after the other
+    /// would become one burst.
+    fn receive(&mut self, chunk: &mut [u8]) -> io::Result<(usize, Instant)> {
+        let mut room = nix::cmsg_space!(TimeSpec);
+        let mut into = [IoSliceMut::new(chunk)];
+        let message = recvmsg::<()>(self.as_raw_fd(), &mut into, Some(&mut room), MsgFlags::empty())?;
+        let noted = message.cmsgs()?.find_map(|note| match note {
+            ControlMessageOwned::ScmTimestampns(time) => Some(Duration::from(time)),
+            _ => None,
+        });
+        let clock = Duration::from(clock_gettime(ClockId::CLOCK_REALTIME)?);
+        let now = Instant::now();
+        let came = noted.and_then(|noted| now.checked_sub(clock.saturating_sub(noted)));
+        Ok((message.bytes, came.unwrap_or(now)))
     }
 }
 
@@ -153,20 +179,22 @@ impl DelayingProxy {
             }
             let wait = wake.saturating_duration_since(Instant::now());
             let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-            let count = match epoll::wait(&self.watch, &mut ready, Some(&wait)).map_err(io::Error::from) {
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
-                Err(error) => return Err(error),
-            };
-            let now = Instant::now();
+            // The epoll's own wait counts in whole milliseconds on systems that do not know a finer one.
+            let waited = poll(&mut [PollFd::new(&self.watch, PollFlags::IN)], Some(&wait));
+            let count =
+                match waited.and_then(|_| epoll::wait(&self.watch, &mut ready, Some(&NONE))).map_err(io::Error::from) {
+                    Ok(count) => count,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
+                    Err(error) => return Err(error),
+                };
             for event in &ready[..count] {
-                self.take(*event, now)?;
+                self.take(*event)?;
             }
         }
     }
 
     /// Reads what a socket has, or accepts who wants to connect; requests become due later.
-    fn take(&mut self, event: Event, now: Instant) -> io::Result<()> {
+    fn take(&mut self, event: Event) -> io::Result<()> {
         let (flags, socket) = (event.flags, event.data.u64());
         if socket == LISTENER {
             return self.accept();
@@ -176,8 +204,8 @@ impl DelayingProxy {
         }
         let link = usize::try_from(socket / 2).ok().and_then(|place| self.links.get_mut(place)?.as_mut());
         match link {
-            Some(link) if socket % 2 == 0 => link.requests.take(&mut link.near, &mut self.chunk, now + self.delay),
-            Some(link) => link.answers.take(&mut *link.far, &mut self.chunk, now),
+            Some(link) if socket % 2 == 0 => link.requests.take(&mut link.near, &mut self.chunk, self.delay),
+            Some(link) => link.answers.take(&mut *link.far, &mut self.chunk, Duration::ZERO),
             None => {}
         }
         Ok(())
@@ -194,6 +222,7 @@ impl DelayingProxy {
             if let Ok(far) = self.server.connect() {
                 near.set_nodelay(true)?;
                 near.set_nonblocking(true)?;
+                setsockopt(&near, sockopt::ReceiveTimestampns, &true)?;
                 let place = self.links.iter().position(Option::is_none).unwrap_or(self.links.len());
                 let link = Link::new(near, far);
                 epoll::add(&self.watch, &link.near, EventData::new_u64(2 * place as u64), link.watched.0)?;
@@ -253,15 +282,15 @@ impl Way {
     }
 
     /// Reads what the sender has sent.
-    fn take(&mut self, from: &mut dyn Socket, chunk: &mut [u8], due: Instant) {
+    fn take(&mut self, from: &mut dyn Socket, chunk: &mut [u8], delay: Duration) {
         if self.ended {
             return;
         }
-        match from.read(chunk) {
-            Ok(0) => self.ended = true,
-            Ok(count) => {
+        match from.receive(chunk) {
+            Ok((0, _)) => self.ended = true,
+            Ok((count, came)) => {
                 self.bytes += count;
-                self.held.push_back((due, chunk[..count].to_vec()));
+                self.held.push_back((came + delay, chunk[..count].to_vec()));
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => self.ended = true,

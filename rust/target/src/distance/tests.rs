@@ -54,6 +54,29 @@ fn each_request_is_held_back_and_connections_do_not_wait_for_each_other() {
 }
 
 #[test]
+fn a_later_request_does_not_put_off_an_earlier_one() {
+    let port = served(Duration::from_micros(900));
+    let connect = || {
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.set_nodelay(true).unwrap();
+        client
+    };
+    let (mut one, mut two) = (connect(), connect());
+    let apart = |()| {
+        let mut reader = one.try_clone().unwrap();
+        let first = thread::spawn(move || reader.read_exact(&mut [0; 2]).map(|()| Instant::now()));
+        one.write_all(&[1]).unwrap();
+        thread::sleep(Duration::from_micros(500));
+        two.write_all(&[2]).unwrap();
+        two.read_exact(&mut [0; 2]).unwrap();
+        let second = Instant::now();
+        second.saturating_duration_since(first.join().unwrap().unwrap())
+    };
+    let widest = std::iter::repeat_n((), 100).map(apart).max();
+    assert!(widest > Some(Duration::from_micros(300)), "sent 500 us apart, received {widest:?} apart");
+}
+
+#[test]
 fn much_is_passed_on_whole_while_the_client_does_not_read() {
     let port = served(Duration::from_millis(1));
     let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
