@@ -7,7 +7,10 @@ import pytest
 
 from paraply.bench.chart import bars
 from paraply.bench.loads import LOADS, load_names
+from paraply.bench.peers import pipeline_for
+from paraply.bench.server import BenchServer
 from paraply.bench.sync_counts import SyncCounts
+from paraply.errors import UsageError
 
 
 @pytest.mark.parametrize("name", LOADS)
@@ -56,3 +59,21 @@ def test_the_plot_has_a_bar_for_each_replay_to_scale():
     widths = [float(bar.get("width", "")) for bar in plot.iter("{http://www.w3.org/2000/svg}rect")]
     assert widths == [100.0, 400.0]
     assert "a & b | c" in [text.text for text in plot.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize(("kind", "mysql_takes_it"), [("MariaDB Corporation Ab", False), ("Oracle and/or its affiliates", True)])
+def test_mariadbs_decoder_under_mysqls_name_is_no_peer_of_a_mysql(tmp_path, monkeypatch, kind, mysql_takes_it):
+    for name in ("mysqlbinlog", "mysql", "mariadb-binlog", "mariadb"):
+        command = tmp_path / name
+        command.write_text(f"#!/bin/sh\necho 'mysqlbinlog Ver 3.5 for debian-linux-gnu'\n[ \"$2\" = --help ] && echo '{kind}'\n")
+        command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    mysql = BenchServer("mysql://app@127.0.0.1", "9.7.4", mariadb=False, may_reset=False)
+    if mysql_takes_it:
+        assert pipeline_for(mysql, None, None).decode == [str(tmp_path / "mysqlbinlog")]
+    else:
+        with pytest.raises(UsageError, match=f"{tmp_path}/mysqlbinlog is MariaDB's.*--decode.*--no-peer"):
+            pipeline_for(mysql, None, None)
+    assert pipeline_for(mysql, "lab binlog", None).decode == ["lab", "binlog"]
+    mariadb = BenchServer("mariadb://app@127.0.0.1", "10.11.19-MariaDB", mariadb=True, may_reset=False)
+    assert pipeline_for(mariadb, None, None).decode == [str(tmp_path / "mariadb-binlog")]

@@ -17,7 +17,7 @@ from paraply.bench.loads import DATABASE, Load
 from paraply.bench.server import BenchServer, connect, text
 from paraply.errors import ApplyFailed, ServerError, UsageError
 
-__all__ = ["SESSIONS", "MadeLoad", "fetch_log", "found", "last_log", "make_load"]
+__all__ = ["SESSIONS", "MadeLoad", "fetch_log", "found", "found_decoder", "last_log", "make_load"]
 
 SESSIONS = 8
 _LOG_SERVER = 1
@@ -75,7 +75,7 @@ def fetch_log(server: BenchServer, name: str, folder: Path, decode: str | None) 
     """
     if server.data is not None and (server.data / name).exists():
         return Path(shutil.copyfile(server.data / name, folder / name))
-    command = shlex.split(decode) if decode else [found("mariadb-binlog" if server.mariadb else "mysqlbinlog")]
+    command = shlex.split(decode) if decode else [found_decoder(server)]
     url = server.parsed
     place = ["--host", url.host, "--port", str(url.port), "--user", url.user, "--protocol=TCP"]
     arguments = [*command, "--read-from-remote-server", "--raw", *place, f"--result-file={folder}/", name]
@@ -95,6 +95,25 @@ def found(name: str) -> str:
     path = shutil.which(name)
     if path is None:
         raise UsageError(f"{name} is not installed; give the command with --decode and --client, or leave the peer out with --no-peer")
+    return path
+
+
+def found_decoder(server: BenchServer) -> str:
+    """The path of the decoder of the server's own kind.
+
+    MariaDB's packages install theirs as ``mysqlbinlog`` too, and what that prints of a MySQL's log no MySQL takes.
+
+    Raises:
+        UsageError: None is installed, or only MariaDB's for a MySQL.
+    """
+    if server.mariadb:
+        return found("mariadb-binlog")
+    path = found("mysqlbinlog")
+    # MariaDB's name is not in what ``--version`` prints, but in the help's copyright.
+    told = subprocess.run([path, "--no-defaults", "--help"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if b"MariaDB" in told.stdout:
+        problem = f"{path} is MariaDB's, and the server is a MySQL"
+        raise UsageError(f"{problem}; give MySQL's own with --decode, or leave the peer out with --no-peer")
     return path
 
 

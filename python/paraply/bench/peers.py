@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
-from paraply.bench.made_load import found
+from paraply.bench.made_load import found, found_decoder
 from paraply.bench.own_applier import OwnApplier
 from paraply.bench.server import BenchServer
 from paraply.bench.sync_counts import SyncCounts, sync_counts
@@ -114,10 +114,11 @@ def pipeline_for(server: BenchServer, decode: str | None, client: str | None) ->
         UsageError: A command is not there.
     """
     names = ("mariadb-binlog", "mariadb") if server.mariadb else ("mysqlbinlog", "mysql")
-    commands = [shlex.split(given) if given else [found(name)] for name, given in zip(names, (decode, client), strict=True)]
+    decoder = shlex.split(decode) if decode else [found_decoder(server)]
+    sender = shlex.split(client) if client else [found(names[1])]
     url = server.parsed
     place = [f"--socket={url.socket}"] if url.socket else ["-h", url.host, "-P", str(url.port), "--protocol=TCP"]
-    return Pipeline(" | ".join(names), commands[0], [*commands[1], f"--user={url.user}", *place, "--binary-mode"])
+    return Pipeline(" | ".join(names), decoder, [*sender, f"--user={url.user}", *place, "--binary-mode"])
 
 
 def measure_all(
