@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shlex
 import shutil
 import subprocess
 import threading
@@ -13,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paraply._native import MySqlConnection
+from paraply.bench.client_tools import decoder_of
 from paraply.bench.loads import DATABASE, Load
 from paraply.bench.server import BenchServer, connect, text
-from paraply.errors import ApplyFailed, ServerError, UsageError
+from paraply.errors import ApplyFailed, ServerError
 
-__all__ = ["SESSIONS", "MadeLoad", "fetch_log", "found", "found_decoder", "last_log", "make_load"]
+__all__ = ["SESSIONS", "MadeLoad", "fetch_log", "last_log", "make_load"]
 
 SESSIONS = 8
 _LOG_SERVER = 1
@@ -72,49 +72,18 @@ def fetch_log(server: BenchServer, name: str, folder: Path, decode: str | None) 
 
     Raises:
         ApplyFailed: That failed.
+        UsageError: It has to be read over a connection, and no decoder of the server's kind is there.
     """
     if server.data is not None and (server.data / name).exists():
         return Path(shutil.copyfile(server.data / name, folder / name))
-    command = shlex.split(decode) if decode else [found_decoder(server)]
     url = server.parsed
     place = ["--host", url.host, "--port", str(url.port), "--user", url.user, "--protocol=TCP"]
-    arguments = [*command, "--read-from-remote-server", "--raw", *place, f"--result-file={folder}/", name]
+    arguments = [*decoder_of(server, decode), "--read-from-remote-server", "--raw", *place, f"--result-file={folder}/", name]
     environment = os.environ | ({"MYSQL_PWD": url.password} if url.password else {})
     done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         raise ApplyFailed(f"the log of the load could not be read from the server: {done.stderr.strip()[-300:]}")
     return folder / name
-
-
-def found(name: str) -> str:
-    """The path of a command.
-
-    Raises:
-        UsageError: It is not installed.
-    """
-    path = shutil.which(name)
-    if path is None:
-        raise UsageError(f"{name} is not installed; give the command with --decode and --client, or leave the peer out with --no-peer")
-    return path
-
-
-def found_decoder(server: BenchServer) -> str:
-    """The path of the decoder of the server's own kind.
-
-    MariaDB's packages install theirs as ``mysqlbinlog`` too, and what that prints of a MySQL's log no MySQL takes.
-
-    Raises:
-        UsageError: None is installed, or only MariaDB's for a MySQL.
-    """
-    if server.mariadb:
-        return found("mariadb-binlog")
-    path = found("mysqlbinlog")
-    # MariaDB's name is not in what ``--version`` prints, but in the help's copyright.
-    told = subprocess.run([path, "--no-defaults", "--help"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    if b"MariaDB" in told.stdout:
-        problem = f"{path} is MariaDB's, and the server is a MySQL"
-        raise UsageError(f"{problem}; give MySQL's own with --decode, or leave the peer out with --no-peer")
-    return path
 
 
 def _session(server: BenchServer) -> MySqlConnection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
-from paraply.bench.made_load import found, found_decoder
+from paraply.bench.client_tools import client_of, decoder_of
 from paraply.bench.own_applier import OwnApplier
 from paraply.bench.server import BenchServer
 from paraply.bench.sync_counts import SyncCounts, sync_counts
@@ -113,12 +112,11 @@ def pipeline_for(server: BenchServer, decode: str | None, client: str | None) ->
     Raises:
         UsageError: A command is not there.
     """
-    names = ("mariadb-binlog", "mariadb") if server.mariadb else ("mysqlbinlog", "mysql")
-    decoder = shlex.split(decode) if decode else [found_decoder(server)]
-    sender = shlex.split(client) if client else [found(names[1])]
+    name = "mariadb-binlog | mariadb" if server.mariadb else "mysqlbinlog | mysql"
     url = server.parsed
     place = [f"--socket={url.socket}"] if url.socket else ["-h", url.host, "-P", str(url.port), "--protocol=TCP"]
-    return Pipeline(" | ".join(names), decoder, [*sender, f"--user={url.user}", *place, "--binary-mode"])
+    sender = [*client_of(server, client), f"--user={url.user}", *place, "--binary-mode"]
+    return Pipeline(name, decoder_of(server, decode), sender)
 
 
 def measure_all(
