@@ -89,8 +89,10 @@ class Round:
                 return
             if outcome.code not in ENDS_AFTER_FAULT:
                 raise Broken(f"{self}: exit code {outcome.code}: {outcome.stderr}")
-            if (outcome.report.get("error") or {}).get("class") == "DdlUndecided":
+            error = outcome.report.get("error") or {}
+            if error.get("class") == "DdlUndecided":
                 answer = self._look(outcome)
+            self.target.obey(error.get("message", ""))
         raise Broken(f"{self}: not done after {COMMANDS} commands; the last: {outcome}")
 
     def __str__(self) -> str:

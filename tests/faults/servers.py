@@ -75,6 +75,9 @@ class Target(Protocol):
     def free_disk(self) -> None:
         """Gives the room back."""
 
+    def obey(self, message: str) -> None:
+        """Does to the server's files what an error's message tells an operator to do."""
+
 
 class ServerLost(Exception):
     """The server itself has lost what was committed: nothing can be said about the apply."""
@@ -99,6 +102,9 @@ class _Disk:
     def free_disk(self) -> None:
         if self._filler is not None:
             self._filler.unlink(missing_ok=True)
+
+    def obey(self, message: str) -> None:
+        """Nothing but MariaDB's files has to be mended."""
 
 
 class _SqlTarget(HistoryPlace):
@@ -157,6 +163,16 @@ class MariaDbTarget(_Disk, _SqlTarget):
                 if "Plugin 'InnoDB' registration as a STORAGE ENGINE failed" in str(error):
                     raise ServerLost("MariaDB does not find its way back: killed on a full disk, it cannot recover its own data") from error
                 raise
+
+    def obey(self, message: str) -> None:
+        match = re.search(r"`(\w+)`\.`(\w+)`.*move the table's \.ibd file out of the database's folder", message)
+        if match is None:
+            return
+        where = f"table_schema='{match[1]}' AND table_name='{match[2]}'"
+        assert not self.sql(f"SELECT 1 FROM information_schema.tables WHERE {where}"), f"there is such a table: {message}"
+        left = self.server.data / match[1] / f"{match[2]}.ibd"
+        print(f"     MariaDB has left {left.name} without a table; moved away, as the message says", flush=True)
+        left.rename(self.server.data.parent / left.name)
 
     def renew(self) -> None:
         """A new server in the place of one that has lost its data."""

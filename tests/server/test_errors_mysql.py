@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from command_line import DATA, Outcome, apply, check_failed_at
-from servers import mysql_url, sql_connect
+from servers import MariaDbServer, mysql_url, sql_connect
 
 from paraply import open_log
 
@@ -134,6 +134,25 @@ def test_a_row_that_is_there_already(server: Server, log: Path, again: Apply) ->
     assert server.items() == [ONE, TWO, (3, "other", 0)]
     server.sql("DELETE FROM errs.item WHERE id=3")
     check_continues(server, again)
+
+
+def test_a_data_file_without_a_table(mariadb_server: MariaDbServer, tmp_path: Path) -> None:
+    server = Server(mariadb_server.url, mariadb_server.data)
+    log = server.record(["CREATE DATABASE errs", "CREATE TABLE errs.item (id INT PRIMARY KEY)", "INSERT INTO errs.item VALUES (1)"],
+                        tmp_path / "binlog.000001")  # fmt: skip
+    server.sql("CREATE DATABASE errs")
+    made = next(iter(open_log(log))).gtid
+    left = mariadb_server.data / "errs" / "item.ibd"
+    left.write_bytes(bytes(65536))
+    outcome = apply(log, server.url, "--start-after", made)
+    assert (outcome.code, outcome.report["error"]["class"]) == (1, "ApplyFailed")
+    assert "errno: 184" in outcome.report["error"]["message"]
+    assert "move the table's .ibd file out of the database's folder, then run the same command again" in outcome.report["error"]["message"]
+    left.rename(tmp_path / left.name)
+    outcome = apply(log, server.url, "--start-after", made)
+    assert outcome.code == 0, outcome.line
+    assert server.sql("SELECT id FROM errs.item") == [(1,)]
+    server.empty()
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,24 @@ def test_r24_error_numbers_become_causes_with_their_place(code: int, kind: type[
     assert (error.file, error.position, error.gtid) == ("binlog.1", 7, "u:1")
 
 
+@pytest.mark.parametrize(
+    ("code", "message", "hint"),
+    [
+        (1005, """Can't create table `h`.`x` (errno: 184 "Tablespace already exists")""", "move the table's .ibd file"),
+        (1813, "Tablespace '`h`.`x`' exists.", "move the table's .ibd file"),
+        (1005, """Can't create table `h`.`x` (errno: 135 "No more room in record file")""", "free disk space"),
+        (3, """Fehler beim Schreiben der Datei './h/x.frm' (Fehler: 28 "No space left on device")""", "free disk space"),
+        (3, "Error writing file './binlog.000002' (OS errno 28 - No space left on device)", "free disk space"),
+        (1005, """Can't create table `h`.`x` (errno: 150 "Foreign key constraint is incorrectly formed")""", ""),
+        (1062, """Duplicate entry '28 "' for key 'PRIMARY'""", "a row with this key is there already"),
+        (1406, """Data too long for column '28 - a'""", ""),
+    ],
+)
+def test_r31_an_error_in_another_ones_text_says_what_to_do(code: int, message: str, hint: str) -> None:
+    told = str(explain(ServerError(message, code))).removeprefix(f"{message} (error {code})")
+    assert hint in told if hint else told == ""
+
+
 def test_a_refused_login_says_what_to_do_and_where() -> None:
     error = connect_error(ServerError("Access denied", 1045), "mysql://app@h:3306")
     assert isinstance(error, ConnectionFailed)

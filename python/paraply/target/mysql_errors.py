@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from paraply.errors import (
@@ -38,24 +39,34 @@ _SCHEMA = {
     1532: "the table's columns on the target differ from the log's: bring its tables to the state that they had where the log begins",
     1677: "a column's type on the target differs from the log's: bring its tables to the state that they had where the log begins",
 }
+_DISK_FULL = "free disk space on the target's server, then run the same command again"
+_LEFT_FILE = (
+    "the server has a data file of that name and no table for it: a MariaDB that is killed while its disk is full leaves such files;"
+    " move the table's .ibd file out of the database's folder, then run the same command again"
+)
 _FAILED = {
-    1021: "free disk space on the target's server, then run the same command again",
+    1021: _DISK_FULL,
     1028: "free disk space for the server's temporary files, then run the same command again",
     1044: "the user lacks a privilege on this database",
     1062: "a row with this key is there already: the target was changed by someone else, or the replay began too early",
     3100: "a plugin of the target's server refused it: see its error log, and for a member of a group whether it is ONLINE",
     1105: "the server does not say why; a user without INSERT, UPDATE or DELETE on the table is one reason",
-    1114: "free disk space on the target's server, then run the same command again",
+    1114: _DISK_FULL,
     1142: "the user lacks a privilege on this table",
     1153: "raise max_allowed_packet on the target's server",
     1227: "the user lacks a privilege: see the how-to on privileges of the target's user",
     1290: "the target is read only: set read_only off, on MySQL super_read_only too",
     1451: "a row that others refer to cannot go: the target was changed by someone else, or the replay began too early",
     1452: "the row refers to one that is missing: the target was changed by someone else, or the replay began too early",
+    1813: _LEFT_FILE,
     1836: "the target is read only: set read_only off, on MySQL super_read_only too",
     3819: "the row violates a CHECK of the target's table",
     4025: "the row violates a CHECK of the target's table",
 }
+#: The errors that hold another one in their text: a table that cannot be made, a file that cannot be written or made.
+_OF_ANOTHER = frozenset({1, 3, 1004, 1005, 1026, 1030})
+#: What that other one is: the system's, or from 120 on a storage engine's.
+_INNER = {28: _DISK_FULL, 135: _DISK_FULL, 184: _LEFT_FILE}
 #: Errors that are about one row: it is missing, there already, refers to nothing, is referred to, or does not fit the table.
 _OF_A_ROW = frozenset({1022, 1032, 1048, 1062, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1526, 1586, 1690, 1859, 3819,
                        4025})  # fmt: skip
@@ -105,7 +116,7 @@ def explain(
             if getattr(error, name) is None:
                 setattr(error, name, value)
         return error
-    kind, hint = _kind(error.code)
+    kind, hint = _kind(error.code, error.message)
     message = f"{error.message} (error {error.code})" + (f"; {hint}" if hint else "")
     return kind(message, file=file, position=position, gtid=gtid, table=table, key=key)
 
@@ -124,7 +135,7 @@ def names_a_row(code: int) -> bool:
     return code in _OF_A_ROW
 
 
-def _kind(code: int) -> tuple[type[ParaplyError], str]:
+def _kind(code: int, message: str) -> tuple[type[ParaplyError], str]:
     if code in _TEMPORARY:
         return TemporaryFailure, _FAILED.get(code, "")
     if code in _LOST:
@@ -133,7 +144,9 @@ def _kind(code: int) -> tuple[type[ParaplyError], str]:
         return RowNotFound, "the row to change is not there: the target was changed by someone else, or the replay began too early"
     if code in _SCHEMA:
         return SchemaMismatch, _SCHEMA[code]
-    return ApplyFailed, _FAILED.get(code, "")
+    # MariaDB: (errno: 184 "Tablespace already exists"), MySQL: (OS errno 28 - No space left on device); the words differ by language.
+    inner = re.search(r'\b(\d+)(?: "| - )', message) if code in _OF_ANOTHER else None
+    return ApplyFailed, _FAILED.get(code, "") or (_INNER.get(int(inner[1]), "") if inner else "")
 
 
 def table_of(message: str, tables: Iterable[tuple[str, str]]) -> str | None:
