@@ -100,9 +100,11 @@ def _literal(name: str) -> str:
 
 
 def _where(databases: Sequence[str] | None, column: str = "TABLE_SCHEMA") -> str:
-    names = SYSTEM if databases is None else databases
-    listed = ", ".join(f"CONVERT({_literal(name)} USING utf8mb4)" for name in names) or "''"
-    return f"{column} {'NOT ' if databases is None else ''}IN ({listed})"
+    if databases is None:  # by their bytes, which are always these: a user's own may be called Sys
+        return f"CAST({column} AS BINARY) NOT IN ({', '.join(_literal(name) for name in SYSTEM)})"
+    # Compared as the server compares names: CONVERT would bring a collation of its own along, for which many are one.
+    listed = ", ".join(f"_utf8mb4 {_literal(name)}" for name in databases) or "''"
+    return f"{column} IN ({listed})"
 
 
 def _charsets(query: Query, mariadb: bool) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paraply.errors import ApplyFailed, SchemaMismatch, UsageError
 from paraply.schema.live import by_last_column
 from paraply.target.mysql_privileges import Lack, account, lack_message
-from paraply.target.mysql_sql import Connection, identifier, query_each, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, identifier, name_literal, query_each, rows_of, to_int, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ class TableChecker:
 
     def _check_table(self, connection: Connection, table_map: TableMap) -> None:
         name = f"{table_map.database}.{table_map.table}"
-        where = f"table_schema={text_literal(table_map.database)} AND table_name={text_literal(table_map.table)}"
+        where = f"table_schema={name_literal(table_map.database)} AND table_name={name_literal(table_map.table)}"
         statements = [
             f"SELECT engine, table_type FROM information_schema.tables WHERE {where}",
             (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paraply.schema.live import by_last_column
-from paraply.target.mysql_sql import Connection, identifier, query_each, rows_of, text_literal, to_int, to_text
+from paraply.target.mysql_sql import Connection, identifier, name_literal, query_each, rows_of, to_int, to_text
 from paraply.target.mysql_values import KeyColumn, condition, shown
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class TableKeys:
     @classmethod
     def read(cls, connection: Connection, database: str, table: str) -> TableKeys:
         """Asks the target's catalog."""
-        where = f"table_schema={text_literal(database)} AND table_name={text_literal(table)}"
+        where = f"table_schema={name_literal(database)} AND table_name={name_literal(table)}"
         statements = [
             (
                 "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name, ordinal_position"
@@ -241,8 +241,8 @@ class RowFinder:
         database, child, constraint = (part.replace("``", "`") for part in named.groups())
         results = self._connection.query(
             "SELECT column_name, referenced_table_schema, referenced_table_name, referenced_column_name, ordinal_position"
-            f" FROM information_schema.key_column_usage WHERE constraint_schema={text_literal(database)}"
-            f" AND table_name={text_literal(child)} AND constraint_name={text_literal(constraint)}"
+            f" FROM information_schema.key_column_usage WHERE constraint_schema={name_literal(database)}"
+            f" AND table_name={name_literal(child)} AND constraint_name={name_literal(constraint)}"
         )
         parts = [[to_text(value) for value in row] for row in by_last_column(rows_of(results))]
         if not parts:

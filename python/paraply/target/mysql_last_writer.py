@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paraply.errors import SchemaMismatch, ServerError, TemporaryFailure, TypeNotMapped
 from paraply.schema.live import by_last_column
 from paraply.target.last_writer import check_definition, rows_of_table, tables_of
-from paraply.target.mysql_sql import Connection, identifier, query_all, query_each, rows_of, text_literal, to_text
+from paraply.target.mysql_sql import Connection, identifier, name_literal, query_all, query_each, rows_of, to_text
 from paraply.target.mysql_values import KeyColumn, condition, literal
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class MySqlLastWriter:
         return known
 
     def _read(self, connection: Connection, database: str, name: str, logged: int) -> _Table:
-        where = f"table_schema={text_literal(database)} AND table_name={text_literal(name)}"
+        where = f"table_schema={name_literal(database)} AND table_name={name_literal(name)}"
         statements = [
             (
                 "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name, generation_expression,"
@@ -126,8 +126,8 @@ class MySqlLastWriter:
             ),
             f"SELECT column_name, sub_part, seq_in_index FROM information_schema.statistics WHERE {where} AND index_name='PRIMARY'",
             (
-                f"SELECT trigger_name FROM information_schema.triggers WHERE event_object_schema={text_literal(database)}"
-                f" AND event_object_table={text_literal(name)}"
+                f"SELECT trigger_name FROM information_schema.triggers WHERE event_object_schema={name_literal(database)}"
+                f" AND event_object_table={name_literal(name)}"
             ),
         ]
         results = query_each(connection, statements)

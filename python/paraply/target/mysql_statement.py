@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import AlreadyRunning, ConnectionLost, DdlUndecided, LogNotUnderstood, ParaplyError, ServerError, UsageError
 from paraply.target.mysql_progress import PendingDdl
-from paraply.target.mysql_sql import Connection, must_find, query_each, rows_of, text_literal, to_int
+from paraply.target.mysql_sql import Connection, must_find, name_literal, query_each, rows_of, to_int
 from paraply.target.statement_context import (
     context_statements,
     creates_or_drops_database,
@@ -277,10 +277,10 @@ def _name(quoted: str | None, plain: str | None) -> str | None:
 def object_exists(connection: Connection, database: str, table: str | None) -> bool:
     """Whether a database, or a table in it, is there."""
     if table is None:
-        sql = f"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name={text_literal(database)}"
+        sql = f"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name={name_literal(database)}"
     else:
-        sql = (f"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema={text_literal(database)}"
-               f" AND table_name={text_literal(table)}")  # fmt: skip
+        sql = (f"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema={name_literal(database)}"
+               f" AND table_name={name_literal(table)}")  # fmt: skip
     return to_int(rows_of(connection.query(sql))[0][0]) > 0
 
 
