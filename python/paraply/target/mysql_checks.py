@@ -35,6 +35,7 @@ _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoi
 #: MariaDB's temporal types of before 10.1.2 and its compressed columns: the same column, stored otherwise. The server converts.
 _OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
 _LONGLONG = 8
+_VERSIONED = "SYSTEM VERSIONED"
 _NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _LABEL = re.compile(r"'(?:[^']|'')*'")
 
@@ -152,7 +153,9 @@ class TableChecker:
         if not columns:
             lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")
             raise ApplyFailed(lack_message([lack], account(connection)), table=name)
-        own = without_key_hashes(table_map.columns, len(columns), to_int(results[2][1][0][0]))
+        own = without_hidden(
+            table_map.columns, len(columns), to_int(results[2][1][0][0]), versioned=to_text(results[0][1][0][1]).upper() == _VERSIONED
+        )
         compare_columns(name, own, columns, lambda number: self.charset_of(connection, number))
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
@@ -173,18 +176,24 @@ class TableChecker:
             )
 
 
-def without_key_hashes(log: list[ColumnInfo], own: int, hashed: int) -> list[ColumnInfo]:
-    """The table's own columns: MariaDB logs behind them a hash for each unique key that is too long for an index, or ``USING HASH``.
+def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: bool = False) -> list[ColumnInfo]:
+    """The columns of a table that its information_schema shows. MariaDB logs others behind them, in this order.
+
+    In a table WITH SYSTEM VERSIONING that names no columns for them, the times at which a row began and ended to be. Then a hash for each
+    unique key that is too long for an index, or ``USING HASH``. Source: logs of MariaDB 10.11, whose BINLOG statement takes the values
+    of both as they are, so that the target has the source's history of each row.
 
     Args:
         log: All columns of a table map.
-        own: How many columns the target's table has.
+        own: How many columns the target's table shows.
         hashed: How many such keys it has.
+        versioned: Whether it keeps versions of its rows.
     """
     behind = log[own:]
-    if len(behind) != hashed or any(column.type_code != _LONGLONG or column.unsigned is False for column in behind):
-        return log
-    return log[:own]
+    times = 2 if versioned and len(behind) == hashed + 2 else 0
+    are_times = all((column.type_code, column.metadata) == (_TIMESTAMP2, 6) for column in behind[:times])
+    are_hashes = all(column.type_code == _LONGLONG and column.unsigned is not False for column in behind[times:])
+    return log[:own] if len(behind) == times + hashed and are_times and are_hashes else log
 
 
 def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:
