@@ -22,7 +22,7 @@ from paraply.errors import (
     TemporaryFailure,
     UsageError,
 )
-from paraply.target.mysql_checks import TableChecker, TargetColumn, compare_columns
+from paraply.target.mysql_checks import TableChecker, TargetColumn, compare_columns, words_of
 from paraply.target.mysql_errors import connect_error, explain
 from paraply.target.mysql_sql import identifier, text_literal
 from paraply.target.mysql_statement import _made_or_dropped
@@ -225,6 +225,33 @@ def test_r31_many_workers_that_come_with_a_table_look_at_it_once() -> None:
     checker.forget()
     checker.check(lambda: None, [NamedMap("d", "t")])
     assert checker.looks == ["t", "t", "u", "t"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "again"),
+    [
+        ("ALTER TABLE d.T ADD COLUMN x INT", ["t", "my t"]),
+        ("alter table `größe` engine=MyISAM", ["größe", "my t"]),
+        ("RENAME TABLE d.t TO d.z, `d`.`my t` TO u", ["t", "u", "my t"]),
+        ("CREATE TABLE d.v (t INT COMMENT 'a ` b \" c')", ["t", "my t"]),
+        ("CREATE TABLE d.v (a INT)", ["my t"]),
+        ("DROP DATABASE d", ["t", "u", "größe", "my t"]),
+    ],
+)
+def test_r31_after_a_statement_the_tables_that_it_may_be_about_are_compared_again(sql: str, again: list[str]) -> None:
+    checker: Any = SlowChecker()
+    maps = [NamedMap("d", name) for name in ("t", "u", "größe", "my t")]
+    with pytest.raises(TemporaryFailure):
+        checker.check(lambda: None, maps)
+    checker.check(lambda: None, maps)
+    checker.looks.clear()
+    checker.forget(words_of(sql))
+    checker.looks.append("")  # the first look fails
+    checker.check(lambda: None, maps)
+    assert checker.looks[1:] == again
+    checker.looks.clear()
+    checker.check(lambda: None, maps)
+    assert checker.looks == []
 
 
 def test_r31_another_character_set_is_refused() -> None:

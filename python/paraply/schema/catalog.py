@@ -65,7 +65,7 @@ class SchemaCatalog:
         return iter(list(self._tables.values()))
 
     def copy(self) -> SchemaCatalog:
-        """An independent copy; tables themselves are immutable and shared."""
+        """An independent copy; tables themselves are immutable and shared, as is what only grows."""
         return SchemaCatalog(
             self.lower_case_table_names,
             self.complete,
@@ -74,7 +74,7 @@ class SchemaCatalog:
             set(self._unknown),
             set(self._absent),
             set(self._complete_databases),
-            self._spellings.copy(),
+            self._spellings,
         )
 
     def without_tables(self) -> SchemaCatalog:
@@ -262,7 +262,7 @@ class SchemaCatalog:
     def _restore(self, before: SchemaCatalog) -> None:
         self.databases, self._tables, self._unknown = before.databases, before._tables, before._unknown
         self._absent, self._complete_databases, self.complete = before._absent, before._complete_databases, before.complete
-        self._spellings, self.lower_case_table_names = before._spellings, before.lower_case_table_names
+        self.lower_case_table_names = before.lower_case_table_names
 
     def _fail(self, reason: str, touched: tuple[str | None, str] | None, database: str, words: set[str]) -> Unknown:
         if touched is None:

@@ -28,22 +28,24 @@ Place = tuple[str, str]
 
 @dataclass(slots=True)
 class Spellings:
-    """Every spelling of every name that was ever put into a catalog, as a table or as a foreign key's parent."""
+    """Every spelling of every name that was ever put into a catalog, as a table or as a foreign key's parent.
 
-    _known: dict[Place, set[Place]] = field(default_factory=dict)
+    It only grows, and a spelling that nobody uses any more means nothing, so the copies of a catalog share one of these: a copy for each
+    statement would take as long as there are tables.
+    """
+
+    _known: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
 
     def add(self, table: Table) -> None:
         """Takes note of a table's name and of its parents'."""
         for place in ((table.database, table.name), *((key.parent_database, key.parent_table) for key in table.foreign_keys)):
-            self._known.setdefault(_folded(place), set()).add(place)
+            known = self._known.get(_folded(place), ())
+            if place not in known:
+                self._known[_folded(place)] = (*known, place)
 
     def others(self, place: Place) -> list[Place]:
         """The other spellings of a name, in a stable order."""
-        return sorted(self._known.get(_folded(place), set()) - {place})
-
-    def copy(self) -> Spellings:
-        """An independent copy."""
-        return Spellings({name: set(places) for name, places in self._known.items()})
+        return sorted(set(self._known.get(_folded(place), ())) - {place})
 
 
 def _folded(place: Place) -> Place:

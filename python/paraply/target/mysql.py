@@ -33,7 +33,7 @@ from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_
 from paraply.target.statement_context import ServerKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from paraply._native import Block, GtidSet
     from paraply.schema.catalog import SchemaCatalog
@@ -217,9 +217,13 @@ class MySqlTarget:
         """An earlier run committed the block."""
         self.ledger.acknowledge(block)
 
-    def forget_tables(self) -> None:
-        """A DDL was run: what is known of tables is read again."""
-        self.checker.forget()
+    def forget_tables(self, words: Set[str] | None = None) -> None:
+        """A DDL was run: what is known of tables is read again.
+
+        Args:
+            words: The statement's (``words_of``), where they are known.
+        """
+        self.checker.forget(words)
         if self.last_writer is not None:
             self.last_writer.forget()
         if self.references is not None:

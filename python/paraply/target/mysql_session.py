@@ -225,7 +225,7 @@ class MySqlSession:
                 raise ConnectionLost(f"the statement was interrupted, and it is not known what it did: {error.message}") from None
             self.rollback()
             raise self.explained(error, block) from None
-        self._target.forget_tables()
+        self._target.forget_tables(runner.words)
         self._target.ledger.acknowledge(block, self._slot)
 
     def _execute_xa(self, block: Block) -> None:

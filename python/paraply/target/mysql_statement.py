@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from paraply import _native
 from paraply.errors import AlreadyRunning, ConnectionLost, DdlUndecided, LogNotUnderstood, ParaplyError, ServerError, UsageError
+from paraply.target.mysql_checks import words_of
 from paraply.target.mysql_progress import PendingDdl
 from paraply.target.mysql_sql import Connection, must_find, name_literal, query_each, rows_of, to_int
 from paraply.target.statement_context import (
@@ -46,6 +47,8 @@ class StatementRunner:
         self._target = target
         self._connection = connection
         self._slot = slot
+        self.words: set[str] = set()
+        """The words of what was run."""
 
     def run(self, block: Block) -> None:
         """Runs the block's statements, then the rows that belong to them (CREATE TABLE ... SELECT), then writes the progress.
@@ -166,6 +169,7 @@ class StatementRunner:
         charset = statement.context.get("charset")
         client = target.checker.charset_of(connection, charset[0]) if charset else None
         text, changed = statement_text(statement, client)
+        self.words |= words_of(text)
         use = use_statement(statement)
         if use is not None:
             try:
