@@ -408,7 +408,7 @@ class Worker:
                     self.counters.connection_id = self._session.connection_id
                     self.counters.reconnects += 1
                     return
-                except ConnectionFailed:
+                except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that meets the new session at its first question
                     attempt += 1
                     if attempt >= retry.reconnects:
                         raise

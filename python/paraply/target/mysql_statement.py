@@ -7,10 +7,19 @@ import re
 from typing import TYPE_CHECKING
 
 from paraply import _native
-from paraply.errors import AlreadyRunning, ConnectionLost, DdlUndecided, LogNotUnderstood, ParaplyError, ServerError, UsageError
+from paraply.errors import (
+    AlreadyRunning,
+    ConnectionLost,
+    DdlUndecided,
+    LogNotUnderstood,
+    ParaplyError,
+    ServerError,
+    TemporaryFailure,
+    UsageError,
+)
 from paraply.target.mysql_checks import words_of
 from paraply.target.mysql_progress import PendingDdl
-from paraply.target.mysql_sql import Connection, must_find, name_literal, query_each, rows_of, to_int
+from paraply.target.mysql_sql import Connection, Result, must_find, name_literal, query_all, query_each, rows_of, to_int
 from paraply.target.statement_context import (
     context_statements,
     creates_or_drops_database,
@@ -41,7 +50,10 @@ _DECISION = "say which with --ddl-done or --ddl-not-done"
 
 
 class StatementRunner:
-    """Runs one statement block on a session's connection, with its progress."""
+    """Runs one statement block on a session's connection, with its progress.
+
+    What nothing in between depends on goes in one round trip: a DDL needs nine, one after the other seventeen.
+    """
 
     def __init__(self, target: MySqlTarget, connection: Connection, slot: int) -> None:
         self._target = target
@@ -71,9 +83,8 @@ class StatementRunner:
                 target.store.unlock_statements(connection)
 
     def _check_epoch(self) -> None:
-        results = query_each(self._connection, ["START TRANSACTION", self._target.store.fence()])
+        results = query_all(self._connection, ["START TRANSACTION", self._target.store.fence(), "COMMIT"])
         self._target.store.checked(results, self._target.epoch, self._connection, at=1)
-        self._connection.query("COMMIT")
 
     def _run_under_gtid(self, block: Block, statements: list[Statement]) -> None:
         """MySQL 8.0 and later: the server records the GTID together with the statement.
@@ -86,11 +97,8 @@ class StatementRunner:
         target, connection = self._target, self._connection
         try:
             for statement in statements:
-                sql = self._prepare(block, statement)
-                if target.mode.hidden:
-                    connection.query("SET SESSION sql_log_bin=1")
-                connection.query(f"SET gtid_next='{block.first_gtid}'")
-                connection.query(sql)
+                logged = ["SET SESSION sql_log_bin=1"] if target.mode.hidden else []
+                connection.query(self._prepare(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'"))
             for rows in self._row_statements(block):
                 connection.query(rows)
             connection.query("COMMIT")
@@ -116,10 +124,7 @@ class StatementRunner:
         hide, rows = self._hides_progress, self._row_statements(block)
         self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
         try:
-            sql = self._prepare(block, statements[0])
-            for setting in begin:
-                connection.query(setting)
-            connection.query(sql)
+            connection.query(self._prepare(block, statements[0], *begin))
             if atomic:
                 for row in rows:
                     connection.query(row)
@@ -146,10 +151,7 @@ class StatementRunner:
 
     def _run_unrecorded(self, block: Block, statement: Statement) -> None:
         try:
-            sql = self._prepare(block, statement)
-            for setting in self._target.mode.begin(block.first_gtid):
-                self._connection.query(setting)
-            self._connection.query(sql)
+            self._connection.query(self._prepare(block, statement, *self._target.mode.begin(block.first_gtid)))
         finally:
             self._restore()
         self._hidden(self._hides_progress, lambda: self._write_progress(block))
@@ -163,8 +165,8 @@ class StatementRunner:
         """The rows of CREATE TABLE ... SELECT."""
         return list(_native.binlog_statements(block, self._target.max_packet)) if block.has_rows else []
 
-    def _prepare(self, block: Block, statement: Statement) -> bytes:
-        """Sets the statement's variables and default database, and gives its text."""
+    def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
+        """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""
         target, connection = self._target, self._connection
         charset = statement.context.get("charset")
         client = target.checker.charset_of(connection, charset[0]) if charset else None
@@ -177,16 +179,16 @@ class StatementRunner:
             except ServerError as error:
                 if error.code != _UNKNOWN_DATABASE or not creates_or_drops_database(statement.sql):
                     raise
+        settings = list(context_statements(statement, block.format, target.server))
+        if changed:
+            settings.append("SET character_set_client=utf8mb4")
         try:
-            for setting in context_statements(statement, block.format, target.server):
-                connection.query(setting)
+            query_all(connection, [*settings, *begin])
         except ServerError as error:
             if error.code in _UNKNOWN_VARIABLE:
                 raise LogNotUnderstood(f"the target cannot take over a variable of the statement: {error.message}",
                                        file=block.file, position=statement.offset) from None  # fmt: skip
             raise
-        if changed:
-            connection.query("SET character_set_client=utf8mb4")
         return text.encode()
 
     def _restore(self) -> None:
@@ -201,9 +203,8 @@ class StatementRunner:
     def _set_back(self, *settings: str) -> None:
         """Statements without which nothing more may run on this connection."""
         try:
-            for setting in settings:
-                self._connection.query(setting)
-        except ServerError as error:
+            query_all(self._connection, settings)
+        except (ServerError, TemporaryFailure) as error:
             self._connection.close()
             raise ConnectionLost(f"the session could not be set back to its own settings: {error.message}") from None
 
@@ -216,11 +217,13 @@ class StatementRunner:
             if hide:
                 self._set_back("SET SESSION sql_log_bin=1")
 
-    def _write_progress(self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = ()) -> None:
+    def _write_progress(
+        self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = (), send: Callable[..., list[Result]] = query_all
+    ) -> None:
         """The progress and what else is given, in one transaction."""
         target, connection = self._target, self._connection
         mark = [target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch)] if target.mode.writes_progress else []
-        results = query_each(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
+        results = send(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
         target.store.checked(results, target.epoch, connection, at=1)
         must_find(results[2:])
         for statement in rows:
@@ -235,7 +238,7 @@ class StatementRunner:
         """
         done = decide_pending(self._connection, pending, None, logged=self._target.logs_hold(self._connection, pending))
         if done:
-            self._write_progress(block, [self._target.store.end_ddl()])
+            self._write_progress(block, [self._target.store.end_ddl()], send=query_each)  # on a connection that nobody watches
         else:
             self._connection.query(self._target.store.end_ddl())
         return done

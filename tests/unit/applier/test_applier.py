@@ -17,6 +17,7 @@ from paraply.errors import (
     LogDamaged,
     PrecedingFailed,
     Stopped,
+    TemporaryFailure,
     UsageError,
 )
 
@@ -181,6 +182,25 @@ def test_r25_a_lost_connection_applies_exactly_once(workers, fault):
     report = apply(log, target, workers=workers, merge="off")
     check_serial(target, log)
     assert report.reconnects >= 4
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_r24_a_new_session_that_is_interrupted_at_its_first_question_is_opened_again(workers):
+    class Interrupting(Target):
+        interruptions = 0
+
+        def session(self):
+            if any(s.broken for s in self.sessions) and self.interruptions < 3:
+                self.interruptions += 1
+                raise TemporaryFailure("Query execution was interrupted")
+            return super().session()
+
+    log = independent(20)
+    target = Interrupting()
+    target.database.faults[5] = ["lost"]
+    apply(log, target, workers=workers, merge="off")
+    check_serial(target, log)
+    assert target.interruptions == 3
 
 
 def test_a_server_that_does_not_come_back_is_the_error():
