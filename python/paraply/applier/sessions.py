@@ -37,14 +37,19 @@ class SessionOrder:
             block: The next block of the source's order.
             committed: The low-water mark now.
         """
-        sessions = block.sessions
-        older = {self._last.get(session, 0) for session in sessions}
-        self._tell_unknown(sessions)
+        sessions, number = block.sessions, block.id
+        if self._on_unknown is not None:
+            self._tell_unknown(sessions)
         if len(self._last) > self._most:
             self._last = {session: last for session, last in self._last.items() if last > committed}
             self._most = max(_KEPT, 2 * len(self._last))  # behind a gap they may all be needed
-        self._last.update(dict.fromkeys(sessions, block.id))
-        return tuple(n for n in older if committed < n < block.id)
+        if len(sessions) == 1:  # nearly all blocks, where commits are not in order: this is much of what handing one out takes
+            last = self._last.get(sessions[0], 0)
+            self._last[sessions[0]] = number
+            return (last,) if committed < last < number else ()
+        older = {self._last.get(session, 0) for session in sessions}
+        self._last.update(dict.fromkeys(sessions, number))
+        return tuple(n for n in older if committed < n < number)
 
     def _tell_unknown(self, sessions: list[tuple[int, int | None]]) -> None:
         if self._on_unknown is not None and any(session is None for _, session in sessions):
