@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from paraply import _native
-from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
+from paraply.errors import ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
 from paraply.target.base import ApplyPlan, Peek, Progress
 from paraply.target.mysql_board import MySqlBoard, open_board
 from paraply.target.mysql_branches import BranchStore, finish
@@ -25,7 +25,8 @@ from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
 from paraply.target.mysql_progress import PendingDdl, ProgressStore, StoredProgress
 from paraply.target.mysql_references import References, may_ask
 from paraply.target.mysql_session import MySqlSession, session_settings
-from paraply.target.mysql_sql import Connection, query_each, rows_of, to_int, to_text
+from paraply.target.mysql_session_end import await_end
+from paraply.target.mysql_sql import Connection, query_each, rows_of, to_int
 from paraply.target.mysql_status import read_channels
 from paraply.target.mysql_xa_store import PREPARED, XaStore, prepared_xids
 from paraply.target.places import PlaceLedger
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MySqlTarget", "connect"]
 
-_ZOMBIE_SECONDS = 30.0
 _REMEMBERED = 10_000
 _TRIES = 3
 
@@ -172,7 +172,7 @@ class MySqlTarget:
         connection = self.connect()
         try:
             if after is not None:
-                self._await_end(connection, *after)
+                await_end(connection, *after)
             query_each(connection, session_settings(hidden=self.mode.hidden))
             self._allow_references_to_any_key(connection)
         except ParaplyError as error:
@@ -244,7 +244,7 @@ class MySqlTarget:
         connection = self.connect()
         try:
             if session is not None:
-                self._await_end(connection, *session)
+                await_end(connection, *session)
             found = self._is_in(connection, block)
         except ParaplyError as error:
             raise explain(error, file=block.file, position=block.offset, gtid=block.first_gtid) from None
@@ -265,7 +265,7 @@ class MySqlTarget:
         try:
             connection = self.connect()
             try:
-                self._await_end(connection, connection_id, time.monotonic())
+                await_end(connection, connection_id, time.monotonic())
             finally:
                 connection.close()
             finish(self, branch, commit=commit)
@@ -415,25 +415,6 @@ class MySqlTarget:
         if block.first_gtid is None:
             return stored.places().hold(block)
         return block.gtids <= self._executed(connection, stored).gtids
-
-    def _await_end(self, connection: Connection, connection_id: int, started: float) -> None:
-        """Ends a server session and waits until it is gone, so that it can neither commit nor roll back any more."""
-        uptime = to_int(rows_of(connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'"))[0][1])
-        if uptime < time.monotonic() - started:
-            return  # The server was started anew; its connection numbers are others' now.
-        deadline = time.monotonic() + _ZOMBIE_SECONDS
-        while True:
-            with contextlib.suppress(ServerError):
-                connection.query(f"KILL {connection_id}")
-            rows = rows_of(connection.query(f"SELECT state FROM information_schema.processlist WHERE id={connection_id}"))
-            if not rows:
-                return
-            if time.monotonic() > deadline:
-                raise ApplyFailed(
-                    f"connection {connection_id} on the target broke and its session does not end"
-                    f" (state: {to_text(rows[0][0]) or 'none'}); wait for it or restart the server, and start again"
-                )
-            time.sleep(0.05)
 
     def _read(self, read: Callable[[Connection], T], tries: int = _TRIES) -> T:
         """What is read on the connection for everything but blocks; what KILL QUERY has ended is read again."""
