@@ -122,8 +122,7 @@ class TableChecker:
     def forget(self, words: Set[str] | None = None) -> None:
         """After a DDL: the tables that it may be about are compared again.
 
-        Many tables and some DDL now and then are much to compare, three queries for each: of a log with 1,000 tables and 40 ALTER TABLE,
-        it took two thirds of the time.
+        Not all of them: each takes two queries or three, and of a log with 1,000 tables and 40 ALTER TABLE that was two thirds of the time.
 
         Args:
             words: Those of the statement (``words_of``); None where they are not known, and all tables are compared again.

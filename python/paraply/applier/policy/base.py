@@ -83,5 +83,4 @@ class Policy(Protocol):
 
 def runs_statement(block: Block) -> bool:
     """Whether the block commits by itself: DDL and XA take their turn before they execute (R19, R35)."""
-    kind = block.kind
-    return kind != "dml" and kind in ("ddl", "xa_prepare", "xa_end")
+    return block.kind in ("ddl", "xa_prepare", "xa_end")
