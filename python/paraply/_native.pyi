@@ -391,11 +391,31 @@ class MySqlConnection:
             results: How many results a text has from its guard on; with fewer it is not committed.
             first: How many statements stand before the guard in the first text.
             others: How many do in the others.
-            epoch: What the guard must find: as its row, or by a row that it changes.
+            epoch: What the guard must find as its row.
 
         Returns:
             How many are committed. Of the next one, whether its COMMIT was sent and not answered, what its statements found from the
             guard on, and the error.
+        """
+    def apply_each(
+        self, blocks: Sequence[Block], executed: Sequence[str], channel: str, slot: int, epoch: int, max_bytes: int
+    ) -> tuple[int, ParaplyError | None]:
+        """Runs transactions that are a statement each, under autocommit, until one fails or is none.
+
+        The statement is a BINLOG with the row event that changes the session's row of ``paraply.progress``, which it finds by channel,
+        slot and epoch, and the block's own rows. A block that needs more than one statement is left to the caller, and so are those
+        behind it, and blocks of another log format than the first one's, which the server must have been given.
+
+        Args:
+            blocks: One transaction each.
+            executed: What the row is to say of each, once it is committed.
+            channel: Part of the row's key.
+            slot: Likewise.
+            epoch: Likewise.
+            max_bytes: Of a statement.
+
+        Returns:
+            How many are committed, and the error of the next one.
         """
     @property
     def overdue(self) -> float:

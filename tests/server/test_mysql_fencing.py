@@ -126,14 +126,43 @@ def test_r25a_a_session_between_raised_epoch_and_cleared_rows_cannot_apply(serve
     assert server.checksums() == before
 
 
-def test_r25a_rows_of_progress_that_have_no_epoch_yet_get_one(server: Server, truth: Log) -> None:
-    blocks = some_blocks(server, truth)
+@pytest.mark.parametrize("older", ["DROP COLUMN epoch", "COMMENT=''"])
+def test_r25a_rows_of_progress_without_an_epoch_or_with_none_in_their_key_get_one(server: Server, truth: Log, older: str) -> None:
+    blocks = some_blocks(server, truth, merge=1)
     apply(server.opened(), blocks[:-1])
-    server.sql("ALTER TABLE paraply.progress DROP COLUMN epoch")
+    server.sql(f"ALTER TABLE paraply.progress DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot), {older}")
     target = server.opened()
+    target.references = None
     assert all(block.gtids <= target.ledger.executed() for block in blocks[:-1])
-    apply(target, blocks[-1:])
+    assert target.session().apply_and_commit(blocks[-1:]).done == 1
     assert blocks[-1].gtids <= server.target().open(server.plan()).executed
+
+
+def test_r25a_a_single_statement_of_an_older_epoch_changes_nothing(server: Server, truth: Log) -> None:
+    """Its rows are in, by the newer run: it must not say that they are there already, nor look for the one."""
+    blocks = some_blocks(server, truth, merge=1)
+    old = server.opened()
+    old.references = None
+    apply(old, blocks[:-1])
+    session = old.session()
+    apply(server.opened(), blocks[-1:])
+    before = server.checksums()
+    outcome = session.apply_and_commit(blocks[-1:])
+    assert isinstance(outcome.error, AlreadyRunning)
+    assert server.checksums() == before
+
+
+def test_r25_a_row_of_progress_that_a_row_event_does_not_find_is_no_other_apply(server: Server, truth: Log) -> None:
+    blocks = some_blocks(server, truth, merge=1)
+    target = server.opened()
+    target.references = None
+    apply(target, blocks[:-1])
+    session = target.session()
+    before = server.checksums()
+    server.sql("DELETE FROM paraply.progress")
+    outcome = session.apply_and_commit(blocks[-1:])
+    assert (outcome.done, type(outcome.error)) == (0, TemporaryFailure)
+    assert server.checksums() == before
 
 
 @pytest.mark.parametrize("merge", [1, 16])

@@ -11,6 +11,7 @@ from paraply.applier import worker_state as states
 from paraply.applier.commit_order import RollbackRequested, TicketState
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.policy import runs_statement
+from paraply.applier.series import fits
 from paraply.applier.waves import in_waves
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.monitor.timeline import block_arguments
@@ -129,7 +130,8 @@ class Worker:
         Raises:
             ParaplyError: As ``process``; the jobs before the one that it is about are through.
         """
-        outcome = self._commit_together(jobs) if len(jobs) > 1 else SeriesOutcome(0)
+        alone = len(jobs) == 1 and not (fits(jobs[0]) and getattr(self._session, "commits_at_once", False))
+        outcome = SeriesOutcome(0) if alone else self._commit_together(jobs)
         for job in jobs[outcome.done :]:
             self.process(job, outcome if outcome.error is not None else None)
             outcome = SeriesOutcome(0)
@@ -138,7 +140,7 @@ class Worker:
         """Gets the first of the jobs in with one call of the session, as far as that goes."""
         order, session = self._run.order, cast("SeriesSession | None", self._session)
         jobs = jobs[: order.take_turns([job.ticket for job in jobs])]
-        if len(jobs) < 2 or session is None:
+        if not jobs or session is None:
             return SeriesOutcome(0)
         self._begin_job(jobs[0])
         self._begin_attempt(states.APPLYING)

@@ -19,9 +19,10 @@ from paraply.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LOCK_WAIT_TIMEOUT", "QUERY_INTERRUPTED", "connect_error", "explain", "interrupted", "names_a_row", "table_of"]
+__all__ = ["LOCK_WAIT_TIMEOUT", "NO_SUCH_ROW", "QUERY_INTERRUPTED", "connect_error", "explain", "interrupted", "names_a_row", "table_of"]
 
 LOCK_WAIT_TIMEOUT = 1205
+NO_SUCH_ROW = 1032
 QUERY_INTERRUPTED = 1317
 
 #: A KILL QUERY, which MySQL answers with the unknown error 1105 when it hits rows of a BINLOG statement, and with 3100 (a hook failed)
@@ -140,7 +141,7 @@ def _kind(code: int, message: str) -> tuple[type[ParaplyError], str]:
         return TemporaryFailure, _FAILED.get(code, "")
     if code in _LOST:
         return ConnectionLost, ""
-    if code == 1032:
+    if code == NO_SUCH_ROW:
         return RowNotFound, "the row to change is not there: the target was changed by someone else, or the replay began too early"
     if code in _SCHEMA:
         return SchemaMismatch, _SCHEMA[code]

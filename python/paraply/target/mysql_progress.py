@@ -1,9 +1,10 @@
 """The SQL of progress and fencing on MySQL and MariaDB (rules R25, R25a, R25b).
 
 ``paraply.channel`` has one row for a channel: its epoch, and what earlier runs applied. ``paraply.progress`` has one row for each
-session of the running apply, with that epoch. A transaction that applies rows changes its session's row, on the condition that the
-epoch is its own; one that writes no progress, or none of rows, holds a shared lock on its channel's row instead. Raising the epoch
-changes all these rows. It therefore waits until every older transaction has ended, also one whose client was killed.
+session of the running apply, with that epoch as the last part of its key. A transaction that applies rows changes its session's row,
+on the condition that the epoch is its own, by a statement or by a row event (``mysql_series``); one that writes no progress, or none
+of rows, holds a shared lock on its channel's row instead. Raising the epoch changes all these rows. It therefore waits until every older
+transaction has ended, also one whose client was killed.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _SCHEMA = (
   file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'log file of that transaction',
   position BIGINT UNSIGNED NULL COMMENT 'offset behind that transaction',
   ordinal BIGINT UNSIGNED NOT NULL COMMENT 'number of that transaction in the source',
-  PRIMARY KEY (channel, slot)
+  PRIMARY KEY (channel, slot, epoch)
 ) ENGINE=InnoDB""",
 )
 
@@ -137,6 +138,10 @@ class ProgressStore:
                 raise
             # Made before sessions' rows had one.
             connection.query("ALTER TABLE paraply.progress ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
+        in_key = "table_schema='paraply' AND table_name='progress' AND index_name='PRIMARY' AND column_name='epoch'"
+        if not to_int(rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {in_key}"))[0][0]):
+            # Made before a row event had to find it by its epoch too.
+            connection.query("ALTER TABLE paraply.progress DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot, epoch)")
 
     def open(self, connection: Connection, fingerprint: str, *, wait: int = 20) -> StoredProgress:
         """Raises the epoch and reads the progress; from here on no older session can commit.

@@ -11,25 +11,24 @@ from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerE
 from paraply.target.mysql_branches import end, prepare
 from paraply.target.mysql_errors import explain, interrupted, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
+from paraply.target.mysql_series import apply_and_commit
 from paraply.target.mysql_sql import query_all, rows_of, to_text
 from paraply.target.mysql_statement import StatementRunner
 from paraply.target.mysql_xa import XaRunner
-from paraply.target.series import SeriesOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, ReferenceCheck
     from paraply.target.mysql import MySqlTarget
-    from paraply.target.mysql_sql import Connection, Result
+    from paraply.target.mysql_sql import Connection
+    from paraply.target.series import SeriesOutcome
     from paraply.target.two_phase import Branch
 
 __all__ = ["MySqlSession", "session_settings"]
 
 #: A statement's text; the rest of max_allowed_packet is left to what stands before it.
 _HEADROOM = 64 * 1024
-#: All texts of a series; it shares its connection's time with nobody, so it should not be long.
-_SERIES_BYTES = 128 * 1024
 #: How often a ROLLBACK that is interrupted is sent again.
 _ROLLBACKS = 5
 #: From when on the server is asked whether it still works on the answer.
@@ -57,7 +56,8 @@ class MySqlSession:
     def __init__(self, target: MySqlTarget, connection: Connection, slot: int) -> None:
         self._target = target
         self._connection = connection
-        self._slot = slot
+        self.slot = slot
+        """The number of its row of progress."""
         self._format: bytes | None = None
         self._open: Block | None = None
         #: Whether what the mode's ``start`` left behind still stands.
@@ -76,6 +76,20 @@ class MySqlSession:
             self._left = False
         return self._connection
 
+    @property
+    def raw(self) -> Connection:
+        """The connection as the last transaction left it."""
+        return self._connection
+
+    @property
+    def commits_at_once(self) -> bool:
+        """Whether a block that fits a series takes one statement, so that even one alone is worth a series."""
+        return self._target.takes_series and self._target.mode.writes_progress
+
+    def leaves(self, end: list[str]) -> None:
+        """Says that a transaction begins behind which these statements are due, before any other kind."""
+        self._left = bool(end)
+
     def apply(self, block: Block) -> None:
         """Begins a transaction, checks the epoch, writes the progress and hands the rows over; leaves it open."""
         try:
@@ -93,7 +107,7 @@ class MySqlSession:
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
         try:
-            self._hand_over(block, part, self._target.branches.decide(self._slot, split))
+            self._hand_over(block, part, self._target.branches.decide(self.slot, split))
         except ParaplyError as error:
             raise self.explained(error, part) from None
 
@@ -117,11 +131,11 @@ class MySqlSession:
         try:
             query_all(self._connection, ["COMMIT"])
         except (ServerError, TemporaryFailure) as error:
-            raise self._uncommitted(error, block) from None
+            raise self.uncommitted(error, block) from None
         if block is not None:
-            self._target.ledger.acknowledge(block, self._slot)
+            self._target.ledger.acknowledge(block, self.slot)
 
-    def _uncommitted(self, error: ParaplyError, block: Block | None) -> ParaplyError:
+    def uncommitted(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         """What the error of a COMMIT means."""
         if not interrupted(error):
             return self.explained(error, block)
@@ -130,67 +144,7 @@ class MySqlSession:
 
     def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
         """Applies and commits blocks one after the other; see ``SeriesSession`` for the contract."""
-        target = self._target
-        try:
-            texts = self._series(blocks)
-        except ParaplyError:
-            return SeriesOutcome(0)  # told where the block is applied by itself
-        if len(texts) < 2:
-            return SeriesOutcome(0)
-        self._left = bool(target.mode.end())
-        target.note_session(blocks[: len(texts)], self._connection.connection_id)
-        first, others = target.mode.statements_before
-        done, committing, results, error = self._connection.commit_each(texts, 2, first, others, target.epoch)
-        target.ledger.acknowledge_all(blocks[:done], self._slot)
-        if done == len(texts):
-            return SeriesOutcome(done)
-        return SeriesOutcome(done, self._series_error(blocks[done], results, error, committing=committing), committing)
-
-    def _series(self, blocks: Sequence[Block]) -> list[bytes]:
-        """The texts of as many blocks as fit, up to their rows, each behind the commit of the one before."""
-        target, mode, texts = self._target, self._target.mode, list[bytes]()
-        marks = target.ledger.marks(blocks, self._slot) if mode.writes_progress else None
-        for place, block in enumerate(blocks):
-            rows = self._rows_of_one_text(block, first=place == 0)
-            begin = mode.start_again(block.first_gtid) if texts else mode.start(block.first_gtid)
-            if rows is None or len(begin) != mode.statements_before[bool(texts)]:
-                break
-            guard = target.store.fence() if marks is None else target.store.write(self._slot, marks[place], target.epoch)
-            texts.append(b"; ".join([*(text.encode() for text in (*begin, guard)), rows]))
-            if sum(map(len, texts)) > min(_SERIES_BYTES, target.max_packet - _HEADROOM):
-                del texts[-1]
-                break
-        return texts
-
-    def _rows_of_one_text(self, block: Block, *, first: bool) -> bytes | None:
-        """A block's rows, if they are one statement that needs nothing but the statements of its begin; checked as for ``apply``."""
-        target = self._target
-        if block.kind != "dml" or (target.references is not None and target.references.check(lambda: self.connection, block) is not None):
-            return None
-        self._check_tables(block, block)
-        if first:
-            self.send_format(block)
-        elif _native.format_statement(block) != self._format:
-            return None
-        statements = list(_native.binlog_statements(block, target.max_packet, None))
-        return statements[0] if len(statements) == 1 else None
-
-    def _series_error(self, block: Block, results: list[Result], error: ParaplyError | None, *, committing: bool) -> ParaplyError:
-        """Why a block of a series is not known to be committed."""
-        if error is None and (committing or len(results) < 2):
-            error = TemporaryFailure("interrupted: not all statements of a text were run")
-        if error is None:
-            try:
-                self._target.store.checked(results, self._target.epoch, self._connection, at=0)
-            except ParaplyError as found:
-                error = found
-            else:
-                error = TemporaryFailure("interrupted: the epoch was not found")
-        if isinstance(error, ConnectionLost):
-            return error
-        if committing:
-            return self._uncommitted(error, block)
-        return self.explained(error, block)
+        return apply_and_commit(self._target, self, blocks)
 
     def rollback(self) -> None:
         """Rolls back; a connection that is gone has rolled back by itself.
@@ -216,7 +170,7 @@ class MySqlSession:
             self._execute_xa(block)
             return
         try:
-            runner = StatementRunner(self._target, self.connection, self._slot)
+            runner = StatementRunner(self._target, self.connection, self.slot)
             self.send_format(block)
             runner.run(block)
         except ParaplyError as error:
@@ -226,11 +180,11 @@ class MySqlSession:
             self.rollback()
             raise self.explained(error, block) from None
         self._target.forget_tables(runner.words)
-        self._target.ledger.acknowledge(block, self._slot)
+        self._target.ledger.acknowledge(block, self.slot)
 
     def _execute_xa(self, block: Block) -> None:
         """Runs a part of an XA transaction (R35)."""
-        runner = XaRunner(self._target, self, self._slot)
+        runner = XaRunner(self._target, self, self.slot)
         try:
             runner.run(block)
         except ParaplyError as error:
@@ -240,7 +194,7 @@ class MySqlSession:
             self.rollback()
             raise self.explained(error, block) from None
         if not runner.recorded:
-            self._target.ledger.acknowledge(block, self._slot)
+            self._target.ledger.acknowledge(block, self.slot)
 
     def renew(self) -> None:
         """Ends the connection on the server, and makes another one in its place."""
@@ -311,14 +265,14 @@ class MySqlSession:
         target = self._target
         rows = block.kind == "dml"
         if rows:
-            self._check_tables(block, source)
+            self.check_tables(block, source)
             self.send_format(source)
         writer = target.last_writer
         before = target.mode.start(block.first_gtid)
         if writer is not None:
             before = [writer.settings, *before]
         writes = target.mode.writes_progress
-        guard = target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch) if writes else target.store.fence()
+        guard = target.store.write(self.slot, target.ledger.mark(block, self.slot), target.epoch) if writes else target.store.fence()
         head = [*before, guard]
         if decision is not None:
             head.append(decision)
@@ -339,7 +293,7 @@ class MySqlSession:
         if writer is not None:
             writer.run(self._connection, written)
 
-    def _check_tables(self, block: Block, source: Block) -> None:
+    def check_tables(self, block: Block, source: Block) -> None:
         """Looks at the tables of a block, or of a part of it, when they come for the first time: what we may do to them, and their form."""
         maps = source.table_maps()
         self._target.row_privileges.check(lambda: self.connection, block, maps)
@@ -364,14 +318,14 @@ class MySqlSession:
             table = f"{only[0]}.{only[1]}" if only is not None else table_of(error.message, tables)
             if names_a_row(error.code):
                 self.rollback()
-                if self._is_taken_over():
+                if self.is_taken_over():
                     return self._target.store.taken_over()
                 # A merged block is applied again one by one, and then it is known which transaction fails.
                 if block.transaction_count == 1:
                     table, key = self._find_row(error, block, table)
         return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
 
-    def _is_taken_over(self) -> bool:
+    def is_taken_over(self) -> bool:
         """Whether a row that is there, or is not, may be the work of another apply of the channel; its epoch is compared after the rows."""
         with contextlib.suppress(ParaplyError):
             return not self._target.store.is_ours(self._connection, self._target.epoch)

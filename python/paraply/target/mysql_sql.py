@@ -10,6 +10,7 @@ from paraply.errors import TemporaryFailure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from paraply._native import Block
     from paraply.errors import ParaplyError
 
 __all__ = [
@@ -53,6 +54,11 @@ class Connection(Protocol):
         self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int
     ) -> tuple[int, bool, list[Result], ParaplyError | None]:
         """Runs and commits transactions until one fails; see ``paraply._native.MySqlConnection`` for all of it."""
+
+    def apply_each(
+        self, blocks: Sequence[Block], executed: Sequence[str], channel: str, slot: int, epoch: int, max_bytes: int
+    ) -> tuple[int, ParaplyError | None]:
+        """Runs transactions that are a statement each until one fails; see ``paraply._native.MySqlConnection`` for all of it."""
 
     @property
     def overdue(self) -> float:

@@ -141,12 +141,12 @@ impl PyBlock {
     }
 
     #[getter]
-    fn end_file(&self) -> &str {
+    pub fn end_file(&self) -> &str {
         self.block.last().map_or("", |t| file_name(&self.files, t.file))
     }
 
     #[getter]
-    fn end_offset(&self) -> u64 {
+    pub fn end_offset(&self) -> u64 {
         self.block.last().map_or(0, |t| t.end_offset)
     }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use paraply_target::mysql::binlog_statement::{self, Limits, Place, Wanted};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
+use paraply_target::mysql::progress_row::ProgressRow;
 use paraply_target::mysql::references::Check;
-use paraply_target::mysql::series::{Guard, commit_each};
+use paraply_target::mysql::series::{Guard, commit_each, run_each};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyFloat, PyInt, PyList, PyTuple};
 
@@ -106,6 +107,45 @@ impl PyMySqlConnection {
         let ended = py.detach(|| commit_each(&texts, guard, |text, sets| self.answer(text, sets)));
         let error = ended.error.map(|error| mysql_error(py, &error).into_value(py).into_bound(py).into_any());
         Ok((ended.done, ended.committing, result_sets(py, &ended.results)?, error))
+    }
+
+    /// Runs and commits transactions that are a statement each, with the session's progress.
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    fn apply_each<'py>(
+        &self,
+        py: Python<'py>,
+        blocks: Vec<Bound<'py, PyBlock>>,
+        executed: Vec<String>,
+        channel: &str,
+        slot: u32,
+        epoch: u64,
+        max_bytes: usize,
+    ) -> PyResult<(usize, Option<Bound<'py, PyAny>>)> {
+        let blocks: Vec<&PyBlock> = blocks.iter().map(Bound::get).collect();
+        let ended = py.detach(|| {
+            let format = blocks.first().and_then(|block| block.block.first()).map(|first| &first.format);
+            let texts = blocks.iter().zip(&executed).map(|(block, executed)| {
+                let transaction = block.block.first()?;
+                if block.block.len() != 1 || !format.is_some_and(|format| Arc::ptr_eq(format, &transaction.format)) {
+                    return None;
+                }
+                let progress = ProgressRow {
+                    channel,
+                    slot,
+                    epoch,
+                    executed,
+                    file: block.end_file(),
+                    position: block.end_offset(),
+                    ordinal: block.block.ordinal,
+                };
+                let limits = Limits { bytes: max_bytes, keyed: block.block.keyed };
+                binlog_statement::whole_statement(transaction, &progress, limits, |event| block.block.wants(0, event))
+                    .ok()?
+            });
+            run_each(texts, |text, sets| self.answer(text, sets))
+        });
+        let error = ended.error.map(|error| mysql_error(py, &error).into_value(py).into_bound(py).into_any());
+        Ok((ended.done, error))
     }
 
     #[getter]

@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use paraply_binlog::rows::NO_FOREIGN_KEY_CHECKS;
 use paraply_binlog::transaction::{Format, RawEvent, Transaction};
 
+use crate::mysql::progress_row::ProgressRow;
 use fuse::Fuse;
 
 /// Length of an event's common header.
@@ -165,13 +166,39 @@ pub fn fused_events(transaction: &Transaction, keyed: bool) -> Result<Vec<u8>, E
     Ok(all)
 }
 
+/// The row events of a transaction, and a session's progress in front of them, as one statement; none where it takes more than one.
+///
+/// # Errors
+///
+/// As [`binlog_statements`].
+pub fn whole_statement(
+    transaction: &Transaction,
+    progress: &ProgressRow<'_>,
+    limits: Limits,
+    wanted: impl Fn(usize) -> bool,
+) -> Result<Option<Vec<u8>>, Error> {
+    let mut place = Place::default();
+    let wanted = |_, event| if wanted(event) { Wanted::AsItIs } else { Wanted::No };
+    let events = take_events([transaction], Fuse::with_progress(limits, progress), &mut place, wanted)?;
+    Ok(events.filter(|_| place.transaction == 1).map(|events| statement(&events)))
+}
+
 fn next_events<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
     limits: Limits,
     place: &mut Place,
     wanted: impl Fn(usize, usize) -> Wanted,
 ) -> Result<Option<Vec<u8>>, Error> {
-    let mut fuse = Fuse::new(limits);
+    take_events(transactions, Fuse::new(limits), place, wanted)
+}
+
+/// Until the statement is full, or there are no more events.
+fn take_events<'a>(
+    transactions: impl IntoIterator<Item = &'a Transaction>,
+    mut fuse: Fuse<'a>,
+    place: &mut Place,
+    wanted: impl Fn(usize, usize) -> Wanted,
+) -> Result<Option<Vec<u8>>, Error> {
     for transaction in transactions.into_iter().skip(place.transaction) {
         for map in place.maps.iter().filter_map(|&index| transaction.events.get(index)) {
             fuse.table_map(&RowEvent::read(transaction, map)?);

@@ -2,6 +2,7 @@
 
 pub mod binlog_statement;
 pub mod connection;
+pub mod progress_row;
 pub mod receive;
 pub mod references;
 pub mod replica;

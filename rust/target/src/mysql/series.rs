@@ -1,7 +1,8 @@
 //! Transactions that one session commits one after the other, with nothing asked of anybody in between.
 //!
-//! The commit of one begins the text of the next: a round trip less for each, and a text ends at its first error, so nothing is begun
-//! behind a commit that failed. Before a commit is sent, what the transaction's statements found has been looked at.
+//! One that is a single statement ([`run_each`]) is committed by it, or not at all. Of others ([`commit_each`]) the commit begins the text
+//! of the next: a round trip less for each, and a text ends at its first error, so nothing is begun behind a commit that failed. Before
+//! a commit is sent, what the transaction's statements found has been looked at.
 
 use super::connection::{Cell, Error, ResultSet};
 
@@ -14,7 +15,7 @@ pub struct Guard {
     pub first: usize,
     /// The same in every other text, which begins with the commit of the transaction before.
     pub others: usize,
-    /// The epoch that the guard must find: as its row, or as that of a row that it changes.
+    /// The epoch that the guard must find as its row.
     pub epoch: u64,
 }
 
@@ -25,8 +26,7 @@ impl Guard {
         let found = match result.rows.first().and_then(|row| row.first()) {
             Some(Cell::Unsigned(epoch)) => *epoch == self.epoch,
             Some(Cell::Int(epoch)) => u64::try_from(*epoch) == Ok(self.epoch),
-            Some(_) => false,
-            None => result.columns.is_empty() && result.affected > 0,
+            _ => false,
         };
         found && results.len() >= self.results
     }
@@ -79,6 +79,37 @@ pub fn commit_each(
     Ended { done: done + usize::from(!committing), committing, results, error }
 }
 
+/// How far transactions came that are a statement each.
+#[derive(Debug)]
+pub struct WholeEnded {
+    /// Transactions that are committed.
+    pub done: usize,
+    /// Why the next one is not, or is not known to be; none where it is not such a statement.
+    pub error: Option<Error>,
+}
+
+/// Runs transactions that are a statement each, until one of them fails or is none.
+///
+/// # Arguments
+///
+/// * `texts`: makes the next one's statement.
+/// * `send`: runs it.
+pub fn run_each(
+    texts: impl Iterator<Item = Option<Vec<u8>>>,
+    mut send: impl FnMut(&[u8], &mut Vec<ResultSet>) -> Result<(), Error>,
+) -> WholeEnded {
+    let mut results = Vec::with_capacity(1);
+    let mut done = 0;
+    for text in texts.map_while(|text| text) {
+        results.clear();
+        if let Err(error) = send(&text, &mut results) {
+            return WholeEnded { done, error: Some(error) };
+        }
+        done += 1;
+    }
+    WholeEnded { done, error: None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_commit_goes_with_the_next_statements() {
-        let first = (vec![changed(0), changed(1), changed(0)], None);
+        let first = (vec![changed(0), epoch(7), changed(0)], None);
         let second = (vec![changed(0), changed(0), epoch(7), changed(0)], None);
         let (ended, sent) = run(&[b"A", b"B"], vec![first, second, (vec![changed(0)], None)]);
         assert_eq!((ended.done, ended.committing), (2, false));
@@ -122,7 +153,7 @@ mod tests {
 
     #[test]
     fn nothing_is_committed_without_the_epoch() {
-        for guard in [changed(0), epoch(8)] {
+        for guard in [changed(0), changed(1), epoch(8)] {
             let (ended, sent) = run(&[b"A", b"B"], vec![(vec![changed(0), guard, changed(0)], None)]);
             assert_eq!((ended.done, ended.committing, ended.error.is_none()), (0, false, true));
             assert_eq!(sent, ["A"]);
@@ -131,14 +162,14 @@ mod tests {
 
     #[test]
     fn nothing_is_committed_after_an_interrupted_text() {
-        let (ended, sent) = run(&[b"A", b"B"], vec![(vec![changed(0), changed(1)], None)]);
+        let (ended, sent) = run(&[b"A", b"B"], vec![(vec![changed(0), epoch(7)], None)]);
         assert_eq!((ended.done, ended.committing, ended.results.len()), (0, false, 1));
         assert_eq!(sent, ["A"]);
     }
 
     #[test]
     fn a_commit_without_an_answer_is_not_known() {
-        let first = || (vec![changed(0), changed(1), changed(0)], None);
+        let first = || (vec![changed(0), epoch(7), changed(0)], None);
         let (ended, _) = run(&[b"A", b"B"], vec![first(), (vec![], Some(lost()))]);
         assert_eq!((ended.done, ended.committing, ended.error.is_some()), (0, true, true));
         let (ended, _) = run(&[b"A"], vec![first(), (vec![], Some(lost()))]);
@@ -147,8 +178,24 @@ mod tests {
 
     #[test]
     fn an_error_behind_a_commit_is_the_next_ones() {
-        let first = (vec![changed(0), changed(1), changed(0)], None);
+        let first = (vec![changed(0), epoch(7), changed(0)], None);
         let (ended, _) = run(&[b"A", b"B"], vec![first, (vec![changed(0), changed(0)], Some(lost()))]);
         assert_eq!((ended.done, ended.committing, ended.results.len()), (1, false, 0));
+    }
+
+    #[test]
+    fn statements_are_made_and_run_one_by_one_up_to_one_that_fails_or_is_none() {
+        let outcomes = [Ok(()), Err(lost()), Ok(())];
+        for (made, expected, failed) in [(vec![true; 3], 1, true), (vec![true, false, true], 1, false)] {
+            let mut outcomes = outcomes.iter();
+            let mut sent = Vec::new();
+            let texts = made.iter().enumerate().map(|(number, is)| is.then(|| vec![number as u8]));
+            let ended = run_each(texts, |text, _| {
+                sent.push(text.to_vec());
+                outcomes.next().map_or(Ok(()), |outcome| outcome.as_ref().copied().map_err(|_| lost()))
+            });
+            assert_eq!((ended.done, ended.error.is_some()), (expected, failed));
+            assert_eq!(sent.len(), expected + usize::from(failed));
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END};
+use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, TABLE_MAP};
+use crate::mysql::progress_row::{self, ProgressRow};
 
 /// Table ids that mean no table: a row event that only ends a statement.
 const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
@@ -13,6 +14,9 @@ const MOST_JOINED: usize = 1 << 20;
 const LONG: usize = 1 << 20;
 /// Where an event's size stands in its header.
 const SIZE_AT: usize = 9;
+/// Where its type and its own flags stand.
+const TYPE_AT: usize = 4;
+const HEADER_FLAGS_AT: usize = 17;
 
 /// A table of the statement that is being made.
 struct Table<'a> {
@@ -47,6 +51,8 @@ pub(super) struct Fuse<'a> {
     rows: Vec<RowsInMaking>,
     row_bytes: usize,
     flags: [u8; 2],
+    /// Goes in front of the first statement's rows.
+    progress: Option<&'a ProgressRow<'a>>,
     closed: Option<Vec<u8>>,
 }
 
@@ -65,8 +71,15 @@ impl<'a> Fuse<'a> {
             rows: Vec::new(),
             row_bytes: 0,
             flags: [0; 2],
+            progress: None,
             closed: None,
         }
+    }
+
+    /// The same, and the first statement writes a session's progress too.
+    pub(super) fn with_progress(limits: Limits, progress: &'a ProgressRow<'a>) -> Self {
+        let bytes = limits.bytes.saturating_sub(progress.room());
+        Self { progress: Some(progress), ..Self::new(Limits { bytes, ..limits }) }
     }
 
     /// Says which table an id means from here on.
@@ -114,6 +127,9 @@ impl<'a> Fuse<'a> {
             }
             return Ok(());
         }
+        if let Some(progress) = self.progress.take() {
+            self.add_progress(progress, event);
+        }
         let number = self.number(table);
         let mut bytes = event.bytes.to_vec();
         set_number(&mut bytes, event.flags_at, number);
@@ -121,6 +137,18 @@ impl<'a> Fuse<'a> {
         self.row_bytes += bytes.len();
         self.rows.push(RowsInMaking { bytes, table, type_code: event.type_code, flags_at: event.flags_at, rows_at });
         Ok(())
+    }
+
+    /// The server takes the flags of a statement's first row event for all of them, so this one has those of the event that it is for.
+    fn add_progress(&mut self, progress: &ProgressRow<'_>, event: &RowEvent<'_>) {
+        self.numbers += 1;
+        let type_code = progress_row::type_beside(event.type_code);
+        let start = self.maps.len();
+        self.maps.extend_from_slice(&event_like(event, TABLE_MAP, &ProgressRow::table_map()));
+        set_number(&mut self.maps[start..], event.flags_at, self.numbers);
+        let mut bytes = event_like(event, type_code, &progress.rows(type_code, event.flags()));
+        set_number(&mut bytes, event.flags_at, self.numbers);
+        self.rows.push(RowsInMaking { bytes, table: usize::MAX, type_code, flags_at: event.flags_at, rows_at: 0 });
     }
 
     /// Whether the rows may stand behind those of the last event: the same change of the same table in the same form.
@@ -198,6 +226,17 @@ fn rows_at(event: &RowEvent<'_>) -> Option<usize> {
     let images = if matches!(event.type_code, 24 | 31 | 39) { 2 } else { 1 };
     at += width + columns.div_ceil(8) * images;
     (at <= event.bytes.len()).then_some(at)
+}
+
+/// An event with the header of another one, of which the table's id is not set.
+fn event_like(other: &RowEvent<'_>, type_code: u8, body: &[u8]) -> Vec<u8> {
+    let mut bytes = other.bytes[..other.flags_at].to_vec();
+    bytes[TYPE_AT] = type_code;
+    bytes[HEADER_FLAGS_AT..HEADER].fill(0);
+    bytes.extend_from_slice(body);
+    let size = bytes.len() as u32;
+    bytes[SIZE_AT..SIZE_AT + 4].copy_from_slice(&size.to_le_bytes());
+    bytes
 }
 
 /// Writes a table's number in the place of the source's.

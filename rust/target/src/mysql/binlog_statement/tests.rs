@@ -4,7 +4,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use paraply_binlog::transaction::{Format, Identity, Kind, RawEvent, Transaction};
 
-use super::{Error, HEADER, Limits, Place, Wanted, binlog_statements, format_statement, next_statement, next_wanted};
+use super::{
+    Error, HEADER, Limits, Place, Wanted, binlog_statements, format_statement, next_statement, next_wanted,
+    whole_statement,
+};
+use crate::mysql::progress_row::ProgressRow;
 
 const ROWS: u8 = 30;
 const MAP: u8 = 19;
@@ -250,4 +254,51 @@ fn a_transaction_without_its_end_is_found_behind_its_first_statements() {
     assert!(next_statement(&transactions, limits, &mut place).unwrap().is_some());
     assert!(next_statement(&transactions, limits, &mut place).unwrap().is_some());
     assert!(matches!(next_statement(&transactions, limits, &mut place), Err(Error::Unfinished { .. })));
+}
+
+const PROGRESS: ProgressRow<'_> =
+    ProgressRow { channel: "c", slot: 3, epoch: 7, executed: "0-1-9", file: "b.1", position: 500, ordinal: 9 };
+
+fn whole(transaction: &Transaction, bytes: usize) -> Option<Vec<Vec<u8>>> {
+    let statement = whole_statement(transaction, &PROGRESS, Limits { bytes, keyed: true }, |_| true).unwrap();
+    statement.map(|statement| split(&decode(&statement)))
+}
+
+/// Events one by one.
+fn split(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut events = Vec::new();
+    while !bytes.is_empty() {
+        let (event, rest) = bytes.split_at(u32::from_le_bytes(bytes[9..13].try_into().unwrap()) as usize);
+        events.push(event.to_vec());
+        bytes = rest;
+    }
+    events
+}
+
+#[test]
+fn r25a_the_progress_goes_in_front_of_the_rows_in_one_statement() {
+    for (type_code, expected, extra) in [(30, 31, 2), (23, 24, 0), (166, 24, 0), (169, 31, 2)] {
+        let mut own = rows(9, 3, &[5]);
+        own[4] = type_code;
+        let events = whole(&transaction(&[(MAP, map(9, 1)), (type_code, own)]), 1 << 20).unwrap();
+        assert_eq!(events.iter().map(|event| event[4]).collect::<Vec<_>>(), [MAP, 0, expected, type_code]);
+        let ids: Vec<_> = events.iter().map(|event| event[HEADER]).collect();
+        assert_eq!(ids, [1, 2, 1, 2], "maps first, and each row event names its own");
+        let flags: Vec<_> = events[2..].iter().map(|event| event[HEADER + 6]).collect();
+        assert_eq!(flags, [2, 3], "the same but for the statement's end, which only the last one has");
+        let row = &events[2][HEADER + 8 + extra..];
+        assert_eq!(row[..4], [7, 0b0000_0111, 0b0111_1000, 0]);
+        assert_eq!(row[4..19], [1, 0, b'c', 3, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(row[19..29], [0, 5, 0, 0, 0, b'0', b'-', b'1', b'-', b'9']);
+        assert_eq!(row[29..], [3, 0, b'b', b'.', b'1', 0xf4, 1, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn r25a_a_transaction_that_takes_more_than_one_statement_is_not_whole() {
+    assert!(whole(&small(3), 1 << 20).is_some());
+    let flags = transaction(&[(MAP, map(9, 1)), (ROWS, rows(9, 0, &[5])), (ROWS, rows(9, 3, &[5]))]);
+    assert_eq!(whole(&flags, 1 << 20), None, "rows under other flags");
+    assert_eq!(whole(&small(3), 400), None, "more than a packet");
+    assert_eq!(whole(&transaction(&[(MAP, map(9, 1))]), 1 << 20), None, "no rows");
 }
