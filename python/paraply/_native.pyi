@@ -398,7 +398,7 @@ class MySqlConnection:
             guard on, and the error.
         """
     def apply_each(
-        self, blocks: Sequence[Block], executed: Sequence[str], channel: str, slot: int, epoch: int, max_bytes: int
+        self, blocks: Sequence[Block], progress: Ledger | Sequence[str], channel: str, slot: int, epoch: int, max_bytes: int
     ) -> tuple[int, ParaplyError | None]:
         """Runs transactions that are a statement each, under autocommit, until one fails or is none.
 
@@ -408,7 +408,7 @@ class MySqlConnection:
 
         Args:
             blocks: One transaction each.
-            executed: What the row is to say of each, once it is committed.
+            progress: Knows what the row is to say of each once it is committed, and is told which were; or those texts.
             channel: Part of the row's key.
             slot: Likewise.
             epoch: Likewise.
@@ -421,6 +421,44 @@ class MySqlConnection:
     def overdue(self) -> float:
         """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
     def close(self) -> None: ...
+
+@final
+class Ledger:
+    """The GTIDs whose commits were acknowledged, and what a session's row says of them; see ``paraply.target.progress``.
+
+    Args:
+        executed: What is committed at the start.
+        low: What of it has no gap before it, where MariaDB's numbers may have gaps; None where a set's text says all.
+        beyond: The numbers ahead of a gap: first, last, and the server of the last, by domain.
+        most_pieces: Pieces ahead of a gap that a row holds before it takes over those of all rows.
+    """
+
+    def __new__(
+        cls,
+        executed: GtidSet,
+        *,
+        low: GtidSet | None = None,
+        beyond: Mapping[int, Sequence[tuple[int, int, int]]] | None = None,
+        most_pieces: int | None = None,
+    ) -> Self: ...
+    def texts(self, blocks: Sequence[Block], slot: int | None = None) -> list[str]:
+        """What to write in transactions that a session commits one after the other, each of which knows of those before it."""
+    def acknowledge(self, blocks: Sequence[Block], slot: int | None = None) -> None:
+        """Notes that blocks' commits were acknowledged."""
+    def executed(self) -> GtidSet:
+        """What is acknowledged."""
+
+@final
+class KnownTables:
+    """Table maps that were looked at. Thread-safe."""
+
+    def __new__(cls) -> Self: ...
+    def add(self, block: Block) -> None:
+        """Those of a block were."""
+    def clear(self) -> None:
+        """None were."""
+    def leading(self, blocks: Sequence[Block]) -> int:
+        """How many blocks, from the first one on, have rows and nothing but known tables."""
 
 @final
 class DelayingProxy:

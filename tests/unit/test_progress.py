@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 
 from paraply import GtidSet
-from paraply.target import progress
 from paraply.target.places import PlaceLedger, PlaceRow, read_places
 from paraply.target.progress import GapLedger, ProgressLedger, make_ledger, read_executed
 
@@ -37,6 +36,10 @@ class Block:
 
 def gap_ledger(*texts: str) -> ProgressLedger:
     return make_ledger(read_executed(texts, GtidSet), mariadb=True, gaps=True)
+
+
+def row_ledger(pieces: int, *texts: str) -> ProgressLedger:
+    return GapLedger(read_executed(texts, GtidSet), most_pieces=pieces)
 
 
 def has(executed: GtidSet, *numbers: int) -> bool:
@@ -91,13 +94,12 @@ def test_r25_mysqls_sets_hold_gaps_by_themselves():
 
 
 @pytest.mark.parametrize(("told", "pieces"), [(False, 16), (True, 16), (True, 2), (True, 0)])
-def test_r25_any_order_of_commits_and_any_moment(told: bool, pieces: int, monkeypatch: pytest.MonkeyPatch):
+def test_r25_any_order_of_commits_and_any_moment(told: bool, pieces: int):
     """The rows say exactly what is committed, whenever they are read; a session that is lost leaves its row to nobody."""
-    monkeypatch.setattr(progress, "_MOST_PIECES", pieces)
     draw = random.Random(1)
     for _ in range(100):
         before = ["0-1-10", '{"low":"0-1-10","beyond":{"0":[[13,14,2]]}}']
-        ledger, rows = gap_ledger(*before), dict(enumerate(before, -2))
+        ledger, rows = row_ledger(pieces, *before), dict(enumerate(before, -2))
         number, ordinal, open_blocks, committed = 10, 0, {}, {*range(1, 11), 13, 14}
         slots, skipped = [1, 2, 3, 4], 0
         for _ in range(30):

@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from paraply import _native
 from paraply.errors import ApplyFailed, SchemaMismatch, UsageError
 from paraply.schema.live import by_last_column
 from paraply.target.mysql_privileges import Lack, account, lack_message
@@ -118,6 +119,8 @@ class TableChecker:
         self._named: dict[str, list[tuple[str, str, int]]] = {}
         self._looking: dict[tuple[str, str, int], threading.Lock] = {}
         self._charsets: dict[int, str] = {}
+        self.known = _native.KnownTables()
+        """Table maps as they stand in the log, all of which were compared."""
 
     def forget(self, words: Set[str] | None = None) -> None:
         """After a DDL: the tables that it may be about are compared again.
@@ -127,6 +130,7 @@ class TableChecker:
         Args:
             words: Those of the statement (``words_of``); None where they are not known, and all tables are compared again.
         """
+        self.known.clear()
         if words is None or not words.isdisjoint(("database", "schema")):
             self._checked, self._named, self._looking = set(), {}, {}
             return

@@ -224,7 +224,8 @@ class RowPrivileges:
     def __init__(self, grants: Grants) -> None:
         self._grants = grants
         self._lacking: dict[tuple[str, str], frozenset[str]] = {}
-        self._everything = not grants.revoked and all(grants.has(name) for name in _ROWS)
+        self.everything = not grants.revoked and all(grants.has(name) for name in _ROWS)
+        """Whether all kinds of rows are allowed in all tables."""
 
     def check(self, connect: Callable[[], Connection], block: Block, maps: Sequence[TableMap]) -> None:
         """Looks at the tables of a block, before its rows are handed over.
@@ -237,7 +238,7 @@ class RowPrivileges:
         Raises:
             ApplyFailed: A kind of row that the block has is not allowed; names the privilege, and the GRANT.
         """
-        if self._everything:
+        if self.everything:
             return
         for table_map in maps:
             database, table = table_map.database, table_map.table

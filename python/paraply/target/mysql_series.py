@@ -58,31 +58,40 @@ class _NotBegun(Exception):
 def _by_statements(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> SeriesOutcome:
     """Each is one statement."""
     try:
-        fitting = [*_fitting(target, session, blocks)]
+        fitting = _fitting(target, session, blocks)
         if not fitting:
             return SeriesOutcome(0)
         session.send_format(fitting[0])
     except ParaplyError as found:
         raise _NotBegun from found
-    executed = [mark.executed for mark in target.ledger.marks(fitting, session.slot)]
     target.note_session(fitting, session.connection_id)
+    ledger = target.ledger
+    progress = ledger.native or [mark.executed for mark in ledger.marks(fitting, session.slot)]
     limit = max(0, target.max_packet - _HEADROOM)
-    done, error = session.raw.apply_each(fitting, executed, target.store.channel, session.slot, target.epoch, limit)
-    target.ledger.acknowledge_all(fitting[:done], session.slot)
+    done, error = session.raw.apply_each(fitting, progress, target.store.channel, session.slot, target.epoch, limit)
+    if ledger.native is None:
+        ledger.acknowledge_all(fitting[:done], session.slot)
     if error is None:
         return SeriesOutcome(done)
     error = _statement_error(target, session, fitting[done], error)
     return SeriesOutcome(done, error, isinstance(error, ConnectionLost))
 
 
-def _fitting(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> list[Block]:
+def _fitting(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> Sequence[Block]:
     """The blocks up to the first one that needs more than its rows; their tables are checked."""
-    references = target.references
+    references, known = target.references, target.checker.known
+    looked_at = known.leading(blocks) if target.row_privileges.everything else 0
+    if references is None and looked_at == len(blocks):
+        return blocks
     for number, block in enumerate(blocks):
-        if block.kind != "dml" or (references is not None and references.check(lambda: session.connection, block) is not None):
-            return [*blocks[:number]]
-        session.check_tables(block, block)
-    return [*blocks]
+        if number >= looked_at:
+            if block.kind != "dml":
+                return blocks[:number]
+            session.check_tables(block, block)
+            known.add(block)
+        if references is not None and references.check(lambda: session.connection, block) is not None:
+            return blocks[:number]
+    return blocks
 
 
 def _statement_error(target: MySqlTarget, session: MySqlSession, block: Block, error: ParaplyError) -> ParaplyError:

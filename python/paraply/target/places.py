@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -100,7 +101,8 @@ class PlaceLedger(ProgressLedger):
     """
 
     def __init__(self, places: Places, nothing: GtidSet, *, ordered: bool) -> None:
-        super().__init__(nothing, has_gtids=False, copy=lambda gtids: gtids)
+        super().__init__(nothing, has_gtids=False)
+        self._lock = threading.Lock()
         self._ordered = ordered
         self._low = Places(places.file, places.offset)
         self._initial = places.done

@@ -95,7 +95,7 @@ class PostgresTarget:
         self._control_lock = threading.Lock()
         self._control: PgConnection | None = None
         self._channel: Channel | None = None
-        self._ledger: ProgressLedger = ProgressLedger(new_gtid_set(""), has_gtids=True, copy=lambda gtids: gtids)
+        self._ledger: ProgressLedger = ProgressLedger(new_gtid_set(""), has_gtids=False)
         self._tables: dict[TableKey, Table] = {}
         self._dropped: set[TableKey] = set()
         self._checked: set[str] = set()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass, field
-from itertools import accumulate
-from operator import or_
 from typing import TYPE_CHECKING
+
+from paraply import _native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,11 +17,6 @@ __all__ = ["Executed", "GapLedger", "Mark", "ProgressLedger", "make_ledger", "re
 
 Ranges = dict[int, list[tuple[int, int, int]]]
 """First and last numbers of GTIDs, and the server of the last, for each domain. Never changed once made."""
-
-_MOST_PIECES = 16
-"""Pieces ahead of a gap that a row holds before it takes over those of all rows; without a long gap it holds a few."""
-_MOST_LATE = 256
-"""Commits that are noted before they are joined with what is known, if nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +97,16 @@ class ProgressLedger:
     acknowledged when its transaction began, and that transaction itself. The union of the rows is then exactly what is
     committed: a commit is in its own session's row, and whatever replaces that row knows of it. This holds in any order of
     commits, and the text stays short because all but the newest commits are one interval.
+
+    Args:
+        executed: What is committed at the start.
+        has_gtids: Whether the log has GTIDs; else the texts are empty.
     """
 
-    def __init__(self, executed: GtidSet, *, has_gtids: bool, copy: Callable[[GtidSet], GtidSet] = lambda gtids: gtids.copy()) -> None:
-        self._executed = copy(executed)
-        self._has_gtids = has_gtids
-        self._lock = threading.Lock()
+    def __init__(self, executed: GtidSet, *, has_gtids: bool) -> None:
+        self.native: _native.Ledger | None = _native.Ledger(executed) if has_gtids else None
+        """Knows the texts without the interpreter; None where there are none, or a subclass makes them."""
+        self._executed = executed
 
     def mark(self, block: Block, slot: int | None = None) -> Mark:
         """The progress to write in the transaction that applies a block.
@@ -119,13 +117,9 @@ class ProgressLedger:
         """
         return self.marks([block], slot)[0]
 
-    def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:  # noqa: ARG002
+    def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:
         """As ``mark``, for blocks that one session commits one after the other: each knows of those before it."""
-        texts = [""] * len(blocks)
-        if self._has_gtids:
-            with self._lock:
-                executed = self._executed | blocks[0].gtids
-            texts = [str(gtids) for gtids in accumulate((block.gtids for block in blocks[1:]), or_, initial=executed)]
+        texts = [""] * len(blocks) if self.native is None else self.native.texts(blocks, slot)
         return [Mark(text, block.end_file, block.end_offset, block.ordinal) for text, block in zip(texts, blocks, strict=True)]
 
     def acknowledge(self, block: Block, slot: int | None = None) -> None:
@@ -137,17 +131,14 @@ class ProgressLedger:
         """
         self.acknowledge_all([block], slot)
 
-    def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:  # noqa: ARG002
+    def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:
         """As ``acknowledge``, for the blocks of ``marks``."""
-        if self._has_gtids:
-            with self._lock:
-                for block in blocks:
-                    self._executed.update(block.gtids)
+        if self.native is not None:
+            self.native.acknowledge(blocks, slot)
 
     def executed(self) -> GtidSet:
         """What is acknowledged."""
-        with self._lock:
-            return self._executed | self._executed
+        return self._executed if self.native is None else self.native.executed()
 
 
 class GapLedger(ProgressLedger):
@@ -162,94 +153,12 @@ class GapLedger(ProgressLedger):
 
     Args:
         executed: What is committed at the start.
+        most_pieces: Pieces ahead of a gap that a row holds before it takes over those of all rows; without a long gap it holds a few.
     """
 
-    def __init__(self, executed: Executed) -> None:
-        super().__init__(executed.gtids, has_gtids=True)
-        self._low = executed.low | executed.low  # our own: it is raised in place
-        self._text = str(executed.low)
-        #: The number of each domain in the position.
-        self._reached = _reached(self._text)
-        self._initial = executed.beyond
-        self._through = 0
-        #: Blocks ahead of the position: place of the first transaction, with that of the last one, GTIDs and numbers.
-        self._early: dict[int, tuple[int, GtidSet, Ranges]] = {}
-        #: The numbers ahead of the position; those acknowledged of late stand beside them.
-        self._ahead: Ranges = {}
-        self._late: list[Ranges] = []
-        self._acknowledged = 0
-        #: What stands in a slot's row and in no other, piece by piece, with how much was acknowledged then.
-        self._written: dict[int, list[tuple[int, Ranges]]] = {}
-        #: Rows that were told to take everything over: the place of the block, and the piece.
-        self._taking: dict[int, tuple[int, tuple[int, Ranges]]] = {}
-
-    def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:
-        """The progress to write in the transactions that apply blocks one after the other."""
-        with self._lock:
-            text, reached = self._text, dict(self._reached)
-            held = _union(self._initial, self._everything()) if slot is None else self._held(slot, _begin(blocks[0]))
-        marks = []
-        for block in blocks:
-            held = _union(held, _ranges(block))
-            marks.append(Mark(_write(text, _behind(held, reached)), block.end_file, block.end_offset, block.ordinal))
-        return marks
-
-    def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:
-        """Notes that the blocks' commits were acknowledged."""
-        if not blocks:
-            return
-        new = {_begin(block): (block.ordinal, block.gtids, _ranges(block)) for block in blocks}
-        numbers = _union(*(ranges for _, _, ranges in new.values()))
-        with self._lock:
-            for _, gtids, _ in new.values():
-                self._executed.update(gtids)
-            self._early.update(new)
-            if self._through in new:
-                self._raise()
-            self._acknowledged += 1
-            self._late.append(numbers)
-            if len(self._late) > _MOST_LATE:
-                self._everything()
-            if slot is not None:
-                taken = self._taking.pop(slot, None)
-                if taken is not None and taken[0] in new:
-                    self._take_over(slot, taken[1])
-                self._written.setdefault(slot, []).append((self._acknowledged, numbers))
-
-    def _held(self, slot: int, begin: int) -> Ranges:
-        """The numbers ahead of the position that a row must hold besides its new ones."""
-        self._taking.pop(slot, None)
-        written = self._written.get(slot)
-        if not written:
-            return {}
-        pieces = [(then, left) for then, ranges in written if (left := _behind(ranges, self._reached))]
-        self._written[slot] = pieces
-        if len(pieces) <= _MOST_PIECES:
-            return _union(*(ranges for _, ranges in pieces))
-        everything = self._everything()
-        self._taking[slot] = begin, (self._acknowledged, everything)
-        return everything
-
-    def _take_over(self, slot: int, piece: tuple[int, Ranges]) -> None:
-        """A slot's row holds everything now that was acknowledged up to a time."""
-        for other, pieces in self._written.items():
-            self._written[other] = [(then, ranges) for then, ranges in pieces if then > piece[0]]
-        self._written[slot] = [piece]
-
-    def _everything(self) -> Ranges:
-        """All numbers ahead of the position."""
-        self._ahead = _behind(_union(self._ahead, *self._late), self._reached)
-        self._late = []
-        return self._ahead
-
-    def _raise(self) -> None:
-        """Moves the position over everything that follows it without a gap."""
-        while (early := self._early.pop(self._through, None)) is not None:
-            self._through, gtids, ranges = early
-            self._low.update(gtids)
-            for domain, numbers in ranges.items():
-                self._reached[domain] = max(self._reached.get(domain, 0), numbers[-1][1])
-        self._text = str(self._low)
+    def __init__(self, executed: Executed, *, most_pieces: int | None = None) -> None:
+        super().__init__(executed.gtids, has_gtids=False)
+        self.native = _native.Ledger(executed.gtids, low=executed.low, beyond=executed.beyond, most_pieces=most_pieces)
 
 
 def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLedger:
@@ -262,40 +171,15 @@ def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLed
     """
     if mariadb and (gaps or executed.beyond):
         return GapLedger(executed)
-    return ProgressLedger(executed.gtids, has_gtids=True, copy=lambda gtids: gtids | gtids)
+    return ProgressLedger(executed.gtids, has_gtids=True)
 
 
 def _write(low: str, beyond: Ranges) -> str:
-    """JSON; by hand, because every transaction writes one, and there are only numbers in it."""
+    """JSON; the native ledger writes the same."""
     if not beyond:
         return low
     domains = (f'"{domain}":[{",".join(f"[{a},{b},{server}]" for a, b, server in ranges)}]' for domain, ranges in beyond.items())
     return f'{{"low":"{low}","beyond":{{{",".join(domains)}}}}}'
-
-
-def _ranges(block: Block) -> Ranges:
-    ranges: Ranges = {}
-    numbers = block.numbers
-    for domain, number, server in numbers:
-        ranges.setdefault(domain, []).append((number, number, server))
-    return ranges if len(numbers) == 1 else _joined(ranges)
-
-
-def _begin(block: Block) -> int:
-    """Its place in the log: how many transactions stand before it."""
-    return block.ordinal - block.transaction_count - block.skipped
-
-
-def _union(*some: Ranges) -> Ranges:
-    """The numbers of all, in as few ranges as possible."""
-    some = tuple(filter(None, some))
-    if len(some) < 2:
-        return some[0] if some else {}
-    union: Ranges = {}
-    for ranges in some:
-        for domain, numbers in ranges.items():
-            union.setdefault(domain, []).extend(numbers)
-    return _joined(union)
 
 
 def _joined(ranges: Ranges) -> Ranges:

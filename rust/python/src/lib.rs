@@ -13,6 +13,7 @@ mod explain;
 mod gtid;
 mod hash_columns;
 mod hashing;
+mod ledger;
 mod log;
 mod log_head;
 mod mysql;
@@ -58,6 +59,8 @@ mod _native {
     #[pymodule_export]
     use crate::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]
+    use crate::ledger::PyLedger;
+    #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, xa_transactions};
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
@@ -78,7 +81,7 @@ mod _native {
     #[pymodule_export]
     use crate::selection::{PyLogScan, PySelection, scan_log};
     #[pymodule_export]
-    use crate::table_map::{PyColumnInfo, PyTableMap};
+    use crate::table_map::{PyColumnInfo, PyKnownTables, PyTableMap};
     #[pymodule_export]
     use crate::trace::{trace_batch, trace_schema};
     #[pymodule_export]

@@ -6,16 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use paraply_binlog::transaction::Format;
+use paraply_target::ledger::Entry;
 use paraply_target::mysql::binlog_statement::{self, Limits, Place, Wanted};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
 use paraply_target::mysql::progress_row::ProgressRow;
 use paraply_target::mysql::references::Check;
-use paraply_target::mysql::series::{Guard, commit_each, run_each};
+use paraply_target::mysql::series::{Guard, WholeEnded, commit_each, run_each};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::block::PyBlock;
 use crate::errors::{Where, raise, server_error, usage};
+use crate::ledger::PyLedger;
 use crate::references::PyReferenceCheck;
 
 /// What a slow network takes: one megabyte a second.
@@ -110,42 +113,33 @@ impl PyMySqlConnection {
     }
 
     /// Runs and commits transactions that are a statement each, with the session's progress.
-    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // taken over from Python
     fn apply_each<'py>(
         &self,
         py: Python<'py>,
         blocks: Vec<Bound<'py, PyBlock>>,
-        executed: Vec<String>,
+        progress: Progress<'py>,
         channel: &str,
         slot: u32,
         epoch: u64,
         max_bytes: usize,
-    ) -> PyResult<(usize, Option<Bound<'py, PyAny>>)> {
+    ) -> (usize, Option<Bound<'py, PyAny>>) {
         let blocks: Vec<&PyBlock> = blocks.iter().map(Bound::get).collect();
-        let ended = py.detach(|| {
-            let format = blocks.first().and_then(|block| block.block.first()).map(|first| &first.format);
-            let texts = blocks.iter().zip(&executed).map(|(block, executed)| {
-                let transaction = block.block.first()?;
-                if block.block.len() != 1 || !format.is_some_and(|format| Arc::ptr_eq(format, &transaction.format)) {
-                    return None;
-                }
-                let progress = ProgressRow {
-                    channel,
-                    slot,
-                    epoch,
-                    executed,
-                    file: block.end_file(),
-                    position: block.end_offset(),
-                    ordinal: block.block.ordinal,
-                };
-                let limits = Limits { bytes: max_bytes, keyed: block.block.keyed };
-                binlog_statement::whole_statement(transaction, &progress, limits, |event| block.block.wants(0, event))
-                    .ok()?
-            });
-            run_each(texts, |text, sets| self.answer(text, sets))
-        });
-        let error = ended.error.map(|error| mysql_error(py, &error).into_value(py).into_bound(py).into_any());
-        Ok((ended.done, error))
+        let row = Row { channel, slot, epoch, max_bytes };
+        let ended = match &progress {
+            Progress::Texts(texts) => py.detach(|| self.run(&blocks, texts, row)),
+            Progress::Ledger(ledger) => {
+                let ledger = ledger.get();
+                py.detach(|| {
+                    let entries: Vec<_> = blocks.iter().map(|block| Entry::from(&block.block)).collect();
+                    let texts = ledger.lock().texts(&entries, Some(slot.into()));
+                    let ended = self.run(&blocks, &texts, row);
+                    ledger.lock().acknowledge(&entries[..ended.done], Some(slot.into()));
+                    ended
+                })
+            }
+        };
+        (ended.done, ended.error.map(|error| mysql_error(py, &error).into_value(py).into_bound(py).into_any()))
     }
 
     #[getter]
@@ -161,7 +155,51 @@ impl PyMySqlConnection {
     }
 }
 
+/// What a session's row says once blocks are committed: the texts, or who knows them and is told.
+#[derive(FromPyObject)]
+enum Progress<'py> {
+    Ledger(Bound<'py, PyLedger>),
+    Texts(Vec<String>),
+}
+
+/// A session's row of progress, and the bytes that a statement may have.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    channel: &'a str,
+    slot: u32,
+    epoch: u64,
+    max_bytes: usize,
+}
+
+impl Row<'_> {
+    /// A block with its progress as one statement, if it is such a one and in the format that the server has got.
+    fn statement(self, block: &PyBlock, executed: &str, format: &Arc<Format>) -> Option<Vec<u8>> {
+        let transaction = block.block.first()?;
+        if block.block.len() != 1 || !Arc::ptr_eq(format, &transaction.format) {
+            return None;
+        }
+        let progress = ProgressRow {
+            channel: self.channel,
+            slot: self.slot,
+            epoch: self.epoch,
+            executed,
+            file: block.end_file(),
+            position: block.end_offset(),
+            ordinal: block.block.ordinal,
+        };
+        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed };
+        binlog_statement::whole_statement(transaction, &progress, limits, |event| block.block.wants(0, event)).ok()?
+    }
+}
+
 impl PyMySqlConnection {
+    /// Runs blocks until one fails or is no single statement.
+    fn run(&self, blocks: &[&PyBlock], executed: &[String], row: Row<'_>) -> WholeEnded {
+        let format = blocks.first().and_then(|block| block.block.first()).map(|first| &first.format);
+        let texts = blocks.iter().zip(executed).map(|(block, executed)| row.statement(block, executed, format?));
+        run_each(texts, |text, sets| self.answer(text, sets))
+    }
+
     /// Sends a text and waits for all its results; it is known meanwhile when they are due.
     fn answer(&self, text: &[u8], sets: &mut Vec<ResultSet>) -> Result<(), Error> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);

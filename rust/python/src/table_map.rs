@@ -1,15 +1,19 @@
 //! Table maps: what the source's tables looked like when their rows were written.
 
 use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
 use paraply_binlog::table_map::{MappedColumn, TableMap};
-use paraply_binlog::transaction::Transaction;
+use paraply_binlog::transaction::{Kind, Transaction};
 use pyo3::prelude::*;
 
+use crate::block::PyBlock;
 use crate::errors::{Where, raise};
 
 /// The type code of a table-map event.
 const TABLE_MAP_EVENT: u8 = 19;
+/// Bytes of its header and of the table's number.
+const BEHIND_NUMBER: usize = 19 + 6;
 
 #[pyclass(name = "ColumnInfo", module = "paraply._native", frozen)]
 pub struct PyColumnInfo(MappedColumn);
@@ -75,6 +79,46 @@ impl PyTableMap {
     fn __repr__(&self) -> String {
         format!("<TableMap {} of {} columns>", self.0.name, self.0.columns.len())
     }
+}
+
+/// Table maps that were looked at, so that no block has to be taken apart for those again.
+#[pyclass(name = "KnownTables", module = "paraply._native", frozen)]
+pub struct PyKnownTables(Mutex<HashSet<Vec<u8>>>);
+
+#[pymethods]
+impl PyKnownTables {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    fn add(&self, block: &PyBlock) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(block.block.transactions().flat_map(maps_of).map(<[u8]>::to_vec));
+    }
+
+    fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How many blocks, from the first one on, have rows and nothing but known tables.
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    fn leading(&self, blocks: Vec<Bound<'_, PyBlock>>) -> usize {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |block: &&Bound<'_, PyBlock>| {
+            let block = &block.get().block;
+            block.kind() == Kind::Dml && block.transactions().flat_map(maps_of).all(|map| known.contains(map))
+        };
+        blocks.iter().take_while(fits).count()
+    }
+}
+
+/// What the table maps of a transaction say, without their numbers.
+fn maps_of(transaction: &Transaction) -> impl Iterator<Item = &[u8]> {
+    let maps = transaction.events.iter().filter(|event| event.type_code == TABLE_MAP_EVENT);
+    maps.map(|event| {
+        transaction.data.get(event.range.clone()).and_then(|bytes| bytes.get(BEHIND_NUMBER..)).unwrap_or_default()
+    })
 }
 
 /// The distinct table maps of some transactions.

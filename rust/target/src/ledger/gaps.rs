@@ -1,0 +1,170 @@
+//! MariaDB's GTIDs where commits leave gaps, which the text of a position cannot hold.
+//!
+//! A row holds the position up to which everything was acknowledged, and the numbers that were acknowledged ahead of it. Blocks follow
+//! each other by their places in the log, so it is known which of them is the next. Where the slot is told, a row only holds such numbers
+//! as no other row does: its own, and what earlier runs left is in the channel's row.
+//!
+//! Behind a long gap a slot's own numbers become many small ranges. Its row then takes over what is ahead in all rows, which is one range
+//! for each block under way; once that is committed, the other rows need not hold it any more.
+
+use std::collections::HashMap;
+use std::mem::take;
+
+use paraply_core::gtid::{GtidSet, Origin};
+
+use super::{Entry, Ranges, Reached};
+
+/// Pieces ahead of a gap that a row holds before it takes over those of all rows; without a long gap it holds a few.
+pub const MOST_PIECES: usize = 16;
+/// Commits that are noted before they are joined with what is known, if nobody asks.
+const MOST_LATE: usize = 256;
+
+/// Numbers that stand in a row, and how much was acknowledged when they were written.
+type Piece = (u64, Ranges);
+
+/// Knows what is acknowledged, and which row says so.
+#[derive(Debug)]
+pub struct GapLedger {
+    executed: GtidSet,
+    low: GtidSet,
+    text: String,
+    /// The number of each domain in the position.
+    reached: Reached,
+    initial: Ranges,
+    through: u64,
+    /// Blocks ahead of the position, by the place of the first transaction.
+    early: HashMap<u64, Entry>,
+    /// The numbers ahead of the position; those acknowledged of late stand beside them.
+    ahead: Ranges,
+    late: Vec<Ranges>,
+    acknowledged: u64,
+    /// What stands in a slot's row and in no other, piece by piece.
+    written: HashMap<i64, Vec<Piece>>,
+    /// Rows that were told to take everything over: the place of the block, and the piece.
+    taking: HashMap<i64, (u64, Piece)>,
+    most_pieces: usize,
+}
+
+impl GapLedger {
+    /// Begins with what is committed.
+    ///
+    /// # Arguments
+    ///
+    /// * `executed`: exactly that.
+    /// * `low`: what of it has no gap before it.
+    /// * `beyond`: the numbers ahead of a gap.
+    /// * `most_pieces`: see [`MOST_PIECES`].
+    pub fn new(executed: GtidSet, low: GtidSet, beyond: Ranges, most_pieces: usize) -> Self {
+        let number = |(origin, _, last)| match origin {
+            Origin::MariaDb { domain, .. } => Some((domain, last)),
+            Origin::MySql { .. } => None,
+        };
+        let reached = low.iter().filter_map(number).collect();
+        Self {
+            executed,
+            text: low.to_string(),
+            low,
+            reached,
+            initial: beyond,
+            through: 0,
+            early: HashMap::new(),
+            ahead: Ranges::default(),
+            late: Vec::new(),
+            acknowledged: 0,
+            written: HashMap::new(),
+            taking: HashMap::new(),
+            most_pieces,
+        }
+    }
+
+    /// What is acknowledged.
+    pub fn executed(&self) -> &GtidSet {
+        &self.executed
+    }
+
+    pub(super) fn texts(&mut self, entries: &[Entry], slot: Option<i64>) -> Vec<String> {
+        let Some(first) = entries.first() else { return Vec::new() };
+        let mut held = match slot {
+            None => self.initial.clone().union(self.everything()),
+            Some(slot) => self.held(slot, first.begin),
+        };
+        let mut texts = Vec::with_capacity(entries.len());
+        for entry in entries {
+            held = held.union(&entry.numbers).behind(&self.reached);
+            texts.push(held.write(&self.text));
+        }
+        texts
+    }
+
+    pub(super) fn acknowledge(&mut self, entries: &[Entry], slot: Option<i64>) {
+        if entries.is_empty() {
+            return;
+        }
+        for entry in entries {
+            entry.add_to(&mut self.executed);
+            self.early.insert(entry.begin, entry.clone());
+        }
+        self.raise();
+        self.acknowledged += 1;
+        let numbers = Ranges::union_of(entries.iter().map(|entry| &entry.numbers));
+        self.late.push(numbers.clone());
+        if self.late.len() > MOST_LATE {
+            self.everything();
+        }
+        let Some(slot) = slot else { return };
+        if let Some((begin, piece)) = self.taking.remove(&slot)
+            && entries.iter().any(|entry| entry.begin == begin)
+        {
+            self.take_over(slot, piece);
+        }
+        self.written.entry(slot).or_default().push((self.acknowledged, numbers));
+    }
+
+    /// The numbers ahead of the position that a row must hold besides its new ones.
+    fn held(&mut self, slot: i64, begin: u64) -> Ranges {
+        self.taking.remove(&slot);
+        let Some(written) = self.written.get_mut(&slot) else { return Ranges::default() };
+        for (_, ranges) in written.iter_mut() {
+            *ranges = take(ranges).behind(&self.reached);
+        }
+        written.retain(|(_, ranges)| !ranges.is_empty());
+        if written.len() <= self.most_pieces {
+            return Ranges::union_of(written.iter().map(|(_, ranges)| ranges));
+        }
+        let everything = self.everything().clone();
+        self.taking.insert(slot, (begin, (self.acknowledged, everything.clone())));
+        everything
+    }
+
+    /// A slot's row holds everything now that was acknowledged up to a time.
+    fn take_over(&mut self, slot: i64, piece: Piece) {
+        for pieces in self.written.values_mut() {
+            pieces.retain(|(then, _)| *then > piece.0);
+        }
+        self.written.insert(slot, vec![piece]);
+    }
+
+    /// All numbers ahead of the position.
+    fn everything(&mut self) -> &Ranges {
+        let late = take(&mut self.late);
+        let ahead = take(&mut self.ahead);
+        self.ahead = Ranges::union_of(late.iter().chain([&ahead])).behind(&self.reached);
+        &self.ahead
+    }
+
+    /// Moves the position over everything that follows it without a gap.
+    fn raise(&mut self) {
+        let before = self.through;
+        while let Some(entry) = self.early.remove(&self.through) {
+            self.through = entry.ordinal;
+            entry.add_to(&mut self.low);
+            for (domain, last) in entry.numbers.last() {
+                let reached = self.reached.entry(domain).or_default();
+                *reached = last.max(*reached);
+            }
+        }
+        if self.through != before {
+            self.text = self.low.to_string();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The GTIDs whose commits were acknowledged, and what each session's row says of them (rule R25).
+//!
+//! Every session writes a row of its own, so that sessions do not wait for each other. A row holds everything that was acknowledged when
+//! its transaction began, and that transaction itself. The union of the rows is then exactly what is committed: a commit is in its own
+//! session's row, and whatever replaces that row knows of it. This holds in any order of commits, and the text stays short because all but
+//! the newest commits are one interval.
+
+mod gaps;
+mod ranges;
+
+use paraply_binlog::block::Block;
+use paraply_core::gtid::GtidSet;
+
+pub use gaps::{GapLedger, MOST_PIECES};
+pub use ranges::{Range, Ranges, Reached};
+
+/// What a ledger knows of a block.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// How many transactions stand before it in the log.
+    pub begin: u64,
+    /// How many stand before the block behind it.
+    pub ordinal: u64,
+    /// Its GTIDs.
+    pub gtids: GtidSet,
+    /// Those of MariaDB.
+    pub numbers: Ranges,
+}
+
+impl Entry {
+    /// A set that already has many pieces is not gone through for a few GTIDs.
+    fn add_to(&self, set: &mut GtidSet) {
+        for (origin, first, last) in self.gtids.iter() {
+            set.add_range(&origin, first, last);
+        }
+    }
+}
+
+impl From<&Block> for Entry {
+    fn from(block: &Block) -> Self {
+        Self {
+            begin: block.ordinal.saturating_sub(block.len() as u64 + block.skipped),
+            ordinal: block.ordinal,
+            gtids: block.gtids(),
+            numbers: Ranges::of(block.numbers()),
+        }
+    }
+}
+
+/// Knows what is acknowledged.
+#[derive(Debug)]
+pub enum Ledger {
+    /// The text of a set holds gaps: MySQL's. MariaDB's where there are none.
+    Sets(GtidSet),
+    /// MariaDB's where commits leave gaps.
+    Gaps(Box<GapLedger>),
+}
+
+impl Ledger {
+    /// What to write in transactions that a session commits one after the other: each knows of those before it.
+    ///
+    /// # Arguments
+    ///
+    /// * `entries`: their blocks.
+    /// * `slot`: whose row it is written to, by one session after the other; none where that is not told.
+    pub fn texts(&mut self, entries: &[Entry], slot: Option<i64>) -> Vec<String> {
+        match self {
+            Self::Sets(executed) => {
+                let mut known = executed.clone();
+                let text = |entry: &Entry| {
+                    entry.add_to(&mut known);
+                    known.to_string()
+                };
+                entries.iter().map(text).collect()
+            }
+            Self::Gaps(ledger) => ledger.texts(entries, slot),
+        }
+    }
+
+    /// Notes that blocks' commits were acknowledged.
+    ///
+    /// # Arguments
+    ///
+    /// * `entries`: the blocks.
+    /// * `slot`: whose row says so and will be written again, with the same slot given to [`Self::texts`]; none where no row will.
+    pub fn acknowledge(&mut self, entries: &[Entry], slot: Option<i64>) {
+        match self {
+            Self::Sets(executed) => entries.iter().for_each(|entry| entry.add_to(executed)),
+            Self::Gaps(ledger) => ledger.acknowledge(entries, slot),
+        }
+    }
+
+    /// What is acknowledged.
+    pub fn executed(&self) -> &GtidSet {
+        match self {
+            Self::Sets(executed) => executed,
+            Self::Gaps(ledger) => ledger.executed(),
+        }
+    }
+}
