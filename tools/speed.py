@@ -114,13 +114,11 @@ the means of two rounds (`--rounds 2`). *Of linear* is the share of a linear spe
 paraply and proxy kept busy together meanwhile, waits for the disk left out. A speed-up ends where that is full, and bends before, as the
 three wait for each other's cores, and commits for the disk: more than 32 workers take more than they add. *Linear needs* is the share of
 the cores that a linear speed-up would take, at the CPU that a transaction took here: above 100 % it cannot be had, and where it is above
-125 %, as from 16 workers on, not even four fifths of it. *Plain clients* are as many connections that nothing coordinates and that read no
-log: they insert the same rows in any order, in one round trip each as a transaction that is applied, out of texts that are made beforehand.
-What they are short of a linear speed-up, no applier on this machine can have; they leave more of its cores to the server, as nothing else
-runs beside it. With the server's data in memory, where no commit waits for a disk, eight workers had 94 % of linear, and sixteen 75 %.
-Farther away the cores fill later, and more workers go on being worth it. A transaction took two round trips, and a worker one transaction
-at a time, before there were [series](../concepts/ordered-commit.md): one worker then took 76.1 s for this load, eight 10.2, sixteen 7.1 and
-32 6.1, so that the speed-up was nearer to linear, and each of them slower.
+125 %, not even four fifths of it. *Plain clients* are as many connections that nothing coordinates: each runs its share of the very same
+statements, which are made beforehand, one after the other. What they are short of a linear speed-up, no applier on this machine can have;
+they leave more of its cores to the server, as nothing reads a log, keeps an order or makes statements beside it. Farther away the cores
+fill later, and more workers go on being worth it. Before a transaction was a single statement of a
+[series](../concepts/ordered-commit.md), it took two round trips or four answers, and the server a fifth more of the cores for it.
 
 """
 GROUPS = """

@@ -233,6 +233,9 @@ class Block:
         A column that an image lacks is left out. Numbers are int or float, ENUM, SET and BIT too; DECIMAL and times are text, a TIMESTAMP
         in seconds since 1970; all else is bytes.
         """
+    @staticmethod
+    def sums(blocks: Sequence[Block]) -> BlockSums:
+        """What blocks are together."""
     def split(self) -> list[Block]:
         """One block for each transaction, same ``id``, to be applied and committed one after the other."""
 
@@ -336,6 +339,9 @@ def explain_rows(transaction: Transaction, catalog: Catalog, *, scheme: str = "f
         UsageError: The scheme is not known.
         LogDamaged: A row event contradicts itself.
     """
+
+def whole_statement(block: Block, executed: str, channel: str, slot: int, epoch: int, max_bytes: int) -> bytes | None:
+    """A block of one transaction as ``MySqlConnection.apply_each`` sends it, with what its row of progress is to say."""
 
 def format_statement(block: Block) -> bytes:
     """``BINLOG '...'`` with the block's format description event."""
@@ -890,6 +896,27 @@ class WriteSets:
     @property
     def fallbacks(self) -> list[tuple[str, str, int]]:
         """(reason, table, count)."""
+
+@final
+class BlockSums:
+    """What some blocks are together: counts of transactions, those that filters emptied, those skipped before, and rows.
+
+    Attributes:
+        merged: Transactions of blocks that hold several, those that filters emptied not counted.
+    """
+
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def filtered(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def merged(self) -> int: ...
+    @property
+    def gtids(self) -> GtidSet: ...
 
 @final
 class Planner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 from servers import MariaDbServer
@@ -14,7 +15,7 @@ from paraply.bench.own_applier import OwnApplier
 from paraply.bench.peers import Way, measure_ways, pipeline_for, replay_by_paraply
 from paraply.bench.plain_clients import plain_seconds
 from paraply.bench.scale import DATABASE as SCALE_DATABASE
-from paraply.bench.scale import make_table, measure_scale, summarize
+from paraply.bench.scale import make_log, make_table, measure_scale, summarize
 from paraply.bench.server import BenchServer, bench_server
 from paraply.errors import ApplyFailed, ServerError
 
@@ -67,14 +68,19 @@ def test_the_scale_is_measured_through_the_proxy_in_rounds(server: BenchServer):
     assert server.user_databases() == []
 
 
-def test_clients_that_nothing_coordinates_insert_every_row_once(server: BenchServer):
+def test_clients_that_nothing_coordinates_run_every_transaction_of_the_log_once(server: BenchServer, tmp_path: Path):
     server.empty([SCALE_DATABASE])
-    make_table(server)
-    assert plain_seconds(server, server.parsed.port, SCALE_DATABASE, clients=3, transactions=10) > 0
-    assert server.query(f"SELECT COUNT(*), MIN(id), MAX(id) FROM {SCALE_DATABASE}.t") == [(10, 0, 9)]
-    positions = server.query(f"SELECT position FROM {SCALE_DATABASE}.plain_clients ORDER BY client")
-    assert positions == [(9,), (7,), (8,)], "each client stores how far it is"
-    server.query(f"DROP TABLE {SCALE_DATABASE}.plain_clients")
+    log = make_log(server, 10, tmp_path, None)
+    made = server.checksums()
+    for clients in (1, 3):
+        server.empty([SCALE_DATABASE])
+        make_table(server)
+        assert plain_seconds(server, server.parsed.port, log, clients=clients) > 0
+        assert server.checksums() == made
+        last = server.query("SELECT MAX(ordinal) FROM paraply.progress GROUP BY slot ORDER BY 1")
+        assert len(last) == clients, "each client stores how far it is"
+        assert last[-1] > (9,)
+    server.query("DELETE FROM paraply.progress")
     with pytest.raises(ServerError, match="Duplicate entry"):
-        plain_seconds(server, server.parsed.port, SCALE_DATABASE, clients=2, transactions=20)
+        plain_seconds(server, server.parsed.port, log, clients=3)
     server.empty([SCALE_DATABASE])

@@ -141,6 +141,19 @@ class CommitOrder:
             self._queue.append(ticket)
         return ticket
 
+    def register_all(self, after: Sequence[tuple[int, ...]]) -> list[Ticket]:
+        """Gives the next places to transactions, of each of which it is told what must be committed before it; as ``register``."""
+        tickets = []
+        with self._mutex:
+            self._check()
+            for number, older in enumerate(after, self._last + 1):
+                ticket = Ticket()
+                ticket.sequence, ticket.state, ticket.after = number, TicketState.REGISTERED, older
+                tickets.append(ticket)
+            self._last += len(tickets)
+            self._queue.extend(tickets)
+        return tickets
+
     def wait_turn(self, ticket: Ticket) -> None:
         """Waits until the caller may commit: at ``any-time`` until all older transactions are through, and then nobody else may.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
 from paraply.applier.job_list import Job
@@ -12,6 +13,8 @@ from paraply.errors import ParaplyError, PrecedingFailed
 from paraply.target.places import end_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from paraply._native import Block, Planner
     from paraply.applier.job_list import JobList
     from paraply.applier.run_state import RunState
@@ -23,11 +26,22 @@ if TYPE_CHECKING:
 __all__ = ["Coordinator", "Crew", "InlineCrew", "ThreadCrew"]
 
 
+_AT_ONCE = 64
+"""Blocks that are handed out together: what that takes besides the work on each, and the moment until the first may start, are short."""
+
+
 class Crew(Protocol):
     """Who applies the jobs."""
 
+    most_at_once: int = 1
+    """Jobs that are worth handing out together."""
+
     def put(self, job: Job) -> bool:
         """Hands a job out; False if no more are taken."""
+
+    def put_all(self, jobs: Sequence[Job]) -> int:
+        """Hands jobs out; how many, which is all of them unless no more are taken."""
+        return sum(1 for _ in takewhile(self.put, jobs))
 
     def drain(self, number: int) -> bool:
         """Waits until every job up to this one is committed; False if that will not happen."""
@@ -36,24 +50,36 @@ class Crew(Protocol):
         """The coordinator itself saw this number through, without a job."""
 
 
-class ThreadCrew:
+class ThreadCrew(Crew):
     """Workers in threads, behind the job list.
 
     Args:
         jobs: The job list.
     """
 
+    most_at_once: int = _AT_ONCE
+
     def __init__(self, jobs: JobList) -> None:
         self._jobs = jobs
-        self.put = jobs.put
-        self.drain = jobs.drain
+
+    def put(self, job: Job) -> bool:
+        """Hands a job out; waits for room."""
+        return self._jobs.put(job)
+
+    def put_all(self, jobs: Sequence[Job]) -> int:
+        """Hands jobs out; waits for room for each."""
+        return self._jobs.put_all(jobs)
+
+    def drain(self, number: int) -> bool:
+        """Waits until every job up to this one is committed."""
+        return self._jobs.drain(number)
 
     def passed(self, number: int) -> None:
         """Raises the low-water mark."""
         self._jobs.committed(number, returns=False)
 
 
-class InlineCrew:
+class InlineCrew(Crew):
     """One worker in the coordinator's own thread (R22).
 
     Args:
@@ -152,33 +178,53 @@ class Coordinator:
         held = sum(block.transaction_count + block.skipped for block in blocks)
         self._pending += item.transactions - held
         statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
-        if not all(self._hand_out(block) for block in blocks):
+        most = 1 if self._done else self._crew.most_at_once
+        if not all(self._hand_out(blocks[place : place + most]) for place in range(0, len(blocks), most)):
             return False
         if item.schema is not None and not self._tell_target(item, item.schema):
             return False
-        if statement is not None and not self._hand_out(statement):
+        if statement is not None and not self._hand_out([statement]):
             return False
         return not item.reread or self._reread()
 
-    def _hand_out(self, block: Block) -> bool:
-        if self._done and end_of(block) in self._done:
-            return self._pass_over(block)
-        order = self._run.order
-        committed = order.low_water_mark
-        needs = self._policy.needs(block, committed)
-        after = self._sessions.before(block, committed) if self._sessions is not None else ()
-        if self._run.optimistic and after:
-            # Its rows may be the older ones', which would wait for its locks while it waits for their commit.
-            needs = Needs(needs.up_to, (*needs.blocks, *after))
-        ticket = order.register(after=after)
-        if block.id != ticket.sequence:
-            raise ValueError(f"block {block.id} is out of order: {ticket.sequence} is next")
-        self._last = ticket.sequence
-        self._run.handed, self._run.handed_at = block, time.time()
-        if self._crew.put(Job(ticket.sequence, needs.up_to, block, ticket, needs.blocks)):
+    def _hand_out(self, blocks: Sequence[Block]) -> bool:
+        """Hands blocks out, and raises what keeps one of them from that when those before it are."""
+        if self._done and end_of(blocks[0]) in self._done:
+            return self._pass_over(blocks[0])
+        committed = self._run.order.low_water_mark
+        needs: list[Needs] = []
+        refused: ParaplyError | None = None
+        try:
+            for block in blocks:
+                needs.append(self._policy.needs(block, committed))
+        except ParaplyError as error:
+            refused = error
+        taken = self._register(blocks[: len(needs)], needs, committed)
+        if refused is not None:
+            raise refused
+        return taken
+
+    def _register(self, blocks: Sequence[Block], needs: list[Needs], committed: int) -> bool:
+        """Gives blocks their places in the order and puts them into the list; False if not all are taken."""
+        if not blocks:
             return True
-        order.withdraw(ticket)
-        return False
+        order = self._run.order
+        after = self._sessions.before_all(blocks, committed) if self._sessions is not None else [()] * len(blocks)
+        if self._run.optimistic:
+            # Its rows may be the older ones', which would wait for its locks while it waits for their commit.
+            needs = [Needs(own.up_to, (*own.blocks, *older)) for own, older in zip(needs, after, strict=True)]
+        tickets = order.register_all(after)
+        if blocks[0].id != tickets[0].sequence:
+            raise ValueError(f"block {blocks[0].id} is out of order: {tickets[0].sequence} is next")
+        jobs = [
+            Job(ticket.sequence, own.up_to, block, ticket, own.blocks) for block, own, ticket in zip(blocks, needs, tickets, strict=True)
+        ]
+        self._last = tickets[-1].sequence
+        self._run.handed, self._run.handed_at = blocks[-1], time.time()
+        put = self._crew.put_all(jobs)
+        for ticket in reversed(tickets[put:]):
+            order.withdraw(ticket)
+        return put == len(jobs)
 
     def _pass_over(self, block: Block) -> bool:
         """A block that is committed already takes its turn like any other (R19)."""

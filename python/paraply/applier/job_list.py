@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Sequence
 
     from paraply._native import Block
     from paraply.applier.commit_order import Ticket
@@ -30,6 +30,7 @@ class Job:
         block: What to apply.
         ticket: Its place in the commit order.
         blocks: Numbers of jobs that must be committed too before this one may start.
+        fits: Whether it may be one of several that a worker takes; the list finds out.
     """
 
     number: int
@@ -37,6 +38,12 @@ class Job:
     block: Block
     ticket: Ticket
     blocks: tuple[int, ...] = ()
+    fits: bool = False
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may start and commit whatever else is under way."""
+        return not (self.needs or self.blocks or self.ticket.after)
 
 
 class Seat:
@@ -132,20 +139,30 @@ class JobList:
         Returns:
             False if no more jobs are taken: stopped or failed.
         """
-        most = self._most_fitting if self._series > 1 and self._fits(job) else self._most
+        return self.put_all([job]) == 1
+
+    def put_all(self, jobs: Sequence[Job]) -> int:
+        """Appends jobs; waits for room for each.
+
+        Returns:
+            How many were taken; not all of them if no more are.
+        """
         with self._mutex:
-            while (len(self._jobs) >= most or self._is_too_far(job.number)) and not self._closed:
-                self._filling, self._next = True, job.number
-                self._room.wait()
-            self._filling = False
-            if self._closed:
-                return False
-            self._jobs.append(job)
-            if self._idle and self._may_start(job):
-                self._hand_over()
-            elif len(self._jobs) == 1:
-                self._tell_idle(held=True)
-            return True
+            for put, job in enumerate(jobs):
+                job.fits = self._series > 1 and self._fits(job)
+                most = self._most_fitting if job.fits else self._most
+                while (len(self._jobs) >= most or self._is_too_far(job.number)) and not self._closed:
+                    self._filling, self._next = True, job.number
+                    self._room.wait()
+                self._filling = False
+                if self._closed:
+                    return put
+                self._jobs.append(job)
+                if self._idle and self._may_start(job):
+                    self._hand_over()
+                elif len(self._jobs) == 1:
+                    self._tell_idle(held=True)
+        return len(jobs)
 
     def take(self, seat: Seat, on_wait: Callable[[bool], None] | None = None) -> Job | None:
         """The oldest job that may start; waits for one.
@@ -182,12 +199,12 @@ class JobList:
         Args:
             first: The job that it has taken.
         """
-        if self._series == 1 or not self._fits(first):
+        if not first.fits or first.ticket.rollback_requested:
             return []
         with self._mutex:
             self._takes += 1
             if self._takes % self._workers == 1 or self._workers == 1:  # often enough, and for few of them
-                self._share = min(self._series - 1, sum(map(self._may_commit, self._jobs)) // self._workers)
+                self._share = min(self._series - 1, sum(job.is_free or self._may_commit(job) for job in self._jobs) // self._workers)
             if self._idle or self._serial:
                 return []
             taken: list[Job] = []
@@ -195,7 +212,7 @@ class JobList:
             for job in self._jobs:
                 if len(taken) >= self._share:
                     break
-                if self._may_commit(job, numbers) and self._fits(job):
+                if job.fits and (job.is_free or self._may_commit(job, numbers)) and not job.ticket.rollback_requested:
                     taken.append(job)
                     numbers.add(job.number)
             if taken:

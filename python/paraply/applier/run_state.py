@@ -134,28 +134,34 @@ class RunState:
         """The last block that was handed to a worker, and when (seconds since 1970)."""
         self.handed_at = 0.0
 
-    def through(self, block: Block) -> None:
-        """Counts a committed block; called by those who have the turn."""
-        filtered, gtids = block.filtered, block.gtids
-        count = block.transaction_count - filtered
+    def through(self, *blocks: Block) -> tuple[int, int]:
+        """Counts committed blocks; called by those who have their turns.
+
+        Returns:
+            Their transactions and rows.
+        """
+        sums = type(blocks[0]).sums(blocks)
+        count = sums.transactions - sums.filtered
+        calm = False
         with self._counting:
-            self.filtered += filtered
+            self.commits += len(blocks)
             self.transactions += count
-            self.commits += 1
-            self.skipped += block.skipped
-            self.rows += block.rows
-            if count > 1:
-                self.merged += count
-            self._executed.update(gtids)
+            self.filtered += sums.filtered
+            self.skipped += sums.skipped
+            self.rows += sums.rows
+            self.merged += sums.merged
+            self._executed.update(sums.gtids)
             if self._low is not None:
-                self._early.append((block.id, gtids))
+                self._early += [(block.id, block.gtids) for block in blocks]
                 if len(self._early) >= self._most_early:
                     self._raise(self._low)
-            if self.last_block is None or self.last_block.id <= block.id:
-                self.last_block = block
-            calm = self.storm.committed()
+            if self.last_block is None or self.last_block.id <= blocks[-1].id:
+                self.last_block = blocks[-1]
+            for _ in blocks:
+                calm |= self.storm.committed()
         if calm:
             self.set_serial(serial=False)
+        return sums.transactions, sums.rows
 
     def executed(self) -> GtidSet:
         """What is executed."""

@@ -31,6 +31,6 @@ def series_of(target: Target, consistency: Consistency, workers: int) -> dict[st
 
 
 def fits(job: Job) -> bool:
-    """Whether a job may be one of several: a small transaction with rows that nobody has asked to step back."""
+    """Whether a job may be one of several: a small transaction with rows."""
     block = job.block
-    return block.kind == "dml" and block.transaction_count == 1 and block.bytes <= SMALL_BLOCK and not job.ticket.rollback_requested
+    return block.transaction_count == 1 and block.bytes <= SMALL_BLOCK and block.kind == "dml"

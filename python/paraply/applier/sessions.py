@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from paraply._native import Block
 
@@ -37,19 +37,28 @@ class SessionOrder:
             block: The next block of the source's order.
             committed: The low-water mark now.
         """
-        sessions, number = block.sessions, block.id
-        if self._on_unknown is not None:
-            self._tell_unknown(sessions)
+        return self.before_all([block], committed)[0]
+
+    def before_all(self, blocks: Sequence[Block], committed: int) -> list[tuple[int, ...]]:
+        """As ``before``, for the next blocks."""
         if len(self._last) > self._most:
             self._last = {session: last for session, last in self._last.items() if last > committed}
             self._most = max(_KEPT, 2 * len(self._last))  # behind a gap they may all be needed
-        if len(sessions) == 1:  # nearly all blocks, where commits are not in order: this is much of what handing one out takes
-            last = self._last.get(sessions[0], 0)
-            self._last[sessions[0]] = number
-            return (last,) if committed < last < number else ()
-        older = {self._last.get(session, 0) for session in sessions}
-        self._last.update(dict.fromkeys(sessions, number))
-        return tuple(n for n in older if committed < n < number)
+        newest = self._last
+        before: list[tuple[int, ...]] = []
+        for block in blocks:
+            sessions, number = block.sessions, block.id
+            if self._on_unknown is not None:
+                self._tell_unknown(sessions)
+            if len(sessions) == 1:  # nearly all blocks, where commits are not in order: this is much of what handing one out takes
+                last = newest.get(sessions[0], 0)
+                newest[sessions[0]] = number
+                before.append((last,) if committed < last < number else ())
+            else:
+                older = {newest.get(session, 0) for session in sessions}
+                newest.update(dict.fromkeys(sessions, number))
+                before.append(tuple(n for n in older if committed < n < number))
+        return before
 
     def _tell_unknown(self, sessions: list[tuple[int, int | None]]) -> None:
         if self._on_unknown is not None and any(session is None for _, session in sessions):

@@ -11,7 +11,6 @@ from paraply.applier import worker_state as states
 from paraply.applier.commit_order import RollbackRequested, TicketState
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.policy import runs_statement
-from paraply.applier.series import fits
 from paraply.applier.waves import in_waves
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.monitor.timeline import block_arguments
@@ -130,7 +129,7 @@ class Worker:
         Raises:
             ParaplyError: As ``process``; the jobs before the one that it is about are through.
         """
-        alone = len(jobs) == 1 and not (fits(jobs[0]) and getattr(self._session, "commits_at_once", False))
+        alone = len(jobs) == 1 and not (jobs[0].fits and getattr(self._session, "commits_at_once", False))
         outcome = SeriesOutcome(0) if alone else self._commit_together(jobs)
         for job in jobs[outcome.done :]:
             self.process(job, outcome if outcome.error is not None else None)
@@ -147,8 +146,7 @@ class Worker:
         outcome = session.apply_and_commit([job.block for job in jobs])
         self._end_attempt(outcome.done)
         done = jobs[: outcome.done]
-        for job in done:
-            self._through(job.block)
+        self._through(*(job.block for job in done))
         order.finish_series([job.ticket for job in done])
         self._end_job()
         return outcome
@@ -188,14 +186,16 @@ class Worker:
         self.job, counters.block = job, job.number
         counters.began, counters.tries = time.time(), 0
 
-    def _through(self, block: Block) -> None:
-        """Counts a committed block, while the turn is still ours."""
-        self._run.through(block)
-        counters = self.counters
-        counters.blocks += 1
-        counters.transactions += block.transaction_count
-        counters.rows += block.rows
-        counters.last_gtid, counters.last_committed_at = block.last_gtid, block.committed_at
+    def _through(self, *blocks: Block) -> None:
+        """Counts committed blocks, while the turns are still ours."""
+        if not blocks:
+            return
+        transactions, rows = self._run.through(*blocks)
+        counters, last = self.counters, blocks[-1]
+        counters.blocks += len(blocks)
+        counters.transactions += transactions
+        counters.rows += rows
+        counters.last_gtid, counters.last_committed_at = last.last_gtid, last.committed_at
         counters.last_began, counters.last_ended, counters.last_tries = counters.began, time.time(), counters.tries
 
     def _apply_job(self, job: Job, tried: SeriesOutcome | None) -> None:

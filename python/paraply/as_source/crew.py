@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, cast
 
+from paraply.applier.coordinator import Crew
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.housekeeping import stopped_error
 from paraply.applier.policy import runs_statement
@@ -52,7 +53,7 @@ class ServerWorker:
         counters.last_gtid = worker.last or None
 
 
-class ReplicaDrive:
+class ReplicaDrive(Crew):
     """The drive and the crew (see ``Drive`` and ``Crew``) whose workers are the server's own.
 
     Args:

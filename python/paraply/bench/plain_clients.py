@@ -5,68 +5,73 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from pathlib import Path
 from threading import Barrier
 
-from paraply._native import MySqlConnection
-from paraply.bench.server import BenchServer
+from paraply._native import Catalog, LogReader, MySqlConnection, Planner, format_statement, whole_statement
+from paraply.bench.server import BenchServer, connect
+from paraply.target.mysql_progress import ProgressStore
 
 __all__ = ["plain_seconds"]
 
-POSITIONS = "plain_clients"
+CHANNEL = "plain clients"
+_MOST_BYTES = 1 << 20
 
 
-def plain_seconds(server: BenchServer, port: int, database: str, *, clients: int, transactions: int) -> float:
-    """Seconds that clients take to insert as many rows as a log without conflicts holds, each in a transaction of its own.
+def plain_seconds(server: BenchServer, port: int, log: Path, *, clients: int) -> float:
+    """Seconds that clients take to run the statements that apply a log, one for each transaction, in turns.
 
-    A transaction takes what one that is applied takes: the begin with an update of a row that only this client has (an applier
-    stores its progress with each commit), and the row. The commit goes along with the next one. No client waits for another, no
-    order is kept, nothing is read from a log and the texts are made beforehand, so an applier with as many connections can at best
-    come near. Where more clients are no faster, the server and what it shares its machine with are full.
+    They are the statements that a worker sends at level ``eventual``: a ``BINLOG`` of the transaction's rows, in front of them the change
+    of the client's row of progress. No client waits for another, no order is kept, nothing is read from a log meanwhile and the texts are
+    made beforehand, so an applier with as many connections can at best come near. Where more clients are no faster, the server and what
+    it shares its machine with are full.
 
     Args:
         server: Where the rows go; its binary log gets nothing.
         port: On loopback, leads to the server.
-        database: Holds a table ``t`` with an integer key and a text, empty. The clients' positions become a table beside it.
+        log: Holds transactions that need nothing of each other, and small ones.
         clients: Connections at the same time.
-        transactions: How many rows there are.
 
     Raises:
         ConnectionFailed: The server could not be reached, or was lost.
         ServerError: A statement failed.
     """
-    positions = f"{database}.{POSITIONS}"
-    server.query(f"CREATE TABLE {positions} (client INT PRIMARY KEY, position BIGINT NOT NULL)")
-    server.query(f"INSERT INTO {positions} VALUES {', '.join(f'({number}, 0)' for number in range(clients))}")
     url = server.parsed
+    with closing(connect(url)) as connection:
+        ProgressStore(CHANNEL).create_schema(connection)
+        rows = ", ".join(f"('{CHANNEL}', {slot}, 1, '', 0)" for slot in range(clients))
+        connection.query(f"INSERT INTO paraply.progress (channel, slot, epoch, executed, ordinal) VALUES {rows}")
+    begin, texts = _texts(log, clients)
     ready = Barrier(clients + 1)
 
-    def run(number: int, connection: MySqlConnection) -> float:
-        texts = [
-            f"START TRANSACTION; UPDATE {positions} SET position={row} WHERE client={number}; INSERT INTO {database}.t {row_of(row)}"
-            for row in range(number, transactions, clients)
-        ]
+    def run(own: list[bytes], connection: MySqlConnection) -> float:
         ready.wait()
-        commit = ""
-        for text in texts:
-            connection.query(commit + text)
-            commit = "COMMIT; "
-        connection.query("COMMIT")
+        for text in own:
+            connection.query(text)
         return time.perf_counter()
 
     with ExitStack() as stack, ThreadPoolExecutor(clients) as pool:
         opened = [stack.enter_context(closing(MySqlConnection("127.0.0.1", port, url.user, url.password))) for _ in range(clients)]
         for connection in opened:
             connection.query("SET SESSION sql_log_bin=0; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        ends = [pool.submit(run, number, connection) for number, connection in enumerate(opened)]
+            connection.query(begin)
+            if not server.mariadb:
+                connection.query("SET gtid_next='AUTOMATIC'")  # a format description leaves it undetermined
+        ends = [pool.submit(run, own, connection) for own, connection in zip(texts, opened, strict=True)]
         ready.wait()
         started = time.perf_counter()
         return max(end.result() for end in ends) - started
 
 
-def row_of(number: int) -> str:
-    """The values of one row of the load, as SQL.
-
-    >>> row_of(7)
-    "VALUES (7, REPEAT('x', 80))"
-    """
-    return f"VALUES ({number}, REPEAT('x', 80))"
+def _texts(log: Path, clients: int) -> tuple[bytes, list[list[bytes]]]:
+    """The statement that each client begins with, and those of each."""
+    reader, planner = LogReader([str(log)]), Planner()
+    begin, texts = b"", list[list[bytes]]([[] for _ in range(clients)])
+    while (batch := reader.next_batch()) is not None:
+        for block in planner.plan(batch, batch.write_sets(Catalog()), merge=1, max_bytes=_MOST_BYTES, committed=0):
+            slot = block.id % clients
+            text = whole_statement(block, str(block.gtids), CHANNEL, slot, 1, _MOST_BYTES) if block.kind == "dml" else None
+            if text is not None:
+                begin = begin or format_statement(block)
+                texts[slot].append(text)
+    return begin, texts

@@ -18,7 +18,7 @@ from paraply._native import MySqlConnection
 from paraply.bench.cpu_ticks import CpuTicks
 from paraply.bench.delay import delayed
 from paraply.bench.made_load import fetch_log, last_log
-from paraply.bench.plain_clients import plain_seconds, row_of
+from paraply.bench.plain_clients import plain_seconds
 from paraply.bench.server import BenchServer, connect
 from paraply.errors import ApplyFailed, ParaplyError
 
@@ -126,17 +126,17 @@ def measure_scale(
             log = make_log(server, transactions, Path(folder), decode)
             with delayed(str(server.socket or server.parsed.host), server.parsed.port, milliseconds) as port:
                 for count in [*workers] * rounds:
-                    yield _measure(server, port, log, count, transactions)
+                    yield _measure(server, port, log, count)
     finally:  # a failure must not leave what the next bench would refuse
         with contextlib.suppress(ParaplyError):
             server.empty([DATABASE])
 
 
-def _measure(server: BenchServer, port: int, log: Path, workers: int, transactions: int) -> ScaleRun:
+def _measure(server: BenchServer, port: int, log: Path, workers: int) -> ScaleRun:
     """One replay, after the clients that nothing coordinates."""
     server.empty([DATABASE])
     make_table(server)
-    plain = plain_seconds(server, port, DATABASE, clients=workers, transactions=transactions)
+    plain = plain_seconds(server, port, log, clients=workers)
     server.empty([DATABASE])
     make_table(server)
     trip = round_trip(server, port)
@@ -183,7 +183,7 @@ def make_log(server: BenchServer, transactions: int, folder: Path, decode: str |
         variable = "server_id" if server.mariadb else "pseudo_thread_id"  # MariaDB's logs do not tell sessions, only servers
         for number in range(transactions):
             name = f"SET SESSION {variable}={1000 + number % SESSIONS}"
-            sessions[number % CONNECTIONS].query(f"{name}; INSERT INTO {DATABASE}.t {row_of(number)}")
+            sessions[number % CONNECTIONS].query(f"{name}; INSERT INTO {DATABASE}.t VALUES ({number}, REPEAT('x', 80))")
     finally:
         for session in sessions:
             session.close()

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use paraply_binlog::block::Block;
 use paraply_binlog::changes::{PlainImage, PlainValue, changes};
 use paraply_binlog::plan::{BlockLimits, Passed, Place, Planner};
+use paraply_core::gtid::GtidSet;
 use paraply_core::schema::TableName;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -19,6 +20,31 @@ use crate::transaction::{PyFormat, PyStatement, PyTransaction, file_name, gtid_t
 pub struct PyBlock {
     pub block: Block,
     pub files: Arc<Vec<String>>,
+}
+
+/// What some blocks are together.
+#[derive(Default)]
+#[pyclass(name = "BlockSums", module = "paraply._native", frozen)]
+pub struct PyBlockSums {
+    #[pyo3(get)]
+    transactions: usize,
+    #[pyo3(get)]
+    filtered: usize,
+    #[pyo3(get)]
+    skipped: u64,
+    #[pyo3(get)]
+    rows: u64,
+    #[pyo3(get)]
+    merged: usize,
+    gtids: GtidSet,
+}
+
+#[pymethods]
+impl PyBlockSums {
+    #[getter]
+    fn gtids(&self) -> PyGtidSet {
+        self.gtids.clone().into()
+    }
 }
 
 /// A row's wanted columns before and after a change.
@@ -214,6 +240,23 @@ impl PyBlock {
         let found = found.map_err(|error| raise(py, "LogDamaged", &error.to_string(), &self.place()))?;
         let dict = |image: Option<PlainImage>| image.map(|image| image_dict(py, image)).transpose();
         found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
+    }
+
+    /// What blocks are together.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    fn sums(blocks: Vec<Bound<'_, PyBlock>>) -> PyBlockSums {
+        let mut sums = PyBlockSums::default();
+        for block in blocks.iter().map(|block| &block.get().block) {
+            let (transactions, filtered) = (block.len(), block.filtered());
+            sums.transactions += transactions;
+            sums.filtered += filtered;
+            sums.skipped += block.skipped;
+            sums.rows += block.rows();
+            sums.merged += if transactions - filtered > 1 { transactions - filtered } else { 0 };
+            sums.gtids.extend(&block.gtids());
+        }
+        sums
     }
 
     fn split(&self) -> Vec<PyBlock> {

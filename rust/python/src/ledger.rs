@@ -53,7 +53,7 @@ impl PyLedger {
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn acknowledge(&self, blocks: Vec<Bound<'_, PyAny>>, slot: Option<i64>) -> PyResult<()> {
         let entries = entries(&blocks)?;
-        self.lock().acknowledge(&entries, slot);
+        self.lock().acknowledge(entries, slot);
         Ok(())
     }
 

@@ -37,7 +37,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
-    use crate::block::{PyBlock, PyPlanner};
+    use crate::block::{PyBlock, PyBlockSums, PyPlanner};
     #[pymodule_export]
     use crate::catalog::PyCatalog;
     #[pymodule_export]
@@ -65,7 +65,7 @@ mod _native {
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]
-    use crate::mysql::{PyBinlogStatements, PyMySqlConnection, binlog_statements, format_statement};
+    use crate::mysql::{PyBinlogStatements, PyMySqlConnection, binlog_statements, format_statement, whole_statement};
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]

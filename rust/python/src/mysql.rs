@@ -131,10 +131,11 @@ impl PyMySqlConnection {
             Progress::Ledger(ledger) => {
                 let ledger = ledger.get();
                 py.detach(|| {
-                    let entries: Vec<_> = blocks.iter().map(|block| Entry::from(&block.block)).collect();
+                    let mut entries: Vec<_> = blocks.iter().map(|block| Entry::from(&block.block)).collect();
                     let texts = ledger.lock().texts(&entries, Some(slot.into()));
                     let ended = self.run(&blocks, &texts, row);
-                    ledger.lock().acknowledge(&entries[..ended.done], Some(slot.into()));
+                    entries.truncate(ended.done);
+                    ledger.lock().acknowledge(entries, Some(slot.into()));
                     ended
                 })
             }
@@ -333,6 +334,22 @@ impl PyBinlogStatements {
         })?;
         Ok(statement.map(|statement| PyBytes::new(py, &statement)))
     }
+}
+
+/// A block of one transaction as one statement, with a session's row of progress; none where it takes more than one.
+#[pyfunction]
+pub fn whole_statement<'py>(
+    py: Python<'py>,
+    block: &PyBlock,
+    executed: &str,
+    channel: &str,
+    slot: u32,
+    epoch: u64,
+    max_bytes: usize,
+) -> Option<Bound<'py, PyBytes>> {
+    let format = &block.block.first()?.format;
+    let statement = Row { channel, slot, epoch, max_bytes }.statement(block, executed, format)?;
+    Some(PyBytes::new(py, &statement))
 }
 
 /// `BINLOG` with the block's format description event.

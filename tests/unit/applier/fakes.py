@@ -171,6 +171,16 @@ class LogReader:
 
 
 @dataclass
+class Sums:
+    transactions: int
+    filtered: int
+    skipped: int
+    rows: int
+    merged: int
+    gtids: GtidSet
+
+
+@dataclass
 class Block:
     id: int
     transactions: list[Transaction]
@@ -249,6 +259,18 @@ class Block:
     @property
     def sequence_number(self) -> int | None:
         return self.transactions[-1].sequence_number
+
+    @staticmethod
+    def sums(blocks: Sequence[Block]) -> Sums:
+        counts = [block.transaction_count - block.filtered for block in blocks]
+        return Sums(
+            transactions=sum(block.transaction_count for block in blocks),
+            filtered=sum(block.filtered for block in blocks),
+            skipped=sum(block.skipped for block in blocks),
+            rows=sum(block.rows for block in blocks),
+            merged=sum(count for count in counts if count > 1),
+            gtids=GtidSet(members=frozenset().union(*(block.gtids.members for block in blocks))),
+        )
 
     def split(self) -> list[Block]:
         return [Block(self.id, [t], skipped=self.skipped if i == 0 else 0) for i, t in enumerate(self.transactions)]

@@ -212,3 +212,16 @@ def test_r20_an_optimistic_commit_waits_for_those_under_way_when_its_rows_went_i
     assert behind.state is TicketState.WAITING
     order.finish(first)
     assert late() is None
+
+
+def test_r17_tickets_of_several_follow_each_other():
+    order = CommitOrder()
+    first, second, third = order.register(), *order.register_all([(), (1,)])
+    assert [ticket.sequence for ticket in (first, second, third, order.register())] == [1, 2, 3, 4]
+    assert third.after == (1,)
+    for ticket in (first, second, third):
+        order.wait_turn(ticket)
+        order.finish(ticket)
+    order.abort(ApplyFailed("root"))
+    with pytest.raises(PrecedingFailed):
+        order.register_all([()])

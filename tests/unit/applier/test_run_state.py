@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,8 +14,20 @@ from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 
 
+class Block:
+    """One transaction of one row."""
+
+    def __init__(self, number: int, gtid: str) -> None:
+        self.id, self.gtids = number, GtidSet(gtid)
+
+    @staticmethod
+    def sums(blocks: Sequence[Block]) -> SimpleNamespace:
+        gtids = GtidSet(",".join(str(block.gtids) for block in blocks))
+        return SimpleNamespace(transactions=len(blocks), filtered=0, skipped=0, rows=len(blocks), merged=0, gtids=gtids)
+
+
 def block(number: int, gtid: str) -> Any:
-    return SimpleNamespace(id=number, gtids=GtidSet(gtid), transaction_count=1, filtered=0, skipped=0, rows=1)
+    return Block(number, gtid)
 
 
 class Commits:

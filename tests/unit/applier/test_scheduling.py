@@ -109,6 +109,20 @@ class TestJobList:
         filler.join(5)
         assert not filler.is_alive()
 
+    def test_of_several_at_once_those_are_taken_that_there_was_room_for(self):
+        jobs, taken = JobList(2, factor=2), []
+        filler = threading.Thread(target=lambda: taken.append(jobs.put_all(jobs_of(*[0] * 20))), daemon=True)
+        filler.start()
+        time.sleep(0.05)
+        assert len(jobs) == 4
+        seat = jobs.seat()
+        assert [jobs.take(seat).number for _ in range(3)] == [1, 2, 3]
+        time.sleep(0.05)
+        numbers = [job.number for job in jobs.stop()]
+        filler.join(5)
+        assert taken == [numbers[0]], "the others go back to their coordinator"
+        assert jobs.put_all(jobs_of(0)) == 0
+
     def test_jobs_do_not_run_far_ahead_of_one_that_is_not_committed(self):
         jobs = JobList(2, ordered=False, most_ahead=8)
         put = []
@@ -221,6 +235,14 @@ class TestPolicies:
         for n in range(1, 2001):
             assert policy.needs(Numbered(n, n - 1, n), max(0, n - 10)).up_to == n - 1
         assert len(policy._ids) < 400
+
+    @pytest.mark.parametrize("workers", [0, 4])
+    def test_r21_everything_before_a_transaction_without_numbers_is_committed(self, workers):
+        log = [make(n, f"k{n}", last_committed=n - 1 if n < 12 else None, sequence_number=n if n < 12 else None) for n in range(1, 17)]
+        target = Target()
+        with pytest.raises(UsageError, match="logical-clock"):
+            apply(log, target, policy="logical-clock", workers=workers)
+        assert target.database.applied == [*range(1, 12)]
 
     def test_r21_a_log_without_numbers_is_refused(self):
         with pytest.raises(UsageError, match="logical-clock"):

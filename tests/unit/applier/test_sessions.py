@@ -59,3 +59,10 @@ def test_r23_a_session_that_the_log_does_not_tell_is_said_once() -> None:
     before(order, 2, UNKNOWN)
     assert before(order, 3, UNKNOWN) == (2,)
     assert said == [1]
+
+
+def test_r23_blocks_that_come_together_wait_for_each_other_too() -> None:
+    order = SessionOrder()
+    before(order, 1, A)
+    blocks: Any = [Numbered(2, [B]), Numbered(3, [A]), Numbered(4, [A, B]), Numbered(5, [B])]
+    assert [tuple(sorted(older)) for older in order.before_all(blocks, 1)] == [(), (), (2, 3), (4,)]

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{Gtid, Intervals, Origin};
 
+/// So many intervals are looked up one by one where they are added to others, of which there may be many.
+const FEW: usize = 4;
+
 /// A set of GTIDs, MySQL's and MariaDB's.
 ///
 /// A MySQL set holds intervals of numbers for each UUID and tag.
@@ -205,7 +208,11 @@ fn covers<K: Ord>(big: &BTreeMap<K, Intervals>, small: &BTreeMap<K, Intervals>) 
 fn merge<K: Ord + Clone>(into: &mut BTreeMap<K, Intervals>, from: &BTreeMap<K, Intervals>) {
     for (key, numbers) in from {
         if let Some(present) = into.get_mut(key) {
-            *present = present.union(numbers);
+            if numbers.iter().nth(FEW).is_none() {
+                numbers.iter().for_each(|(first, last)| present.add_range(first, last));
+            } else {
+                *present = present.union(numbers);
+            }
         } else {
             into.insert(key.clone(), numbers.clone());
         }

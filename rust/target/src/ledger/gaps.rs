@@ -96,28 +96,29 @@ impl GapLedger {
         texts
     }
 
-    pub(super) fn acknowledge(&mut self, entries: &[Entry], slot: Option<i64>) {
+    pub(super) fn acknowledge(&mut self, entries: Vec<Entry>, slot: Option<i64>) {
         if entries.is_empty() {
             return;
         }
+        let numbers = Ranges::union_of(entries.iter().map(|entry| &entry.numbers));
+        let taken = slot.and_then(|slot| self.taking.remove(&slot));
+        let taken = taken.filter(|(begin, _)| entries.iter().any(|entry| entry.begin == *begin));
         for entry in entries {
             entry.add_to(&mut self.executed);
-            self.early.insert(entry.begin, entry.clone());
+            self.early.insert(entry.begin, entry);
         }
         self.raise();
         self.acknowledged += 1;
-        let numbers = Ranges::union_of(entries.iter().map(|entry| &entry.numbers));
-        self.late.push(numbers.clone());
+        if let Some(slot) = slot {
+            if let Some((_, piece)) = taken {
+                self.take_over(slot, piece);
+            }
+            self.written.entry(slot).or_default().push((self.acknowledged, numbers.clone()));
+        }
+        self.late.push(numbers);
         if self.late.len() > MOST_LATE {
             self.everything();
         }
-        let Some(slot) = slot else { return };
-        if let Some((begin, piece)) = self.taking.remove(&slot)
-            && entries.iter().any(|entry| entry.begin == begin)
-        {
-            self.take_over(slot, piece);
-        }
-        self.written.entry(slot).or_default().push((self.acknowledged, numbers));
     }
 
     /// The numbers ahead of the position that a row must hold besides its new ones.

@@ -83,7 +83,7 @@ impl Ledger {
     ///
     /// * `entries`: the blocks.
     /// * `slot`: whose row says so and will be written again, with the same slot given to [`Self::texts`]; none where no row will.
-    pub fn acknowledge(&mut self, entries: &[Entry], slot: Option<i64>) {
+    pub fn acknowledge(&mut self, entries: Vec<Entry>, slot: Option<i64>) {
         match self {
             Self::Sets(executed) => entries.iter().for_each(|entry| entry.add_to(executed)),
             Self::Gaps(ledger) => ledger.acknowledge(entries, slot),
