@@ -118,6 +118,17 @@ def test_an_administrator_may_make_the_progress_tables(server: Server, log: Path
     assert attempt(log, poor, "none") is None
 
 
+def test_an_older_progress_table_that_the_user_may_not_change_is_told_with_the_statement(server: Server, log: Path, poor: str) -> None:
+    assert attempt(log, server.url, "none") is None
+    marks = "BINLOG REPLAY" if server.mariadb else "REPLICATION_APPLIER, SYSTEM_VARIABLES_ADMIN"
+    server.sql(f"GRANT {marks} ON *.* TO poor@'%'", "GRANT SELECT, INSERT, UPDATE, DELETE ON paraply.* TO poor@'%'")
+    server.sql("ALTER TABLE paraply.progress DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot)")
+    error = attempt(log, poor, "none")
+    assert isinstance(error, UsageError)
+    server.sql(error.message.partition("run there ")[2])
+    assert attempt(log, poor, "none") is None
+
+
 def test_r26_a_target_does_not_take_its_own_log_under_gtids_of_its_own(server: Server, tmp_path: Path) -> None:
     log = server.record(STATEMENTS, tmp_path / "binlog.000001")
     if server.mariadb:  # its own GTIDs are not the progress

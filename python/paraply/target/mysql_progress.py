@@ -13,8 +13,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure
+from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure, UsageError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
+from paraply.target.mysql_gtid import ACCESS_DENIED
 from paraply.target.mysql_sql import (
     Connection,
     Result,
@@ -136,12 +137,10 @@ class ProgressStore:
         except ServerError as error:
             if error.code != _UNKNOWN_COLUMN:
                 raise
-            # Made before sessions' rows had one.
-            connection.query("ALTER TABLE paraply.progress ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
+            _alter(connection, "ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
         in_key = "table_schema='paraply' AND table_name='progress' AND index_name='PRIMARY' AND column_name='epoch'"
         if not to_int(rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {in_key}"))[0][0]):
-            # Made before a row event had to find it by its epoch too.
-            connection.query("ALTER TABLE paraply.progress DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot, epoch)")
+            _alter(connection, "DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot, epoch)")
 
     def open(self, connection: Connection, fingerprint: str, *, wait: int = 20) -> StoredProgress:
         """Raises the epoch and reads the progress; from here on no older session can commit.
@@ -363,6 +362,19 @@ class ProgressStore:
             )
         )
         return f" (open transactions: connections {', '.join(to_text(row[0]) for row in rows)})" if rows else ""
+
+
+def _alter(connection: Connection, change: str) -> None:
+    """Brings a table that an older version made to the form of this one."""
+    statement = f"ALTER TABLE paraply.progress {change}"
+    try:
+        connection.query(statement)
+    except ServerError as error:
+        if error.code not in ACCESS_DENIED:
+            raise
+        raise UsageError(
+            f"the table of progress on the target is an older paraply's, and the user may not change it: run there {statement}"
+        ) from None
 
 
 def _nullable(text: str | None) -> str:
