@@ -5,29 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from paraply._native import GtidSet
 from paraply.schema.model import Column, Key, KeyPart, Table
 
-
-class Gtids:
-    """A set of GTIDs, one by one."""
-
-    def __init__(self, text: str = "") -> None:
-        self.all = frozenset(text.split(",")) - {""}
-
-    def __or__(self, other: Gtids) -> Gtids:
-        return Gtids(",".join(self.all | other.all))
-
-    def update(self, other: Gtids) -> None:
-        self.all |= other.all
-
-    def __contains__(self, gtid: str) -> bool:
-        return gtid in self.all
-
-    def __len__(self) -> int:
-        return len(self.all)
-
-    def __str__(self) -> str:
-        return ",".join(sorted(self.all))
+SOURCE = "11111111-1111-1111-1111-111111111111"
 
 
 @dataclass
@@ -38,6 +19,9 @@ class FakeBlock:
     statements: list[tuple[bytes, int, str]] = field(default_factory=list)
     kind: str = "dml"
     file: str = "binlog.000001"
+    transaction_count: int = 1
+    skipped: int = 0
+    numbers: tuple[()] = ()
 
     @property
     def id(self) -> int:
@@ -49,11 +33,11 @@ class FakeBlock:
 
     @property
     def first_gtid(self) -> str:
-        return f"s:{self.ordinal}"
+        return f"{SOURCE}:{self.ordinal}"
 
     @property
-    def gtids(self) -> Gtids:
-        return Gtids(self.first_gtid)
+    def gtids(self) -> GtidSet:
+        return GtidSet(self.first_gtid)
 
     @property
     def offset(self) -> int:

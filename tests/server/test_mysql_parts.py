@@ -268,6 +268,7 @@ def test_names_and_values_never_become_sql_unquoted() -> None:
 
 class FakeBlock:
     end_file, end_offset = "log", 9
+    transaction_count, skipped, numbers = 1, 0, ()
 
     def __init__(self, gtids: str, ordinal: int) -> None:
         self.gtids, self.ordinal = GtidSet(gtids), ordinal

