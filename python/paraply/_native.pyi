@@ -454,6 +454,14 @@ class Ledger:
     def executed(self) -> GtidSet:
         """What is acknowledged."""
 
+def progress_text(low: GtidSet, beyond: Mapping[int, Sequence[tuple[int, int, int]]]) -> str:
+    """A position, and the numbers that are committed ahead of it, as the progress says them: JSON where there are such numbers."""
+
+def raise_position(
+    low: GtidSet, numbers: Mapping[int, Sequence[tuple[int, int, int]]]
+) -> tuple[GtidSet, dict[int, list[tuple[int, int, int]]]]:
+    """Raises a position of MariaDB's GTIDs by the numbers that follow it without a gap; gives it, and the ranges ahead of the gap."""
+
 @final
 class KnownTables:
     """Table maps that were looked at. Thread-safe."""

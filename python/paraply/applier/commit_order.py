@@ -132,27 +132,22 @@ class CommitOrder:
         ticket = Ticket() if ticket is None else ticket
         if ticket.state is not TicketState.NEW:
             raise ValueError("this ticket is registered already")
-        with self._mutex:
-            self._check()
-            self._last += 1
-            ticket.sequence = self._last
-            ticket.state = TicketState.REGISTERED
-            ticket.after = after
-            self._queue.append(ticket)
+        self._place([ticket], [after])
         return ticket
 
     def register_all(self, after: Sequence[tuple[int, ...]]) -> list[Ticket]:
         """Gives the next places to transactions, of each of which it is told what must be committed before it; as ``register``."""
-        tickets = []
+        tickets = [Ticket() for _ in after]
+        self._place(tickets, after)
+        return tickets
+
+    def _place(self, tickets: Sequence[Ticket], after: Sequence[tuple[int, ...]]) -> None:
         with self._mutex:
             self._check()
-            for number, older in enumerate(after, self._last + 1):
-                ticket = Ticket()
+            for number, (ticket, older) in enumerate(zip(tickets, after, strict=True), self._last + 1):
                 ticket.sequence, ticket.state, ticket.after = number, TicketState.REGISTERED, older
-                tickets.append(ticket)
             self._last += len(tickets)
             self._queue.extend(tickets)
-        return tickets
 
     def wait_turn(self, ticket: Ticket) -> None:
         """Waits until the caller may commit: at ``any-time`` until all older transactions are through, and then nobody else may.

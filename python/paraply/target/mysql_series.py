@@ -43,16 +43,7 @@ def apply_and_commit(target: MySqlTarget, session: MySqlSession, blocks: Sequenc
         session: Its session; nothing is open on it.
         blocks: Blocks of one transaction each.
     """
-    try:
-        if target.mode.writes_progress:
-            return _by_statements(target, session, blocks)
-        return _behind_commits(target, session, blocks)
-    except _NotBegun:
-        return SeriesOutcome(0)  # told where the block is applied by itself
-
-
-class _NotBegun(Exception):
-    """Something was found before anything was sent."""
+    return _by_statements(target, session, blocks) if target.mode.writes_progress else _behind_commits(target, session, blocks)
 
 
 def _by_statements(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> SeriesOutcome:
@@ -62,8 +53,8 @@ def _by_statements(target: MySqlTarget, session: MySqlSession, blocks: Sequence[
         if not fitting:
             return SeriesOutcome(0)
         session.send_format(fitting[0])
-    except ParaplyError as found:
-        raise _NotBegun from found
+    except ParaplyError:
+        return SeriesOutcome(0)  # told where the block is applied by itself
     target.note_session(fitting, session.connection_id)
     ledger = target.ledger
     progress = ledger.native or [mark.executed for mark in ledger.marks(fitting, session.slot)]
@@ -113,8 +104,8 @@ def _behind_commits(target: MySqlTarget, session: MySqlSession, blocks: Sequence
     """The commit of each begins the text of the next one."""
     try:
         texts = _texts(target, session, blocks)
-    except ParaplyError as found:
-        raise _NotBegun from found
+    except ParaplyError:
+        return SeriesOutcome(0)  # told where the block is applied by itself
     if len(texts) < 2:
         return SeriesOutcome(0)
     session.leaves(target.mode.end())

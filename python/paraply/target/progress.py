@@ -54,7 +54,7 @@ class Executed:
 
     def text(self) -> str:
         """For the progress tables; ``read_executed`` reads it."""
-        return _write(str(self.low), self.beyond)
+        return _native.progress_text(self.low, self.beyond)
 
 
 def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) -> Executed:
@@ -74,14 +74,7 @@ def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) 
                 beyond.setdefault(int(domain), []).extend((first, last, server) for first, last, server in ranges)
         else:
             low = low | new_gtid_set(text)
-    reached = _reached(str(low)) if beyond else {}
-    beyond = _behind(_joined(beyond), reached)
-    for domain, ranges in list(beyond.items()):
-        first, last, server = ranges[0]
-        if first == reached.get(domain, 0) + 1:  # nothing can be between the position and its next number
-            low = low | new_gtid_set(f"{domain}-{server}-{last}")
-            beyond[domain] = ranges[1:]
-    beyond = {domain: ranges for domain, ranges in beyond.items() if ranges}
+    low, beyond = _native.raise_position(low, beyond)
     gtids = low | new_gtid_set("")
     for domain, ranges in beyond.items():
         for first, last, server in ranges:
@@ -172,41 +165,3 @@ def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLed
     if mariadb and (gaps or executed.beyond):
         return GapLedger(executed)
     return ProgressLedger(executed.gtids, has_gtids=True)
-
-
-def _write(low: str, beyond: Ranges) -> str:
-    """JSON; the native ledger writes the same."""
-    if not beyond:
-        return low
-    domains = (f'"{domain}":[{",".join(f"[{a},{b},{server}]" for a, b, server in ranges)}]' for domain, ranges in beyond.items())
-    return f'{{"low":"{low}","beyond":{{{",".join(domains)}}}}}'
-
-
-def _joined(ranges: Ranges) -> Ranges:
-    """The same numbers in as few ranges as possible."""
-    joined: Ranges = {}
-    for domain, numbers in ranges.items():
-        kept: list[tuple[int, int, int]] = []
-        for first, last, server in sorted(numbers):
-            if not kept or first > kept[-1][1] + 1:
-                kept.append((first, last, server))
-            elif last > kept[-1][1]:
-                kept[-1] = (kept[-1][0], last, server)
-        joined[domain] = kept
-    return joined
-
-
-def _behind(ranges: Ranges, reached: dict[int, int]) -> Ranges:
-    """Those that a position does not cover, of which the number of each domain is given."""
-    if all(numbers[0][0] > reached.get(domain, 0) for domain, numbers in ranges.items()):
-        return ranges
-    left = {
-        domain: [(max(first, reached.get(domain, 0) + 1), last, server) for first, last, server in numbers if last > reached.get(domain, 0)]
-        for domain, numbers in ranges.items()
-    }
-    return {domain: numbers for domain, numbers in left.items() if numbers}
-
-
-def _reached(low: str) -> dict[int, int]:
-    """The number of each domain in a position."""
-    return {int(domain): int(number) for domain, _, number in (gtid.split("-") for gtid in low.split(",") if gtid)}

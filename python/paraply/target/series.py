@@ -37,6 +37,10 @@ class SeriesOutcome:
 class SeriesSession(Session, Protocol):
     """A session that may be handed several blocks at once. Its target says so by ``takes_series``."""
 
+    @property
+    def commits_at_once(self) -> bool:
+        """Whether a block that fits a series takes one statement, so that even one alone is worth a series."""
+
     def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
         """Applies and commits blocks as ``apply`` and ``commit`` do, each by itself; ends at the first one that fails or does not fit.
 

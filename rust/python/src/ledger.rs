@@ -1,6 +1,6 @@
 //! `Ledger`: what is acknowledged, for the sessions' rows of progress.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use paraply_target::ledger::{Entry, GapLedger, Ledger, MOST_PIECES, Range, Ranges};
@@ -60,6 +60,20 @@ impl PyLedger {
     fn executed(&self) -> PyGtidSet {
         self.lock().executed().clone().into()
     }
+}
+
+/// Raises a position by the numbers that follow it without a gap; gives it, and the numbers ahead of the gap.
+#[pyfunction]
+pub fn raise_position(low: &PyGtidSet, numbers: HashMap<u32, Vec<Range>>) -> (PyGtidSet, BTreeMap<u32, Vec<Range>>) {
+    let mut low = low.snapshot();
+    let ahead = Ranges::from_domains(numbers).raise(&mut low);
+    (low.into(), ahead.into_domains())
+}
+
+/// A position, and the numbers that are committed ahead of it, as the progress says them.
+#[pyfunction]
+pub fn progress_text(low: &PyGtidSet, beyond: HashMap<u32, Vec<Range>>) -> String {
+    Ranges::from_domains(beyond).write(&low.snapshot().to_string())
 }
 
 fn entries(blocks: &[Bound<'_, PyAny>]) -> PyResult<Vec<Entry>> {

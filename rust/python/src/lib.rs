@@ -59,7 +59,7 @@ mod _native {
     #[pymodule_export]
     use crate::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]
-    use crate::ledger::PyLedger;
+    use crate::ledger::{PyLedger, progress_text, raise_position};
     #[pymodule_export]
     use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, xa_transactions};
     #[pymodule_export]

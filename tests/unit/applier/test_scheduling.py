@@ -30,6 +30,14 @@ from paraply.applier.timestamps import check_timestamp_column
 from paraply.errors import UsageError
 
 
+def filled(jobs, most):
+    """Waits until as many jobs are in the list as there is room for."""
+    deadline = time.monotonic() + 10
+    while len(jobs) < most:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
 def jobs_of(*needs: int) -> list[Job]:
     order = CommitOrder()
     return [Job(n, need, Block(n, [make(n)]), order.register()) for n, need in enumerate(needs, 1)]
@@ -113,11 +121,10 @@ class TestJobList:
         jobs, taken = JobList(2, factor=2), []
         filler = threading.Thread(target=lambda: taken.append(jobs.put_all(jobs_of(*[0] * 20))), daemon=True)
         filler.start()
-        time.sleep(0.05)
-        assert len(jobs) == 4
+        filled(jobs, 4)
         seat = jobs.seat()
         assert [jobs.take(seat).number for _ in range(3)] == [1, 2, 3]
-        time.sleep(0.05)
+        filled(jobs, 4)
         numbers = [job.number for job in jobs.stop()]
         filler.join(5)
         assert taken == [numbers[0]], "the others go back to their coordinator"

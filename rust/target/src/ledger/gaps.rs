@@ -10,9 +10,9 @@
 use std::collections::HashMap;
 use std::mem::take;
 
-use paraply_core::gtid::{GtidSet, Origin};
+use paraply_core::gtid::GtidSet;
 
-use super::{Entry, Ranges, Reached};
+use super::{Entry, Ranges, Reached, reached};
 
 /// Pieces ahead of a gap that a row holds before it takes over those of all rows; without a long gap it holds a few.
 pub const MOST_PIECES: usize = 16;
@@ -55,11 +55,7 @@ impl GapLedger {
     /// * `beyond`: the numbers ahead of a gap.
     /// * `most_pieces`: see [`MOST_PIECES`].
     pub fn new(executed: GtidSet, low: GtidSet, beyond: Ranges, most_pieces: usize) -> Self {
-        let number = |(origin, _, last)| match origin {
-            Origin::MariaDb { domain, .. } => Some((domain, last)),
-            Origin::MySql { .. } => None,
-        };
-        let reached = low.iter().filter_map(number).collect();
+        let reached = reached(&low);
         Self {
             executed,
             text: low.to_string(),

@@ -12,7 +12,8 @@ use paraply_binlog::block::Block;
 use paraply_core::gtid::GtidSet;
 
 pub use gaps::{GapLedger, MOST_PIECES};
-pub use ranges::{Range, Ranges, Reached};
+pub use ranges::{Range, Ranges};
+use ranges::{Reached, reached};
 
 /// What a ledger knows of a block.
 #[derive(Debug, Clone)]

@@ -3,8 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use paraply_core::gtid::{GtidSet, Origin};
+
 /// The highest number of each domain in a position.
 pub type Reached = BTreeMap<u32, u64>;
+
+/// That of a position.
+pub fn reached(low: &GtidSet) -> Reached {
+    let number = |(origin, _, last)| match origin {
+        Origin::MariaDb { domain, .. } => Some((domain, last)),
+        Origin::MySql { .. } => None,
+    };
+    low.iter().filter_map(number).collect()
+}
 
 /// Ranges of numbers of each domain, in order and apart from each other, with the server of the last number of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +37,11 @@ impl Ranges {
     /// Those of each domain, in any order.
     pub fn from_domains(domains: impl IntoIterator<Item = (u32, Vec<Range>)>) -> Self {
         Self(domains.into_iter().collect()).joined()
+    }
+
+    /// Those of each domain.
+    pub fn into_domains(self) -> BTreeMap<u32, Vec<Range>> {
+        self.0
     }
 
     /// Whether there are none.
@@ -75,6 +91,22 @@ impl Ranges {
         }
         self.0.retain(|_, numbers| !numbers.is_empty());
         self
+    }
+
+    /// Raises a position to the first gap, and gives the numbers ahead of it.
+    #[must_use]
+    pub fn raise(self, low: &mut GtidSet) -> Self {
+        let reached = reached(low);
+        let mut ahead = self.behind(&reached);
+        for (&domain, numbers) in &mut ahead.0 {
+            let (first, last, server) = numbers[0]; // there are no empty ones behind a position
+            if first == reached.get(&domain).copied().unwrap_or(0) + 1 {
+                low.add_range(&Origin::MariaDb { domain, server }, first, last);
+                numbers.remove(0);
+            }
+        }
+        ahead.0.retain(|_, numbers| !numbers.is_empty());
+        ahead
     }
 
     /// The same numbers in as few ranges as possible.
@@ -134,6 +166,19 @@ mod tests {
         let left = ranges.clone().behind(&Reached::from([(0, 6), (1, 4)]));
         assert_eq!(left.write(""), r#"{"low":"","beyond":{"0":[[7,7,1],[9,9,1]]}}"#);
         assert_eq!(ranges.behind(&Reached::from([(0, 9), (1, 9)])).write("0-1-9"), "0-1-9");
+    }
+
+    #[test]
+    fn a_position_is_raised_to_the_first_gap() {
+        let mut low: GtidSet = "0-1-4,2-1-1".parse().unwrap();
+        let ahead = Ranges::from_domains([
+            (0, vec![(3, 5, 1), (6, 7, 9), (9, 9, 1)]),
+            (1, vec![(1, 2, 3)]),
+            (2, vec![(3, 3, 1)]),
+        ]);
+        let ahead = ahead.raise(&mut low);
+        assert_eq!(low.to_string(), "0-9-7,1-3-2,2-1-1");
+        assert_eq!(ahead.write(""), r#"{"low":"","beyond":{"0":[[9,9,1]],"2":[[3,3,1]]}}"#);
     }
 
     #[test]
