@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from paraply.bench import server
 from paraply.bench.cpu_ticks import CpuTicks
 from paraply.bench.delay import delayed
 from paraply.bench.scale import ScaleResult
-from paraply.cli.bench import ScaleOptions, scale_results
+from paraply.cli.bench_scale import ScaleOptions, folders, scale_results
 from paraply.errors import UsageError
 
 
@@ -42,11 +43,36 @@ def test_the_speed_up_is_to_the_fewest_workers():
     assert result.as_json()["per_second"] == 50
 
 
+def asked(to: str | None = None, **more: object) -> ScaleOptions:
+    return ScaleOptions(to, reset=False, delay=1.0, transactions=10, rounds=1, decode=None, **more)
+
+
 @pytest.mark.parametrize("workers", [[], [0, 8]])
 def test_a_speed_up_is_of_workers(workers: list[int]):
-    options = ScaleOptions(None, reset=False, delay=1.0, transactions=10, rounds=1, decode=None, workers=workers)
     with pytest.raises(UsageError, match="from 1 on"):
-        scale_results(options, quiet=True)
+        scale_results(asked(workers=workers), quiet=True)
+
+
+def test_the_data_is_on_disk_and_in_memory_if_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(server, "MEMORY", tmp_path)
+    monkeypatch.setattr(server, "MEMORY_NEEDED", 1)
+    assert list(folders(asked(), quiet=True)) == [("disk", None), ("memory", tmp_path)]
+    assert list(folders(asked(storage="memory"), quiet=True)) == [("memory", tmp_path)]
+    monkeypatch.setattr(server, "MEMORY_NEEDED", 2**60)
+    assert list(folders(asked(), quiet=True)) == [("disk", None)]
+    with pytest.raises(UsageError, match="has room for"):
+        list(folders(asked(storage="disk,memory"), quiet=True))
+    monkeypatch.setattr(server, "MEMORY", tmp_path / "none")
+    with pytest.raises(UsageError, match="has no"):
+        list(folders(asked(storage="memory"), quiet=True))
+
+
+def test_a_storage_is_that_of_the_benchs_own_server():
+    assert list(folders(asked("mysql://u@h"), quiet=True)) == [("own", None)]
+    with pytest.raises(UsageError, match="leave it out with --to"):
+        list(folders(asked("mysql://u@h", storage="disk"), quiet=True))
+    with pytest.raises(UsageError, match="not 'tape'"):
+        list(folders(asked(storage="tape"), quiet=True))
 
 
 def write(stat: Path, *, idle: int, busy: int) -> None:

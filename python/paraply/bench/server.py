@@ -17,7 +17,7 @@ from paraply._native import MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, UsageError
 from paraply.target.url import DatabaseUrl, parse_url
 
-__all__ = ["BenchServer", "bench_server", "connect"]
+__all__ = ["BenchServer", "bench_server", "connect", "memory_folder"]
 
 DURABLE = (
     "--innodb-flush-log-at-trx-commit=1",
@@ -30,6 +30,9 @@ DURABLE = (
     "--max-allowed-packet=64M",
     "--character-set-server=utf8mb4",
 )
+MEMORY = Path("/dev/shm")  # noqa: S108 - what stands there is in a folder of its own
+MEMORY_NEEDED = 2**30
+"""Bytes of a server's data and of its logs, with room to spare."""
 SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 OUR_DATABASE = "paraply"
 
@@ -108,19 +111,20 @@ def connect(url: DatabaseUrl) -> MySqlConnection:
 
 
 @contextmanager
-def bench_server(url: str | None, *, reset: bool, data: Path | None = None) -> Iterator[BenchServer]:
+def bench_server(url: str | None, *, reset: bool, data: Path | None = None, folder: Path | None = None) -> Iterator[BenchServer]:
     """The server to measure on.
 
     Args:
         url: A MySQL or MariaDB server; None starts a MariaDB on a temporary folder with durable settings.
         reset: Allow to empty the binary logs and GTID state of the given server.
         data: The given server's data folder, where this machine sees it.
+        folder: Where a server that is started has its temporary folder; None for the system's place.
 
     Raises:
         UsageError: No server is given and none can be started, or the given one holds other databases.
     """
     if url is None:
-        with started_mariadb() as started:
+        with started_mariadb(folder) as started:
             yield started
         return
     server = look_at(url, may_reset=reset)
@@ -141,13 +145,13 @@ def look_at(url: str, *, may_reset: bool) -> BenchServer:
 
 
 @contextmanager
-def started_mariadb() -> Iterator[BenchServer]:
+def started_mariadb(parent: Path | None = None) -> Iterator[BenchServer]:
     """A MariaDB on a temporary folder, with the settings of a server that must not lose a commit."""
     server = shutil.which("mariadbd")
     install = shutil.which("mariadb-install-db")
     if server is None or install is None:
         raise UsageError("no server to measure on: give one with --to URL, or install mariadb-server")
-    with tempfile.TemporaryDirectory(prefix="paraply-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="paraply-bench-", dir=parent) as folder:
         data, path, port = Path(folder) / "data", Path(folder) / "s.sock", free_port()
         common = ["--no-defaults", f"--datadir={data}", "--user=root", f"--tmpdir={folder}"]
         subprocess.run([install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"], check=True, capture_output=True)
@@ -160,6 +164,16 @@ def started_mariadb() -> Iterator[BenchServer]:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(30)
             process.kill()
+
+
+def memory_folder() -> tuple[Path | None, str]:
+    """A folder whose files are in memory, or why there is none."""
+    if not MEMORY.is_dir():
+        return None, f"this system has no {MEMORY}"
+    free = shutil.disk_usage(MEMORY).free
+    if free < MEMORY_NEEDED:
+        return None, f"{MEMORY} has room for {free // 2**20} MB, and {MEMORY_NEEDED // 2**20} are needed"
+    return MEMORY, ""
 
 
 def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 60.0) -> BenchServer:

@@ -13,9 +13,9 @@ from rich.table import Table
 
 from paraply.cli import output
 from paraply.cli.bench_loads import LoadOptions, load_results
+from paraply.cli.bench_scale import ScaleOptions, scale_results
 from paraply.cli.demo import demo_log
 from paraply.cli.options import AsJson, Debug
-from paraply.errors import UsageError
 
 if TYPE_CHECKING:
     from paraply.bench.kernels import KernelResult
@@ -67,6 +67,14 @@ def bench(
         bool, typer.Option("--scale", help="Measure how an apply scales with its workers: no conflicts, the target some way off.")
     ] = False,
     delay: Annotated[float, typer.Option(metavar="MS", min=0.0, help="With --scale: how far off, in milliseconds.")] = 1.0,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="disk,memory",
+            help="With --scale: where the server that is started keeps its data; both, one after the other, if memory has room.",
+            show_default=False,
+        ),
+    ] = None,
     loads: Annotated[
         str | None,
         typer.Option(
@@ -109,7 +117,8 @@ def bench(
         fields: dict[str, Any] = {}
         if scale:
             most = numbers(workers) if workers else None
-            fields |= scale_results(ScaleOptions(to, reset, delay, transactions or 24_000, rounds, decode, most, data), as_json)
+            options = ScaleOptions(to, reset, delay, transactions or 24_000, rounds, decode, most, data, storage)
+            fields |= scale_results(options, as_json)
         if loads is not None:
             count, counts = transactions or 25_000, numbers(workers or "1,8")
             fields |= load_results(LoadOptions(loads, to, reset, counts, count, seed, rounds, peer, decode, client, data, chart), as_json)
@@ -117,8 +126,8 @@ def bench(
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
             fields["texts"] = [result.as_json() for result in text_results(as_json)]
         if log:
-            options = ReplayOptions(to, reset, numbers(workers or "0,1,2,4,8"), merge.split(","), peer, decode, client, data)
-            fields |= replay_results(log, options, as_json)
+            ways = ReplayOptions(to, reset, numbers(workers or "0,1,2,4,8"), merge.split(","), peer, decode, client, data)
+            fields |= replay_results(log, ways, as_json)
         if results is not None:
             results.parent.mkdir(parents=True, exist_ok=True)
             results.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
@@ -138,20 +147,6 @@ class ReplayOptions:
     peer: bool
     decode: str | None
     client: str | None
-    data: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ScaleOptions:
-    """What ``--scale`` is asked to do."""
-
-    to: str | None
-    reset: bool
-    delay: float
-    transactions: int
-    rounds: int
-    decode: str | None
-    workers: list[int] | None = None
     data: Path | None = None
 
 
@@ -218,42 +213,6 @@ def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> 
     if not quiet:
         show(found)
     return {"server": server.version, "transactions": transactions, "replays": [one.as_json(found[0].seconds) for one in found]}
-
-
-def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
-    """Measures the speed-up over the numbers of workers."""
-    from paraply.bench.scale import SCALE_WORKERS, measure_scale, summarize
-    from paraply.bench.server import bench_server
-
-    workers = SCALE_WORKERS if options.workers is None else options.workers
-    if not workers or min(workers) < 1:
-        raise UsageError("--scale compares numbers of workers, from 1 on: --workers 1,8 for example")
-    with bench_server(options.to, reset=options.reset, data=options.data) as server:
-        runs = []
-        for run in measure_scale(
-            server,
-            workers=workers,
-            milliseconds=options.delay,
-            transactions=options.transactions,
-            rounds=options.rounds,
-            decode=options.decode,
-        ):
-            runs.append(run)
-            if not quiet:
-                output.console.print(f"  {run.workers:>2} workers {run.seconds:8.2f} s  (as many plain clients: {run.plain:.2f} s)")
-        found = summarize(runs)
-        version = server.version
-    if not quiet:
-        names = ("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy", "linear needs", "plain clients", "of linear")
-        columns = output.columns_of_numbers(*names)
-        title = f"No conflicts, no merging, a round trip of {found[0].round_trip:.2f} ms, {version}"
-        table = Table("workers", *columns, title=title)
-        for one in found:
-            rate = one.transactions / one.seconds
-            shares = (f"{one.speed_up:.1f}", f"{one.of_linear:.0%}", f"{one.busy:.0%}", f"{one.linear_needs:.0%}")
-            table.add_row(str(one.workers), f"{one.seconds:.2f}", f"{rate:,.0f}", *shares, f"{one.plain:.2f}", f"{one.plain_of_linear:.0%}")
-        output.console.print(table)
-    return {"scale_server": version, "scale": [one.as_json() for one in found]}
 
 
 def databases_of(log: Sequence[Path]) -> list[str]:
