@@ -58,8 +58,8 @@ def silence(file: IO[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
 
 
-console = PatientConsole(highlight=False)
-stderr = PatientConsole(stderr=True, highlight=False)
+console = PatientConsole(highlight=False, emoji=False)
+stderr = PatientConsole(stderr=True, highlight=False, emoji=False)
 
 INTERNAL_ERROR = 1
 

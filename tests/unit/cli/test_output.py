@@ -1,4 +1,4 @@
-"""How wide what a command prints may be."""
+"""How wide what a command prints may be, and that it is printed as it is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from paraply.cli import output
 from paraply.cli.output import PatientConsole
 
 
@@ -19,3 +20,11 @@ def test_columns_of_the_environment_and_a_given_width_count(monkeypatch: pytest.
     assert PatientConsole(file=io.StringIO()).width == 70
     monkeypatch.delenv("COLUMNS")
     assert PatientConsole(file=io.StringIO(), width=50, height=20).width == 50
+
+
+@pytest.mark.parametrize("shown", [output.console, output.stderr])
+def test_a_tagged_gtid_is_printed_as_it_is(shown: PatientConsole) -> None:
+    gtid = "6746adb1-e9c2-11f1-9106-02fc00000001:b:5"
+    with shown.capture() as printed:
+        shown.print(f"transaction {gtid}")
+    assert printed.get() == f"transaction {gtid}\n"
