@@ -312,7 +312,7 @@ class Applier:
         same_family = self._target.family == ("mariadb" if start.mariadb else "mysql")
         seeds_from_target = self._schema is None and same_family
         goes_on = not same_family and bool(start.progress.executed or start.progress.offset is not None)
-        schema = self._first_schema(complete=seeds_from_target, goes_on=goes_on)
+        schema = self._first_schema(same_family=same_family, goes_on=goes_on)
         filters = options.filters
         place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
         self._reader = LogReader(options.paths, **place) if self._relay is None else self._relay.reader(**place)
@@ -362,19 +362,22 @@ class Applier:
         self._feed, self._run = feed, run
         return run, feed
 
-    def _first_schema(self, *, complete: bool, goes_on: bool) -> SchemaCatalog:
+    def _first_schema(self, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
         """The definitions to begin with; those of ``schema`` only as long as nothing is applied that may have changed them since.
 
-        A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing.
+        A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing. What it has not
+        then, the source had not either when the log began.
         """
         from paraply.schema.catalog import SchemaCatalog
 
         if self._schema is None:
-            return SchemaCatalog(complete=complete)
+            return SchemaCatalog(complete=same_family, lists_tables=not same_family)
         create_tables = getattr(self._target, "create_tables", None)
         if create_tables is not None:
             create_tables(list(self._schema))
-        return self._schema.without_tables() if goes_on else self._schema.copy()
+        schema = self._schema.without_tables() if goes_on else self._schema.copy()
+        schema.lists_tables = not same_family
+        return schema
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner

@@ -40,6 +40,7 @@ class SchemaCatalog:
             statement that names ``T`` where ``t`` is known makes both unknown (R13), unless it could only succeed under 0.
         complete: Whether every table that exists is in here, so that IF NOT EXISTS can be decided: True after reading a whole server
             or for a log that begins with the server.
+        lists_tables: Whether every table that exists is in here, though databases may exist that are not.
 
     >>> catalog = SchemaCatalog(complete=True)
     >>> _ = catalog.advance("create table t (a int primary key)", "d", {}, mariadb=False, version=(9, 7, 0))
@@ -49,6 +50,7 @@ class SchemaCatalog:
 
     lower_case_table_names: int | None = None
     complete: bool = False
+    lists_tables: bool = False
     databases: dict[str, Database] = field(default_factory=dict)
     _tables: dict[tuple[str, str], Table] = field(default_factory=dict, repr=False)
     _unknown: set[tuple[str, str]] = field(default_factory=set, repr=False)
@@ -69,6 +71,7 @@ class SchemaCatalog:
         return SchemaCatalog(
             self.lower_case_table_names,
             self.complete,
+            self.lists_tables,
             dict(self.databases),
             dict(self._tables),
             set(self._unknown),
@@ -79,7 +82,7 @@ class SchemaCatalog:
 
     def without_tables(self) -> SchemaCatalog:
         """The same server with its databases, and nothing known of tables."""
-        return SchemaCatalog(self.lower_case_table_names, self.complete, dict(self.databases))
+        return SchemaCatalog(self.lower_case_table_names, self.complete, self.lists_tables, dict(self.databases))
 
     def fold(self, name: str) -> str:
         """A database's or table's name as it is looked up."""
@@ -105,7 +108,7 @@ class SchemaCatalog:
         key = self._key(database, name)
         if key in self._tables or key in self._unknown:
             return False
-        return self.complete or key in self._absent or key[0] in self._complete_databases
+        return self.complete or self.lists_tables or key in self._absent or key[0] in self._complete_databases
 
     def database(self, name: str) -> Database | None:
         """A database's defaults, if known."""
@@ -170,7 +173,7 @@ class SchemaCatalog:
         self._absent.clear()
         self.databases.clear()
         self._complete_databases.clear()
-        self.complete = False
+        self.complete = self.lists_tables = False
 
     def seed(self, tables: Iterable[Table], databases: Mapping[str, str] | None = None, *, complete: bool = False) -> None:
         """Puts in what was read from a server or a dump.
@@ -189,7 +192,7 @@ class SchemaCatalog:
 
     def close_dump(self) -> None:
         """Ends reading a dump: a table that it lacks may exist all the same."""
-        self.complete = False
+        self.complete = self.lists_tables = False
         self._complete_databases.clear()
         self._absent.clear()
 
@@ -262,7 +265,7 @@ class SchemaCatalog:
     def _restore(self, before: SchemaCatalog) -> None:
         self.databases, self._tables, self._unknown = before.databases, before._tables, before._unknown
         self._absent, self._complete_databases, self.complete = before._absent, before._complete_databases, before.complete
-        self.lower_case_table_names = before.lower_case_table_names
+        self.lower_case_table_names, self.lists_tables = before.lower_case_table_names, before.lists_tables
 
     def _fail(self, reason: str, touched: tuple[str | None, str] | None, database: str, words: set[str]) -> Unknown:
         if touched is None:

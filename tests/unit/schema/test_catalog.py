@@ -151,6 +151,16 @@ def test_default_collations_come_down_from_server_database_and_table() -> None:
     assert known(catalog, "a").collation == "latin1_swedish_ci"
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_if_not_exists_is_decided_where_all_tables_are_listed(listed: bool) -> None:
+    catalog = SchemaCatalog(lists_tables=listed).copy()
+    advance(catalog, "create database if not exists d")
+    changes = [type(change) for sql in ("create table if not exists n (i int)",) * 2 for change in advance(catalog, sql)]
+    assert changes == ([CreateTable, Irrelevant] if listed else [Unknown, Unknown])
+    catalog.forget_everything()
+    assert [type(change) for change in advance(catalog, "create table if not exists m (i int)")] == [Unknown]
+
+
 def test_sql_mode_decides_what_quotes_and_backslashes_mean() -> None:
     catalog = SchemaCatalog(complete=True)
     advance(catalog, 'create table "q" ("a b" int, e enum(\'x\\\'))', sql_mode=4 | 1048576)
