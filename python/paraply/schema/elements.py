@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from paraply.schema.collations import canonical_collation
 from paraply.schema.model import Default, KeyPart
-from paraply.schema.types import TypeSpec, read_type
+from paraply.schema.types import TypeSpec, accept_compressed, read_type
 
 if TYPE_CHECKING:
     from paraply.schema.cursor import Cursor
@@ -133,10 +133,7 @@ def _skip_attribute(cursor: Cursor) -> None:
         cursor.expect("CHECK")
         cursor.parenthesised()
         cursor.accept("NOT", "ENFORCED") or cursor.accept("ENFORCED")
-    elif cursor.accept("COMPRESSED"):
-        if cursor.accept("="):
-            cursor.next()
-    elif not (cursor.accept("NOT", "SECONDARY") or cursor.accept("WITHOUT", "SYSTEM", "VERSIONING")):
+    elif not (accept_compressed(cursor) or cursor.accept("NOT", "SECONDARY") or cursor.accept("WITHOUT", "SYSTEM", "VERSIONING")):
         cursor.fail("a column attribute")
 
 

@@ -8,7 +8,7 @@ from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.cursor import Cursor
 from paraply.schema.rules import MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
-__all__ = ["TypeSpec", "convert_charset", "read_type", "resolve_type"]
+__all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
 
 SYNONYMS = {
     "INT1": "tinyint", "INT2": "smallint", "INT3": "mediumint", "MIDDLEINT": "mediumint", "INT4": "int", "INTEGER": "int",
@@ -122,11 +122,11 @@ def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
 
 
 def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:
-    """UNSIGNED, ZEROFILL, CHARACTER SET, COLLATE and BINARY, in any order."""
+    """UNSIGNED, ZEROFILL, CHARACTER SET, COLLATE, BINARY and MariaDB's COMPRESSED, in any order."""
     while True:
         if cursor.accept("UNSIGNED") or cursor.accept("ZEROFILL"):
             spec = replace(spec, unsigned=True)
-        elif cursor.accept("SIGNED"):
+        elif cursor.accept("SIGNED") or accept_compressed(cursor):
             pass
         elif spec.type in CHARACTER and (cursor.accept("CHARACTER", "SET") or cursor.accept("CHAR", "SET") or cursor.accept("CHARSET")):
             spec = replace(spec, charset=canonical_charset(_charset_name(cursor)))
@@ -138,6 +138,15 @@ def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:
             spec = replace(spec, charset={"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": "binary"}[word])
         else:
             return spec
+
+
+def accept_compressed(cursor: Cursor) -> bool:
+    """COMPRESSED, with or without a method: how MariaDB stores the values, in front of the character set or among the attributes."""
+    if not cursor.accept("COMPRESSED"):
+        return False
+    if cursor.accept("="):
+        cursor.next()
+    return True
 
 
 def _charset_name(cursor: Cursor) -> str:

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use paraply_core::schema::TableName;
 use paraply_core::value::Value;
 
-use crate::decode::decimal_text;
+use crate::decode::{decimal_text, decompress};
 use crate::event::types::TABLE_MAP;
 use crate::image_cursor::Decoded;
 use crate::rows::{RowBuffer, RowsEvent, RowsHeader, rows_kind};
@@ -124,6 +124,7 @@ fn plain(value: &Value<'_>) -> Decoded<PlainValue> {
         | Value::JsonDiff(bytes)
         | Value::Geometry(bytes)
         | Value::Vector(bytes) => PlainValue::Bytes(bytes.to_vec()),
+        Value::Compressed { stored, limit } => PlainValue::Bytes(decompress(stored, limit)?),
         Value::Date { year, month, day } => PlainValue::Text(format!("{year:04}-{month:02}-{day:02}")),
         Value::DateTime { year, month, day, hour, minute, second, micros, decimals } => PlainValue::Text(
             with_fraction(format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"), micros, decimals),

@@ -42,7 +42,10 @@ pub fn decode<'a>(layout: Layout, cursor: &mut Cursor<'a>) -> Decoded<Value<'a>>
         Layout::Json { prefix } => Value::Json(prefixed(cursor, prefix)?),
         Layout::Geometry { prefix } => Value::Geometry(prefixed(cursor, prefix)?),
         Layout::Vector { prefix } => Value::Vector(prefixed(cursor, prefix)?),
-        Layout::Compressed { .. } => return Err(cursor.malformed("a value of a COMPRESSED column cannot be decoded")),
+        Layout::Compressed { prefix } => {
+            let limit = u32::MAX >> (32 - 8 * u32::from(prefix.clamp(1, 4)));
+            Value::Compressed { stored: prefixed(cursor, prefix)?, limit }
+        }
     })
 }
 
@@ -54,7 +57,7 @@ pub(crate) fn decode_json_diff<'a>(prefix: u8, cursor: &mut Cursor<'a>) -> Decod
 /// Unpacks a value of a `COMPRESSED` column of `MariaDB`, to at most `limit` bytes.
 ///
 /// The first byte says how: 0 is not compressed, 8x is zlib with a raw-stream flag and the width of the original length.
-pub fn decompress(stored: &[u8], limit: usize) -> Decoded<Vec<u8>> {
+pub fn decompress(stored: &[u8], limit: u32) -> Decoded<Vec<u8>> {
     let Some((&method, rest)) = stored.split_first() else { return Ok(Vec::new()) };
     if method == 0 {
         return Ok(rest.to_vec());
@@ -65,17 +68,18 @@ pub fn decompress(stored: &[u8], limit: usize) -> Decoded<Vec<u8>> {
     }
     let mut header = Cursor::new(stored, 1);
     let length = header.uint_be(usize::from(method & 7))?;
-    let length = usize::try_from(length).ok().filter(|&length| length <= limit);
-    let length = length.ok_or(damaged("a compressed value larger than its column"))?;
+    if length > u64::from(limit) {
+        return Err(damaged("a compressed value larger than its column"));
+    }
     let mut out = Vec::new();
-    let bound = length as u64 + 1;
+    let bound = length + 1;
     let read = if method & 8 == 0 {
         flate2::read::ZlibDecoder::new(header.rest()).take(bound).read_to_end(&mut out)
     } else {
         flate2::read::DeflateDecoder::new(header.rest()).take(bound).read_to_end(&mut out)
     };
     match read {
-        Ok(got) if got == length => Ok(out),
+        Ok(got) if got as u64 == length => Ok(out),
         _ => Err(damaged("a damaged compressed value")),
     }
 }

@@ -3,6 +3,7 @@
 //! Numbers, dates and times as the server prints them, a TIMESTAMP in UTC, text as UTF-8, ENUM and SET by their labels, BIT as a number,
 //! JSON as the server's text, and binary strings, geometries and vectors as hexadecimal digits.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use paraply_core::calendar::civil_from_days;
@@ -11,7 +12,7 @@ use paraply_core::schema::{Column, KeyPart, Table};
 use paraply_core::value::Value;
 
 use crate::charset::Charset;
-use crate::decode::decimal_text;
+use crate::decode::{decimal_text, decompress};
 use crate::image_cursor::Decoded;
 use crate::json::{json_text, updated_json_text};
 use crate::known_tables::KnownTable;
@@ -126,13 +127,17 @@ impl Form {
     }
 
     /// The bytes of a binary value, and the zero bytes that the log left out behind them.
-    pub fn bytes<'v>(&self, value: &Value<'v>) -> Option<(&'v [u8], usize)> {
-        let Self::Binary(width) = self else { return None };
-        match *value {
-            Value::Bytes(bytes) => Some((bytes, width.saturating_sub(bytes.len()))),
-            Value::Geometry(bytes) | Value::Vector(bytes) => Some((bytes, 0)),
+    ///
+    /// # Errors
+    /// The value of a compressed column is damaged.
+    pub fn bytes<'v>(&self, value: &Value<'v>) -> Decoded<Option<(Cow<'v, [u8]>, usize)>> {
+        let Self::Binary(width) = self else { return Ok(None) };
+        Ok(match *value {
+            Value::Bytes(bytes) => Some((bytes.into(), width.saturating_sub(bytes.len()))),
+            Value::Geometry(bytes) | Value::Vector(bytes) => Some((bytes.into(), 0)),
+            Value::Compressed { stored, limit } => Some((decompress(stored, limit)?.into(), 0)),
             _ => None,
-        }
+        })
     }
 }
 
@@ -142,13 +147,16 @@ impl Form {
 /// not have that, nothing can be told: the answer is false.
 ///
 /// # Errors
-/// A DECIMAL or a JSON document is damaged.
+/// A DECIMAL, a JSON document or the value of a compressed column is damaged.
 pub fn write_value(form: &Form, value: &Value<'_>, before: Option<&Value<'_>>, out: &mut Vec<u8>) -> Decoded<bool> {
     match (form, *value) {
+        (_, Value::Compressed { stored, limit }) => {
+            return write_value(form, &Value::Bytes(&decompress(stored, limit)?), before, out);
+        }
         (Form::Text(charset), Value::Bytes(bytes)) => out.extend_from_slice(charset.decode(bytes).as_bytes()),
         (Form::Binary(_), _) => {
-            let (bytes, padding) = form.bytes(value).unwrap_or_default();
-            hexadecimal(bytes, padding, out);
+            let (bytes, padding) = form.bytes(value)?.unwrap_or_default();
+            hexadecimal(&bytes, padding, out);
         }
         (Form::Enum(labels), Value::Enum(index)) => label(labels, index, out),
         (Form::Set(labels), Value::Set(bits)) => set(labels, bits, out),
@@ -223,7 +231,7 @@ fn write_plain(value: &Value<'_>, out: &mut Vec<u8>) {
             fraction(micros, decimals, out);
         }
         Value::Bytes(bytes) | Value::Geometry(bytes) | Value::Vector(bytes) => hexadecimal(bytes, 0, out),
-        Value::Null | Value::Decimal { .. } | Value::Json(_) | Value::JsonDiff(_) => {}
+        Value::Null | Value::Decimal { .. } | Value::Json(_) | Value::JsonDiff(_) | Value::Compressed { .. } => {}
     }
 }
 

@@ -26,6 +26,13 @@ pub enum Value<'a> {
     },
     /// CHAR, VARCHAR and the TEXT and BLOB families, BINARY and VARBINARY; a BINARY's trailing zero bytes are absent.
     Bytes(&'a [u8]),
+    /// The same from a `COMPRESSED` column of `MariaDB`, as it is stored.
+    Compressed {
+        /// The method, the length where there is one, and what it makes of the value.
+        stored: &'a [u8],
+        /// The most bytes that such a column holds.
+        limit: u32,
+    },
     /// DATE; the parts may be zero.
     Date {
         /// 0 to 9999.

@@ -232,9 +232,9 @@ impl StructColumn {
             };
             self.text.clear();
             let old = before.zip(*place).and_then(|(before, place)| before.get(place)).and_then(Option::as_ref);
-            match (&mut column.builder, form.bytes(&value)) {
+            match (&mut column.builder, form.bytes(&value)?) {
                 (ValueBuilder::Binary(column), Some((bytes, padding))) => {
-                    self.text.extend_from_slice(bytes);
+                    self.text.extend_from_slice(&bytes);
                     self.text.resize(bytes.len() + padding, 0);
                     column.append_value(&self.text);
                 }

@@ -161,6 +161,14 @@ def test_if_not_exists_is_decided_where_all_tables_are_listed(listed: bool) -> N
     assert [type(change) for change in advance(catalog, "create table if not exists m (i int)")] == [Unknown]
 
 
+def test_a_compressed_column_is_read_as_mariadb_shows_it() -> None:
+    catalog = SchemaCatalog(complete=True)
+    first = "a varchar(9) /*M!100301 COMPRESSED*/ character set latin1 default null"
+    advance(catalog, f"create table p ({first}, b text compressed=zlib not null, c blob not null compressed)", mariadb=True)
+    assert known(catalog, "p").columns[0].collation == "latin1_swedish_ci"
+    assert len(known(catalog, "p").columns) == 3
+
+
 def test_sql_mode_decides_what_quotes_and_backslashes_mean() -> None:
     catalog = SchemaCatalog(complete=True)
     advance(catalog, 'create table "q" ("a b" int, e enum(\'x\\\'))', sql_mode=4 | 1048576)

@@ -118,7 +118,12 @@ fn append_sorted(value: &Value<'_>, width: usize, out: &mut Vec<u8>) -> bool {
                 push_fraction(out, packed % (1 << 24), decimals);
             }
         }
-        Value::Null | Value::Json(_) | Value::JsonDiff(_) | Value::Geometry(_) | Value::Vector(_) => return false,
+        Value::Null
+        | Value::Json(_)
+        | Value::JsonDiff(_)
+        | Value::Geometry(_)
+        | Value::Vector(_)
+        | Value::Compressed { .. } => return false,
     }
     true
 }

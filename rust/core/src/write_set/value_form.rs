@@ -142,8 +142,8 @@ fn append_plain(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
         Value::Bytes(bytes) | Value::Json(bytes) | Value::Geometry(bytes) | Value::Vector(bytes) => {
             out.extend_from_slice(bytes);
         }
-        // A difference is not the value.
-        Value::JsonDiff(_) | Value::Null => return Err(Reason::MissingKeyColumn),
+        // A difference is not the value, and one value can be compressed in several ways; no key has such a column.
+        Value::JsonDiff(_) | Value::Compressed { .. } | Value::Null => return Err(Reason::MissingKeyColumn),
     }
     Ok(())
 }

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
+use paraply_binlog::decode::decompress;
+use paraply_binlog::image_cursor::Malformed;
 use paraply_core::value::Value;
 
 use super::json;
@@ -33,6 +35,11 @@ impl NotStorable {
 pub fn write_literal(out: &mut Vec<u8>, kind: &Kind, value: &Value<'_>) -> Result<(), NotStorable> {
     match (kind, *value) {
         (_, Value::Null) => out.extend_from_slice(b"NULL"),
+        (_, Value::Compressed { stored, limit }) => {
+            let damaged =
+                |fault: Malformed| NotStorable::new(format!("a damaged value of a COMPRESSED column: {}", fault.what));
+            return write_literal(out, kind, &Value::Bytes(&decompress(stored, limit).map_err(damaged)?));
+        }
         (Kind::Integer, Value::Int(number)) => print(out, format_args!("'{number}'")),
         (Kind::Unsigned, Value::UInt(number)) => print(out, format_args!("'{number}'")),
         (Kind::Decimal, Value::Decimal { packed, precision, scale }) => decimal(out, packed, precision, scale)?,
