@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,16 @@ class Source:
         self.place.sql("FLUSH BINARY LOGS")
         into.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(self.binlogs / name, into / name))
+
+    def logs(self, steps: Sequence[Sequence[str]], into: Path) -> list[Path]:
+        """Runs statements on the empty server, those of each step into a file of its own, and copies the files."""
+        place = self.place
+        place.empty()
+        first = len(place.sql("SHOW BINARY LOGS")) - 1
+        for step in steps:
+            place.sql(*step, "FLUSH BINARY LOGS")
+        names = [str(row[0]) for row in place.sql("SHOW BINARY LOGS")][first : first + len(steps)]
+        return [Path(shutil.copy(self.binlogs / name, into / name)) for name in names]
 
 
 @dataclass(frozen=True)

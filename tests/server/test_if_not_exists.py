@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,18 +21,12 @@ CREATE = f"CREATE TABLE IF NOT EXISTS {DATABASE}.t (id INT PRIMARY KEY, v VARCHA
 @pytest.fixture
 def files(history_source: Source, tmp_path: Path) -> list[str]:
     """Two files of a source whose start-up script runs again and again."""
-    place = history_source.place
-    place.empty()
-    first = len(place.sql("SHOW BINARY LOGS")) - 1
     script = [f"CREATE DATABASE IF NOT EXISTS {DATABASE}", CREATE]
-    steps: list[Sequence[str]] = [
+    steps = [
         [*script, f"INSERT INTO {DATABASE}.t VALUES (1, 'one')"],
         [*script, f"INSERT INTO {DATABASE}.t VALUES (2, 'two')", f"UPDATE {DATABASE}.t SET v='ONE' WHERE id=1"],
     ]
-    for step in steps:
-        place.sql(*step, "FLUSH BINARY LOGS")
-    names = [str(row[0]) for row in place.sql("SHOW BINARY LOGS")][first : first + len(steps)]
-    return [str(shutil.copy(history_source.binlogs / name, tmp_path / name)) for name in names]
+    return [str(file) for file in history_source.logs(steps, tmp_path)]
 
 
 def apply(files: Sequence[str], url: str, schema: SchemaCatalog | None = None) -> int:

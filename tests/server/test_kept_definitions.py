@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +21,13 @@ CREATE = f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTE
 @pytest.fixture
 def files(history_source: Source, tmp_path: Path) -> list[Path]:
     """Three files without metadata of the tables: one makes a table, one gives it a unique key, one has rows of it alone."""
-    place = history_source.place
-    place.empty()
-    first = len(place.sql("SHOW BINARY LOGS")) - 1
-    steps: list[Sequence[str]] = [
+    steps = [
         [f"CREATE DATABASE {DATABASE}", CREATE, f"INSERT INTO {DATABASE}.t VALUES (1, 'one')"],
         [f"ALTER TABLE {DATABASE}.t ADD UNIQUE KEY (v)", f"INSERT INTO {DATABASE}.t VALUES (2, 'two')"],
         [f"INSERT INTO {DATABASE}.t VALUES ({number}, 'row {number}')" for number in range(3, 3 + ROWS)]
         + [f"UPDATE {DATABASE}.t SET v='ONE!' WHERE id=1", f"UPDATE {DATABASE}.t SET v='One' WHERE id=2"],
     ]
-    for step in steps:
-        place.sql(*step, "FLUSH BINARY LOGS")
-    names = [str(row[0]) for row in place.sql("SHOW BINARY LOGS")][first : first + len(steps)]
-    return [Path(shutil.copy(history_source.binlogs / name, tmp_path / name)) for name in names]
+    return history_source.logs(steps, tmp_path)
 
 
 def apply(files: list[Path], url: str, **options: Any) -> ApplyReport:
@@ -84,17 +76,11 @@ def test_r13_what_is_kept_is_read_back_as_it_was(files: list[Path], postgres_ser
 def test_r13_a_dump_does_not_bring_back_what_the_log_has_dropped(
     history_source: Source, tmp_path: Path, postgres_server: str, ends: str
 ) -> None:
-    place = history_source.place
-    place.empty()
-    first = len(place.sql("SHOW BINARY LOGS")) - 1
-    steps: list[Sequence[str]] = [
+    steps = [
         [f"CREATE DATABASE IF NOT EXISTS {DATABASE}", CREATE, f"INSERT INTO {DATABASE}.t VALUES (1, 'one')", ends],
         [f"CREATE DATABASE IF NOT EXISTS {DATABASE}", CREATE, f"INSERT INTO {DATABASE}.t VALUES (7, 'seven')"],
     ]
-    for step in steps:
-        place.sql(*step, "FLUSH BINARY LOGS")
-    names = [str(row[0]) for row in place.sql("SHOW BINARY LOGS")][first : first + len(steps)]
-    files = [Path(shutil.copy(history_source.binlogs / name, tmp_path / name)) for name in names]
+    files = history_source.logs(steps, tmp_path)
     target = PostgresHistoryPlace(postgres_server)
     target.empty()
     apply(files[:1], target.url)
