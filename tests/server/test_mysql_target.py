@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.live import wait_until
 from server.mysql_blocks import SOME, Log, apply, log_of, some_blocks
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 from server.native_blocks import Statement, StatementBlock, read_blocks, read_log
@@ -244,8 +244,7 @@ def test_r24_a_waiting_session_shows_who_blocks_it_and_a_timeout_is_temporary(se
 
     thread = threading.Thread(target=wait)
     thread.start()
-    time.sleep(0.7)
-    assert target.blockers(waiter.connection_id) == [holder.connection_id]
+    wait_until(lambda: target.blockers(waiter.connection_id) == [holder.connection_id], "the wait for the other one's row")
     waiter.interrupt()
     thread.join(10)
     assert len(raised) == 1

@@ -34,6 +34,7 @@ from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_session import PostgresSession
 from paraply.target.postgres import PostgresTarget
 
+from .live import wait_until
 from .postgres_blocks import SOURCE, FakeBlock, FakeRenderer, insert, simple_table
 
 pytestmark = pytest.mark.postgres
@@ -196,7 +197,7 @@ def test_errors_of_the_server_name_table_and_key(uri: str) -> None:
 
 
 def test_r24_a_lock_wait_is_temporary_and_its_holder_is_named(uri: str) -> None:
-    target = opened(uri, simple_table(), lock_timeout_ms=700)
+    target = opened(uri, simple_table(), lock_timeout_ms=2000)
     older, younger = target.session(), target.session()
     older.apply(insert(1, 1))
     caught: list[BaseException] = []
@@ -209,8 +210,7 @@ def test_r24_a_lock_wait_is_temporary_and_its_holder_is_named(uri: str) -> None:
 
     waiter = threading.Thread(target=wait)
     waiter.start()
-    time.sleep(0.3)
-    assert target.blockers(younger.connection_id) == [older.connection_id]
+    wait_until(lambda: target.blockers(younger.connection_id) == [older.connection_id], "the wait for the other one's row")
     assert target.blockers(older.connection_id) == []
     waiter.join(10)
     assert caught

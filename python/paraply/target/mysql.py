@@ -18,7 +18,7 @@ from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain, interrupted
 from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
-from paraply.target.mysql_lock_waits import describe_wait, lock_holders, telling
+from paraply.target.mysql_lock_waits import RowWaits, describe_wait, lock_holders, telling
 from paraply.target.mysql_peek import check_family, peek
 from paraply.target.mysql_pending import settle_at_start, settle_block
 from paraply.target.mysql_privileges import Grants, RowPrivileges, check_user
@@ -102,6 +102,7 @@ class MySqlTarget:
         self._next_slot = 0
         self._splits = 0
         self._lock = threading.Lock()
+        self._row_waits = RowWaits()
 
     @property
     def family(self) -> Literal["mysql", "mariadb"]:
@@ -280,7 +281,7 @@ class MySqlTarget:
 
     def blockers(self, connection_id: int) -> list[int]:
         """Connections that hold locks which this one waits for: of rows, and of definitions of tables."""
-        return self._told([], lambda control: lock_holders(control, self.server, connection_id))
+        return self._told([], lambda control: lock_holders(control, self.server, connection_id, self._row_waits))
 
     def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
         """Who these are, and what they run; without any, the server's own word for the wait."""

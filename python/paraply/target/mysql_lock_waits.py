@@ -7,6 +7,8 @@ which keeps rows out, or a lock on a table that the waiting statement names, and
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 
@@ -16,7 +18,12 @@ from paraply.target.lock_waits import Holder, sentence
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.statement_context import ServerKind
 
-__all__ = ["describe_wait", "lock_holders", "telling"]
+__all__ = ["RowWaits", "describe_wait", "lock_holders", "telling"]
+
+#: So long nobody may have looked before MariaDB makes its copy anew, and a little more.
+_COPY_SECONDS = 0.105
+#: What was read so short a time ago is of the same look: whoever follows a chain of waits asks several times.
+_LOOK_SECONDS = 0.005
 
 _ROWS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
     JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
@@ -44,10 +51,9 @@ _DEFINITIONS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.
     JOIN performance_schema.threads holder ON holder.thread_id=held.owner_thread_id
     WHERE waiter.processlist_id={}"""
 
-_MARIADB_ROWS = """SELECT holder.trx_mysql_thread_id FROM information_schema.innodb_lock_waits waits
+_MARIADB_ROWS = """SELECT waiter.trx_mysql_thread_id, holder.trx_mysql_thread_id FROM information_schema.innodb_lock_waits waits
     JOIN information_schema.innodb_trx waiter ON waiter.trx_id=waits.requesting_trx_id
-    JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_trx_id
-    WHERE waiter.trx_mysql_thread_id={}"""
+    JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_trx_id"""
 _MARIADB_DEFINITIONS = """SELECT DISTINCT held.thread_id FROM information_schema.processlist waiter
     JOIN information_schema.metadata_lock_info held ON held.thread_id<>waiter.id
         AND (held.lock_mode IN ('MDL_SHARED_READ_ONLY', 'MDL_SHARED_NO_WRITE', 'MDL_SHARED_NO_READ_WRITE', 'MDL_EXCLUSIVE',
@@ -72,17 +78,45 @@ _STATE = "SELECT state FROM information_schema.processlist WHERE id={}"
 _MARIADB_ADVICE = "INSTALL SONAME 'metadata_lock_info' on it lets it tell"
 
 
-def lock_holders(connection: Connection, server: ServerKind, waiter: int) -> list[int]:
+class RowWaits:
+    """The row lock waits of a MariaDB, all at once, and no oftener than it tells of new ones.
+
+    Its information_schema shows a copy of them, which it makes anew only where nobody has looked at it for 0.1 s
+    (``CACHE_MIN_IDLE_TIME_NS`` in InnoDB's trx0i_s.cc): who looks oftener sees what was, for as long as he goes on.
+    """
+
+    def __init__(self) -> None:
+        self._read_at = -math.inf
+        self._waits: list[tuple[int, int]] = []
+
+    def holders(self, connection: Connection, waiter: int) -> list[int]:
+        """Who holds the row locks that a connection waits for; empty, too, where that cannot be told yet.
+
+        Args:
+            connection: To the server.
+            waiter: The connection that may be waiting.
+        """
+        age = time.monotonic() - self._read_at
+        if age > _COPY_SECONDS:
+            self._waits = [(to_int(one), to_int(other)) for one, other in _rows(connection, _MARIADB_ROWS)]
+            self._read_at = time.monotonic()
+        elif age > _LOOK_SECONDS:
+            return []
+        return sorted({holder for one, holder in self._waits if one == waiter})
+
+
+def lock_holders(connection: Connection, server: ServerKind, waiter: int, row_waits: RowWaits) -> list[int]:
     """Connections that hold locks which this one waits for; empty when it waits for none or that cannot be told.
 
     Args:
         connection: To the server; needs ``SELECT`` on MySQL's performance_schema, and ``PROCESS`` on MariaDB.
         server: Its family and version.
         waiter: The connection that may be waiting.
+        row_waits: What was read of a MariaDB's row lock waits.
     """
     if not server.mariadb:
         return _connections(connection, [_ROWS, _PREPARED, _DEFINITIONS], waiter)
-    found = _connections(connection, [_MARIADB_ROWS], waiter)
+    found = row_waits.holders(connection, waiter)
     return found or _connections(connection, [_MARIADB_DEFINITIONS, _MARIADB_QUEUE], waiter)
 
 
@@ -131,10 +165,11 @@ def telling(connect: Callable[[], Connection], waiter: int, doing: str) -> Abstr
         waiter: The connection that is at work.
         doing: What is said to wait.
     """
+    row_waits = RowWaits()
 
     def describe() -> str:
         with closing(connect()) as other:
             server = ServerKind.parse(other.server_version)
-            return describe_wait(other, server, waiter, lock_holders(other, server, waiter))
+            return describe_wait(other, server, waiter, lock_holders(other, server, waiter, row_waits))
 
     return lock_waits.telling(describe, doing)
