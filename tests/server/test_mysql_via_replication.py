@@ -24,6 +24,7 @@ VIA = ("--via", "replication", "--workers", "8")
 SETTINGS = (
     "SELECT @@GLOBAL.replica_parallel_workers, @@GLOBAL.replica_preserve_commit_order, @@GLOBAL.replica_exec_mode, @@GLOBAL.server_id"
 )
+COORDINATOR = "SELECT thread_id FROM performance_schema.replication_applier_status_by_coordinator WHERE channel_name='paraply'"
 MADE = (
     "CREATE DATABASE shop",
     "CREATE TABLE shop.item (id INT PRIMARY KEY, n INT)",
@@ -57,6 +58,21 @@ def channels(place: SqlPlace) -> list[str]:
     """The server's replication channels, without those of its plugins."""
     names = place.sql("SELECT channel_name FROM performance_schema.replication_connection_configuration")
     return [name for (name,) in names if not name.startswith("group_replication")]
+
+
+def kill_connections(place: SqlPlace) -> None:
+    """Ends the user's connections, but not those of the server's replication."""
+    for (number,) in place.sql(
+        "SELECT id FROM information_schema.processlist WHERE user=SUBSTRING_INDEX(USER(),'@',1) AND id<>CONNECTION_ID()"
+    ):
+        with contextlib.suppress(pymysql.MySQLError):
+            place.sql(f"KILL {number}")
+
+
+def stop_receiver(place: SqlPlace) -> None:
+    """Stops what the server reads from paraply with, if it runs."""
+    with contextlib.suppress(pymysql.MySQLError):
+        place.sql("STOP REPLICA IO_THREAD FOR CHANNEL 'paraply'")
 
 
 def error_of(outcome: Outcome) -> dict[str, object]:
@@ -215,13 +231,24 @@ def test_lost_connections_are_made_anew(place: SqlPlace, truth: Callable[[str], 
     process = start(log, place.url, *VIA)
     for rows in (200, 500, 800):
         wait_for_rows(place, process, "orders", rows)
-        for (number,) in place.sql(
-            "SELECT id FROM information_schema.processlist WHERE user=SUBSTRING_INDEX(USER(),'@',1) AND id<>CONNECTION_ID()"
-        ):
-            with contextlib.suppress(pymysql.MySQLError):
-                place.sql(f"KILL {number}")
-        with contextlib.suppress(pymysql.MySQLError):
-            place.sql("STOP REPLICA IO_THREAD FOR CHANNEL 'paraply'")
+        kill_connections(place)
+        stop_receiver(place)
+    outcome = end(process)
+    assert outcome.code == 0, outcome
+    assert place.state() == expected_checksums(truth("mysql-binlog/single-session.checksums"))
+
+
+@pytest.mark.truth
+@pytest.mark.parametrize("disturb", [kill_connections, stop_receiver])
+def test_r24_the_servers_applier_goes_on_where_only_a_connection_is_lost(
+    place: SqlPlace, truth: Callable[[str], Path], disturb: Callable[[SqlPlace], None]
+) -> None:
+    process = start(truth("mysql-binlog/single-session.binlog"), place.url, *VIA)
+    wait_for_rows(place, process, "orders", 200)
+    before = place.sql(COORDINATOR)
+    disturb(place)
+    wait_for_rows(place, process, "orders", 600)
+    assert place.sql(COORDINATOR) == before, "stopped within a transaction it would wait a minute for the rest"
     outcome = end(process)
     assert outcome.code == 0, outcome
     assert place.state() == expected_checksums(truth("mysql-binlog/single-session.checksums"))

@@ -71,6 +71,7 @@ class Watch:
         self._wake = threading.Event()
         self._draining = False
         self._stopped = False
+        self._made = False
         self._restarts = 0
         self._progress_at = self._fault_at = time.monotonic()
         self._reported = 0.0
@@ -131,12 +132,19 @@ class Watch:
     def _establish(self) -> ReplicationChannel:
         channel = self._opened()
         try:
-            channel.begin(self._host, self._server.port, self._server.user, self._server.password)
+            if not self._made or not channel.go_on():
+                self._begin(channel)
         except BaseException:
             channel.close()
             raise
         self._channel = channel
         return channel
+
+    def _begin(self, channel: ReplicationChannel) -> None:
+        if self._made:
+            self._check_epoch()
+        channel.begin(self._host, self._server.port, self._server.user, self._server.password)
+        self._made = True
 
     def _opened(self) -> ReplicationChannel:
         """The channel as it stands on the target, if it does."""
@@ -152,8 +160,11 @@ class Watch:
             while not self._stopped:
                 try:
                     self._step(self._channel or self._establish())
-                except (ConnectionFailed, TemporaryFailure) as error:
-                    self._lost(error)
+                except ParaplyError as error:
+                    told = explain(error)
+                    if not isinstance(told, (ConnectionFailed, TemporaryFailure)):
+                        raise told from None
+                    self._lost(told)
         except BaseException as error:  # a thread must not die alone
             self._on_error(error)
         finally:
@@ -221,7 +232,8 @@ class Watch:
             self._restarts += 1
             self._run.retried()
             _log.info("the target's replication has stopped and is started again: %s", fault.error.message)
-            channel.begin(self._host, self._server.port, self._server.user, self._server.password)
+            if not (fault.receiving and self._restarts == 1 and channel.go_on()):
+                self._begin(channel)
             return
         job = self._outbox.oldest()
         if job is None or (fault.gtid is not None and job.block.first_gtid != fault.gtid):

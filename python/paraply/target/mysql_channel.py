@@ -28,6 +28,9 @@ OLDEST = (8, 0, 27)
 _NO_TRANSACTION_STREAM = 1756
 _GONE = frozenset({1049, 1051, 1146, 3074})
 """No such database, table, or channel."""
+_HALF_MADE = 1872
+"""The server cannot begin a channel whose making somebody killed midway; once it is removed, it can."""
+_MOST_MAKINGS = 3
 _NAMED = re.compile(r"failed executing transaction '(?P<gtid>[^']+)'")
 _PLACE = re.compile(r"^.*?end_log_pos \d+[;:]\s*", re.DOTALL)
 _TRAIL = re.compile(r"; the event's (?:source|master) log .*$", re.DOTALL)
@@ -181,21 +184,46 @@ class ReplicationChannel:
             UsageError: The user may not.
             ParaplyError: The server's reason.
         """
+        making = 1
+        while True:
+            try:
+                self._make(host, port, user, password)
+            except ServerError as error:
+                with contextlib.suppress(ParaplyError):
+                    self.end()
+                if error.code != _HALF_MADE or making == _MOST_MAKINGS:
+                    raise self._denied(error) from None
+                making += 1
+            else:
+                return
+
+    def _make(self, host: str, port: int, user: str, password: str) -> None:
         query = self._connection.query
-        try:
-            _remove(self._connection, self._channel)
-            query("SET SESSION sql_log_bin=0")
-            _change(self._connection, self._settings)
-            query(
-                f"CHANGE REPLICATION SOURCE TO SOURCE_HOST={_quoted(host)}, SOURCE_PORT={port}, SOURCE_USER={_quoted(user)},"
-                f" SOURCE_PASSWORD={_quoted(password)}, SOURCE_AUTO_POSITION=1, SOURCE_SSL=0, SOURCE_CONNECT_RETRY=1,"
-                f" SOURCE_RETRY_COUNT=10, SOURCE_HEARTBEAT_PERIOD=5, REQUIRE_ROW_FORMAT=1, GTID_ONLY=1{self._for}"
-            )
-            query(f"START REPLICA{self._for}")
-        except ServerError as error:
-            with contextlib.suppress(ParaplyError):
-                self.end()
-            raise self._denied(error) from None
+        _remove(self._connection, self._channel)
+        query("SET SESSION sql_log_bin=0")
+        _change(self._connection, self._settings)
+        query(
+            f"CHANGE REPLICATION SOURCE TO SOURCE_HOST={_quoted(host)}, SOURCE_PORT={port}, SOURCE_USER={_quoted(user)},"
+            f" SOURCE_PASSWORD={_quoted(password)}, SOURCE_AUTO_POSITION=1, SOURCE_SSL=0, SOURCE_CONNECT_RETRY=1,"
+            f" SOURCE_RETRY_COUNT=10, SOURCE_HEARTBEAT_PERIOD=5, REQUIRE_ROW_FORMAT=1, GTID_ONLY=1{self._for}"
+        )
+        query(f"START REPLICA{self._for}")
+
+    def go_on(self) -> bool:
+        """Whether the channel goes on as it stands; its receiver is started if only that has stopped.
+
+        Stopping the whole of it while what it received ends within a transaction takes the server a minute: so long it waits for the rest.
+        A server that was killed and started again has the channel, but not the settings.
+        """
+        values = rows_of(self._connection.query("SELECT " + ", ".join(f"@@GLOBAL.{name}" for name in self._settings)))[0]
+        if [to_text(value) for value in values] != [value.strip("'") for value in self._settings.values()]:
+            return False
+        fault = self.fault()
+        if fault is not None and fault.receiving:
+            with contextlib.suppress(ServerError):
+                self._connection.query(f"START REPLICA IO_THREAD{self._for}")
+                return True
+        return fault is None
 
     def executed(self) -> GtidSet:
         """What is committed."""
