@@ -54,6 +54,7 @@ class _Case:
     next_look: float
     pause: float
     asked: set[int] = field(default_factory=set)
+    guessed: bool = False
     held_back: float = 0.0
 
 
@@ -105,6 +106,9 @@ class Watchdog:
         blockers = self._blockers(worker.counters.connection_id)
         foreign = self._resolve(case, blockers)
         self._run.foreign_blockers = tuple(sorted(foreign))
+        if self._run.optimistic and not blockers and not case.guessed:
+            case.guessed = True
+            self._ask_dependents(case)
         if waited >= wait.next_told and (foreign or not blockers):
             wait.next_told = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
         if age > max(self._coarse(), case.held_back * 2) and self._may_be_in_the_way():
@@ -149,6 +153,14 @@ class Watchdog:
             worker.interrupt()
         case.asked.add(job.number)
         return self._blockers(worker.counters.connection_id)
+
+    def _ask_dependents(self, case: _Case) -> None:
+        """Where the target tells of nobody: those give way that share keys with the oldest, or with one that does."""
+        sharing = {case.number}
+        for job in sorted((worker.job for worker in self._workers if worker.job is not None), key=lambda job: job.number):
+            if not sharing.isdisjoint(job.block.depends_on):
+                sharing.add(job.number)
+                self._run.order.request_rollback(job.ticket, case.number)
 
     def _tell(self, connection_id: int) -> bool:
         """Says who holds the oldest block up, and what those run; False where it waits for no lock."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,10 +30,10 @@ class Blocked:
         return self.waits.get(connection, [])
 
 
-def applying(number: int, ticket: Ticket) -> Any:
+def applying(number: int, ticket: Ticket, depends_on: Sequence[int] = ()) -> Any:
     """A worker whose statement began a second ago."""
     counters = SimpleNamespace(connection_id=number, state=APPLYING)
-    job = SimpleNamespace(number=number, ticket=ticket)
+    job = SimpleNamespace(number=number, ticket=ticket, block=SimpleNamespace(depends_on=list(depends_on)))
     return SimpleNamespace(counters=counters, job=job, attempt=1, since=time.perf_counter() - 1.0, interrupt=lambda: None)
 
 
@@ -60,6 +61,21 @@ def test_r24_a_chain_goes_on_behind_a_connection_of_others() -> None:
     Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], PATIENCE).look()
     assert tickets[1].rollback_requested
     assert run.foreign_blockers == (1001,)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_r24_where_the_target_cannot_tell_those_give_way_that_share_keys_with_the_oldest(tells: bool) -> None:
+    """MariaDB tells of lock waits ten times a second only."""
+    order = CommitOrder(optimistic=True)
+    tickets = [order.register() for _ in range(5)]
+    shares: list[list[int]] = [[], [1], [], [2], [3]]
+    workers = [applying(ticket.sequence, ticket, depends_on) for ticket, depends_on in zip(tickets, shares, strict=True)]
+    target = Blocked(1, by=5)
+    if not tells:
+        target.waits.clear()
+    run: Any = SimpleNamespace(order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print)
+    Watchdog(run, workers[::-1], PATIENCE).look()
+    assert [ticket.rollback_requested for ticket in tickets] == [False, not tells, False, not tells, tells]
 
 
 @pytest.mark.parametrize("waits", [True, False])
