@@ -157,7 +157,8 @@ class Watchdog:
     def _ask_dependents(self, case: _Case) -> None:
         """Where the target tells of nobody: those give way that share keys with the oldest, or with one that does."""
         sharing = {case.number}
-        for job in sorted((worker.job for worker in self._workers if worker.job is not None), key=lambda job: job.number):
+        jobs = [job for worker in self._workers if (job := worker.job) is not None]
+        for job in sorted(jobs, key=lambda job: job.number):
             if not sharing.isdisjoint(job.block.depends_on):
                 sharing.add(job.number)
                 self._run.order.request_rollback(job.ticket, case.number)
