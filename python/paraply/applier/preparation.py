@@ -13,8 +13,9 @@ from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
 from paraply.applier.policy import make_policy
 from paraply.applier.timestamps import check_tables
 from paraply.applier.xa import check_xa, find_xa
-from paraply.errors import ConfigurationMismatch, LogError, UsageError
+from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, UsageError
 from paraply.target.base import ApplyPlan, Progress
+from paraply.target.steady import steadily
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -170,7 +171,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         timestamp_column=options.timestamp_column,
         xa=bool(xa),
     )
-    peek = target.peek(plan, tables=bool(options.filters or options.timestamp_column) and not tables)
+    peek = steadily(lambda: target.peek(plan, tables=bool(options.filters or options.timestamp_column) and not tables))
     if tables:
         peek = replace(peek, tables=tuple(tables))
     if isinstance(options.merge, int) and options.merge > 1 and not peek.merges:
@@ -207,7 +208,7 @@ def start_run(options: Options, target: Target, look: Look) -> Start:
         UsageError: It does not fit the options; nothing was written.
         ParaplyError: Whatever the target finds.
     """
-    progress = target.open(look.plan)
+    progress = steadily(lambda: target.open(look.plan), ConnectionFailed)
     place = None if look.plan.has_gtids else start_place(options.paths, progress)
     return Start(progress, progress.executed | parse_gtids(options.start_after), place, look.plan.mariadb, look.plan.has_gtids)
 

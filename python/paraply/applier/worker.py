@@ -15,6 +15,7 @@ from paraply.applier.waves import in_waves
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.monitor.timeline import block_arguments
 from paraply.target.series import SeriesOutcome
+from paraply.target.steady import steadily
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,8 +100,8 @@ class Worker:
 
     def open(self) -> None:
         """Opens the session."""
-        self._session = self._run.target.session()
-        self.counters.connection_id = self._session.connection_id
+        session = self._session = steadily(self._run.target.session, (ConnectionFailed, TemporaryFailure))
+        self.counters.connection_id = session.connection_id
         self.counters.state = states.IDLE
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.target.mysql_channel import ReplicationChannel, end_workers, workers_of
 from paraply.target.mysql_errors import explain
+from paraply.target.steady import steadily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +86,7 @@ class Watch:
         Raises:
             UsageError: The target cannot do it, or its user may not.
         """
-        self._establish()
+        steadily(self._establish, (ConnectionFailed, TemporaryFailure))
         self._thread.start()
 
     def drain(self, number: int) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from paraply import _native
-from paraply.errors import ConnectionFailed, ConnectionLost, ParaplyError, ServerError, UsageError
+from paraply.errors import ConnectionFailed, ParaplyError, ServerError, UsageError
 from paraply.target.base import ApplyPlan, Peek, Progress
 from paraply.target.mysql_board import MySqlBoard, open_board
 from paraply.target.mysql_branches import BranchStore, finish
@@ -123,7 +123,7 @@ class MySqlTarget:
         """A new plain connection."""
         return self._connector(self.url)
 
-    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+    def peek(self, plan: ApplyPlan, *, tables: bool = False, tries: int = _TRIES) -> Peek:
         """Reads what ``open`` would find, on a connection of its own, and writes nothing."""
         try:
             connection = self.connect()
@@ -133,9 +133,11 @@ class MySqlTarget:
             finally:
                 connection.close()
         except ParaplyError as error:
+            if tries > 1 and isinstance(error, ServerError) and interrupted(error):
+                return self.peek(plan, tables=tables, tries=tries - 1)
             raise explain(error) from None
 
-    def open(self, plan: ApplyPlan) -> Progress:
+    def open(self, plan: ApplyPlan, tries: int = _TRIES) -> Progress:
         """Connects, checks the server, takes the channel over and reads what is applied already."""
         control = self._control = self.connect()
         try:
@@ -145,6 +147,8 @@ class MySqlTarget:
             return progress
         except ParaplyError as error:
             self.close()
+            if tries > 1 and isinstance(error, ServerError) and interrupted(error):
+                return self.open(plan, tries - 1)
             raise explain(error) from None
 
     def session(self) -> MySqlSession:
@@ -310,15 +314,11 @@ class MySqlTarget:
         return self._read(lambda connection: to_int(rows_of(connection.query("SELECT @@GLOBAL.server_id"))[0][0]))
 
     def finish(self, executed: GtidSet) -> None:
-        """Everything is applied: the progress is moved into the channel's row, and the GTIDs are made the target's own."""
-        try:
-            try:
-                self._finish(self._controlled(), executed)
-            except ConnectionLost:  # it was idle for the whole run; what was done of it is done again
-                self.close()
-                self._finish(self._controlled(), executed)
-        except ParaplyError as error:
-            raise explain(error) from None
+        """Everything is applied: the progress is moved into the channel's row, and the GTIDs are made the target's own.
+
+        What was done of it where the connection is lost, which was idle for the whole run, is done again.
+        """
+        self._read(lambda control: self._finish(control, executed))
 
     def _finish(self, control: Connection, executed: GtidSet) -> None:
         with telling(self.connect, control.connection_id, "the end"):
@@ -418,13 +418,20 @@ class MySqlTarget:
         return block.gtids <= self._executed(connection, stored).gtids
 
     def _read(self, read: Callable[[Connection], T], tries: int = _TRIES) -> T:
-        """What is read on the connection for everything but blocks; what KILL QUERY has ended is read again."""
+        """What is read on the connection for everything but blocks; done again where that is lost, or KILL QUERY has ended it."""
         try:
             return read(self._controlled())
         except ParaplyError as error:
-            if tries > 1 and interrupted(error):
-                return self._read(read, tries - 1)
-            raise explain(error) from None
+            if isinstance(error, ConnectionFailed):
+                self.close()
+            elif interrupted(error):
+                with contextlib.suppress(ParaplyError):
+                    self._controlled().query("ROLLBACK")
+            else:
+                tries = 1
+            if tries == 1:
+                raise explain(error) from None
+            return self._read(read, tries - 1)
 
     def _controlled(self) -> Connection:
         """The connection for everything but blocks, made anew when it broke."""

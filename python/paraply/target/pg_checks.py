@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.errors import SchemaMismatch
+from paraply.errors import SchemaMismatch, UsageError
 from paraply.target.pg_types import ColumnMapping, TableMapping, quote_literal
 
 if TYPE_CHECKING:
+    from paraply.target.base import ApplyPlan
     from paraply.target.pg_connection import PgConnection
 
-__all__ = ["check_table", "table_exists"]
+__all__ = ["check_table", "refuse_preserve", "table_exists"]
+
+
+def refuse_preserve(plan: ApplyPlan) -> None:
+    """PostgreSQL has no GTIDs that could be preserved.
+
+    Raises:
+        UsageError: The plan asks for it.
+    """
+    if plan.gtid_mode == "preserve":
+        raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
 
 
 def _relation(mapping: TableMapping) -> str:

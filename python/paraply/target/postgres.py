@@ -14,12 +14,12 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from paraply.errors import AlreadyRunning, LogNotUnderstood, ParaplyError, UsageError
+from paraply.errors import AlreadyRunning, ConnectionFailed, LogNotUnderstood, ParaplyError, UsageError
 from paraply.target.base import Peek, Progress
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_board import PgBoard, open_board
 from paraply.target.pg_branches import PgBranches, check_two_phase
-from paraply.target.pg_checks import check_table, table_exists
+from paraply.target.pg_checks import check_table, refuse_preserve, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
 from paraply.target.pg_errors import failure
@@ -32,6 +32,7 @@ from paraply.target.pg_source_tables import load_tables, store_table
 from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
 from paraply.target.progress import ProgressLedger
+from paraply.target.steady import steadily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -127,7 +128,7 @@ class PostgresTarget:
 
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
         """Reads what ``open`` would find, on a connection of its own; an embedded server that is not there yet is not made."""
-        _refuse_preserve(plan)
+        refuse_preserve(plan)
         if self._is_embedded:
             if not self._embedded.exists:
                 return Peek(Progress(self._new_gtid_set("")))
@@ -155,7 +156,7 @@ class PostgresTarget:
             ConfigurationMismatch: Progress of another fingerprint.
             AlreadyRunning: Another apply's transaction stays open.
         """
-        _refuse_preserve(plan)
+        refuse_preserve(plan)
         if plan.timestamp_column:
             self.last_writer = PgLastWriter(plan.timestamp_column, lambda database, name: self._tables.get((database, name)))
         if self._is_embedded:
@@ -312,7 +313,10 @@ class PostgresTarget:
         return []
 
     def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
-        """Says in the target that everything is applied."""
+        """Says in the target that everything is applied; again where the connection is lost, which was idle for the whole run."""
+        steadily(self._finish, ConnectionFailed)
+
+    def _finish(self) -> None:
         with self._control_lock, patiently(self._connect_control(), self._uri or "", "the end"):
             self.channel.finish(self._connect_control())
 
@@ -438,11 +442,6 @@ class PostgresTarget:
         if self._control is None or self._control.broken:
             self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
         return self._control
-
-
-def _refuse_preserve(plan: ApplyPlan) -> None:
-    if plan.gtid_mode == "preserve":
-        raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
 
 
 def _parents(table: Table) -> set[TableKey]:
