@@ -15,9 +15,18 @@ from server.histories import DATABASE, SESSIONS, History
 from server.replay import PostgresPlace, SqlPlace
 from servers import sql_connect
 
-__all__ = ["HistoryPlace", "KillableSource", "PostgresHistoryPlace", "Source", "with_other_uuid"]
+__all__ = ["ITEMS", "HistoryPlace", "KillableSource", "PostgresHistoryPlace", "Source", "with_other_uuid"]
 
 State = dict[str, Any]
+
+#: A few statements on one table, each a transaction.
+ITEMS = (
+    "CREATE DATABASE shop",
+    "CREATE TABLE shop.item (id INT PRIMARY KEY, n INT)",
+    "INSERT INTO shop.item VALUES (1, 1), (2, 2), (3, 3)",
+    "UPDATE shop.item SET n = n + 10 WHERE id = 1",
+    "UPDATE shop.item SET n = n + 10 WHERE id = 2",
+)
 
 
 class HistoryPlace(SqlPlace):

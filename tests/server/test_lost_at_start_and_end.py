@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.history_source import Source, with_other_uuid
+from server.history_source import ITEMS, Source, with_other_uuid
 
 from paraply import Applier
 from paraply.errors import ParaplyError, ServerError
@@ -15,13 +15,6 @@ from paraply.target.mysql import MySqlTarget, connect
 from paraply.target.mysql_sql import Connection, Result
 from paraply.target.url import DatabaseUrl, parse_url
 
-MADE = (
-    "CREATE DATABASE shop",
-    "CREATE TABLE shop.item (id INT PRIMARY KEY, n INT)",
-    "INSERT INTO shop.item VALUES (1, 1), (2, 2), (3, 3)",
-    "UPDATE shop.item SET n = n + 10 WHERE id = 1",
-    "UPDATE shop.item SET n = n + 10 WHERE id = 2",
-)
 #: One run for every so many questions; which ones is another choice for each way.
 STEP = 3
 
@@ -64,7 +57,7 @@ class Hurt:
 
 @pytest.fixture
 def log(history_source: Source, tmp_path: Path) -> Path:
-    (log,) = history_source.logs([MADE], tmp_path)
+    (log,) = history_source.logs([ITEMS], tmp_path)
     return log if history_source.place.mariadb else with_other_uuid(log, log)
 
 
@@ -81,7 +74,7 @@ def test_r24_a_connection_may_be_lost_at_any_question(history_source: Source, lo
         except ParaplyError as error:
             failed.append((at, repr(error)))
         else:
-            assert report.transactions == len(MADE)
+            assert report.transactions == len(ITEMS)
             assert place.sql("SELECT id, n FROM shop.item ORDER BY id") == [(1, 11), (2, 12), (3, 3)], at
         questions = hurting.asked if at == 0 else questions
         at = at + STEP if at else 1 + (how == "KILL")

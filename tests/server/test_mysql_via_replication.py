@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pymysql
 import pytest
-from server.history_source import with_other_uuid
+from server.history_source import ITEMS, with_other_uuid
 from server.live import wait_until
 from server.replay import Outcome, SqlPlace, applied, end, expected_checksums, kill_at_random, run, start, wait_for_rows
 from server.source_log import copy_binlogs
@@ -29,11 +29,7 @@ COORDINATOR = "SELECT thread_id FROM performance_schema.replication_applier_stat
 RECEIVING = "SELECT service_state FROM performance_schema.replication_connection_status WHERE channel_name='paraply'"
 STOPPING = "SELECT id FROM information_schema.processlist WHERE id<>CONNECTION_ID() AND info LIKE 'STOP REPLICA%'"
 MADE = (
-    "CREATE DATABASE shop",
-    "CREATE TABLE shop.item (id INT PRIMARY KEY, n INT)",
-    "INSERT INTO shop.item VALUES (1, 1), (2, 2), (3, 3)",
-    "UPDATE shop.item SET n = n + 10 WHERE id = 1",
-    "UPDATE shop.item SET n = n + 10 WHERE id = 2",
+    *ITEMS,
     "ALTER TABLE shop.item ADD COLUMN name VARCHAR(20)",
     "UPDATE shop.item SET name = 'x', n = 5 WHERE id = 3",
 )

@@ -32,6 +32,7 @@ from paraply.target.mysql_xa_store import PREPARED, XaStore, prepared_xids
 from paraply.target.places import PlaceLedger
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
 from paraply.target.statement_context import ServerKind
+from paraply.target.steady import steadily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence, Set
@@ -123,32 +124,33 @@ class MySqlTarget:
         """A new plain connection."""
         return self._connector(self.url)
 
-    def peek(self, plan: ApplyPlan, *, tables: bool = False, tries: int = _TRIES) -> Peek:
+    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
         """Reads what ``open`` would find, on a connection of its own, and writes nothing."""
+
+        def look() -> Peek:
+            with contextlib.closing(self.connect()) as connection, telling(self.connect, connection.connection_id, "the start"):
+                return peek(connection, plan, tables=tables)
+
         try:
-            connection = self.connect()
-            try:
-                with telling(self.connect, connection.connection_id, "the start"):
-                    return peek(connection, plan, tables=tables)
-            finally:
-                connection.close()
+            return steadily(look, ServerError, interrupted)
         except ParaplyError as error:
-            if tries > 1 and isinstance(error, ServerError) and interrupted(error):
-                return self.peek(plan, tables=tables, tries=tries - 1)
             raise explain(error) from None
 
-    def open(self, plan: ApplyPlan, tries: int = _TRIES) -> Progress:
+    def open(self, plan: ApplyPlan) -> Progress:
         """Connects, checks the server, takes the channel over and reads what is applied already."""
-        control = self._control = self.connect()
-        try:
+
+        def begin() -> Progress:
+            self.close()
+            control = self._control = self.connect()
             with telling(self.connect, control.connection_id, "the start") as said:
                 progress = self._open(plan, control)
             progress.notes.extend(said)
             return progress
+
+        try:
+            return steadily(begin, ServerError, interrupted)
         except ParaplyError as error:
             self.close()
-            if tries > 1 and isinstance(error, ServerError) and interrupted(error):
-                return self.open(plan, tries - 1)
             raise explain(error) from None
 
     def session(self) -> MySqlSession:

@@ -14,6 +14,7 @@ from paraply.target.mysql_errors import explain
 from paraply.target.mysql_gtid import ACCESS_DENIED
 from paraply.target.mysql_privileges import account
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
+from paraply.target.steady import steadily
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,6 @@ _GONE = frozenset({1049, 1051, 1146, 3074})
 """No such database, table, or channel."""
 _HALF_MADE = 1872
 """The server cannot begin a channel whose making somebody killed midway; once it is removed, it can."""
-_MOST_MAKINGS = 3
 _NAMED = re.compile(r"failed executing transaction '(?P<gtid>[^']+)'")
 _PLACE = re.compile(r"^.*?end_log_pos \d+[;:]\s*", re.DOTALL)
 _TRAIL = re.compile(r"; the event's (?:source|master) log .*$", re.DOTALL)
@@ -40,6 +40,11 @@ _PRIVILEGES = "REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN and RELOAD on *.*
 def _quoted(text: str) -> str:
     """A literal where the server's grammar has no expression; the texts are paraply's own, or an address."""
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _value(text: str) -> str:
+    """A setting's value in a statement."""
+    return text if text.isdigit() else _quoted(text)
 
 
 def channel_name(channel: str) -> str:
@@ -102,14 +107,13 @@ def _change(connection: Connection, settings: Mapping[str, str]) -> None:
     )
     for name, value in settings.items():
         connection.query(f"INSERT IGNORE INTO paraply.setting SELECT {_quoted(name)}, @@GLOBAL.{name}")
-        connection.query(f"SET GLOBAL {name}={value}")
+        connection.query(f"SET GLOBAL {name}={_value(value)}")
 
 
 def _put_back(connection: Connection) -> None:
     """Puts back what ``_change`` has changed."""
     for name, value in rows_of(connection.query("SELECT name, value FROM paraply.setting")):
-        text = to_text(value)
-        connection.query(f"SET GLOBAL {to_text(name)}={text if text.isdigit() else _quoted(text)}")
+        connection.query(f"SET GLOBAL {to_text(name)}={_value(to_text(value))}")
     connection.query("DELETE FROM paraply.setting")
 
 
@@ -166,7 +170,7 @@ class ReplicationChannel:
         self._settings = {
             "replica_parallel_workers": str(workers),
             "replica_preserve_commit_order": "1",
-            "replica_exec_mode": "'STRICT'",
+            "replica_exec_mode": "STRICT",
         }
         if server.mariadb or server.version < OLDEST:
             version = ".".join(map(str, server.version))
@@ -184,18 +188,12 @@ class ReplicationChannel:
             UsageError: The user may not.
             ParaplyError: The server's reason.
         """
-        making = 1
-        while True:
-            try:
-                self._make(host, port, user, password)
-            except ServerError as error:
-                with contextlib.suppress(ParaplyError):
-                    self.end()
-                if error.code != _HALF_MADE or making == _MOST_MAKINGS:
-                    raise self._denied(error) from None
-                making += 1
-            else:
-                return
+        try:
+            steadily(lambda: self._make(host, port, user, password), ServerError, lambda error: getattr(error, "code", 0) == _HALF_MADE)
+        except ServerError as error:
+            with contextlib.suppress(ParaplyError):
+                self.end()
+            raise self._denied(error) from None
 
     def _make(self, host: str, port: int, user: str, password: str) -> None:
         query = self._connection.query
@@ -216,7 +214,7 @@ class ReplicationChannel:
         A server that was killed and started again has the channel, but not the settings.
         """
         values = rows_of(self._connection.query("SELECT " + ", ".join(f"@@GLOBAL.{name}" for name in self._settings)))[0]
-        if [to_text(value) for value in values] != [value.strip("'") for value in self._settings.values()]:
+        if [to_text(value) for value in values] != list(self._settings.values()):
             return False
         fault = self.fault()
         if fault is not None and fault.receiving:

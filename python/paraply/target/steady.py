@@ -17,19 +17,32 @@ _STARTS = 5
 _START_PAUSE = 0.1
 
 
-def steadily(begin: Callable[[], T], lost: type[ParaplyError] | tuple[type[ParaplyError], ...] = ConnectionLost) -> T:
+def steadily(
+    begin: Callable[[], T],
+    lost: type[ParaplyError] | tuple[type[ParaplyError], ...] = ConnectionLost,
+    passes: Callable[[ParaplyError], bool] = lambda _: True,
+) -> T:
     """Begins something on the target, and begins it again where the connection is lost meanwhile; a few times.
 
     Args:
         begin: What may be done twice.
         lost: The errors after which it is begun again. A server that cannot be reached at all ends the first thing that is begun at once.
+        passes: Which of these errors.
+
+    >>> tries = iter([ConnectionLost("server disconnected"), None])
+    >>> def look() -> str:
+    ...     if error := next(tries):
+    ...         raise error
+    ...     return "seen"
+    >>> steadily(look)
+    'seen'
     """
     tries = 1
     while True:
         try:
             return begin()
-        except lost:
-            if tries == _STARTS:
+        except lost as error:
+            if tries == _STARTS or not passes(error):
                 raise
             tries += 1
             time.sleep(_START_PAUSE)
