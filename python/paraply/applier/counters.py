@@ -28,7 +28,7 @@ class WorkerCounters:
         replays: Merged blocks that it replayed one by one.
         reconnects: New connections after a lost one.
         apply_seconds: Time spent applying and committing.
-        waits: Seconds waited, by kind: ``input``, ``dependency``, ``turn``, ``retry``, ``older``, ``reconnect``.
+        waits: Seconds waited, by kind: ``input``, ``dependency``, ``rest``, ``turn``, ``retry``, ``older``, ``reconnect``.
         tries: Tries of the block under way that ended in a temporary error.
         began: When it began with that block, seconds since 1970; 0 for none.
         gtid: GTID of that block's first transaction, if it has one.
@@ -55,7 +55,7 @@ class WorkerCounters:
     reconnects: int = 0
     apply_seconds: float = 0.0
     waits: dict[str, float] = field(
-        default_factory=lambda: dict.fromkeys(("input", "dependency", "turn", "retry", "older", "reconnect"), 0.0)
+        default_factory=lambda: dict.fromkeys(("input", "dependency", "rest", "turn", "retry", "older", "reconnect"), 0.0)
     )
     tries: int = 0
     began: float = 0.0
@@ -90,6 +90,7 @@ class Counters:
         running: Workers that apply.
         waiting_dependency: Workers idle because no job may start.
         waiting_input: Workers idle because there is no job.
+        resting: Workers idle because the others keep the target busy.
         waiting_turn: Workers whose transaction waits for its turn to commit.
         retries: Tries again after temporary errors.
         rollbacks: Rollbacks of a younger transaction for an older one.
@@ -126,6 +127,7 @@ class Counters:
     running: int = 0
     waiting_dependency: int = 0
     waiting_input: int = 0
+    resting: int = 0
     waiting_turn: int = 0
     retries: int = 0
     rollbacks: int = 0

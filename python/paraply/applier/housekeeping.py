@@ -25,6 +25,7 @@ _TICK = 0.005
 _PROGRESS_SECONDS = 0.25
 _INTERRUPT_SECONDS = 0.2
 _RESCUE_SECONDS = 1.0
+_HANDS_SECONDS = 0.25
 
 
 def stopped_error() -> Stopped:
@@ -74,6 +75,7 @@ class Housekeeper:
         self._stops_seen = 0
         self._next_interrupt = 0.0
         self._next_rescue = time.perf_counter() + _RESCUE_SECONDS
+        self._next_count = time.perf_counter() + _HANDS_SECONDS
         self._ended = threading.Event()
         self._threads = [
             threading.Thread(target=self._loop, name="paraply-watchdog", daemon=True),
@@ -112,6 +114,9 @@ class Housekeeper:
             self._next_rescue = now + _RESCUE_SECONDS
             for worker in self._workers:
                 worker.rescue()
+        if now >= self._next_count:
+            self._next_count = now + _HANDS_SECONDS
+            self._run.count_hands()
         if self._run.order.failure is not None:
             if now >= self._next_interrupt:
                 self._next_interrupt = now + _INTERRUPT_SECONDS

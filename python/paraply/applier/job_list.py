@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.applier.commit_order import Ticket
+    from paraply.applier.worker_state import Wait
 
 __all__ = ["MOST_AHEAD", "MOST_PLACES_AHEAD", "Job", "JobList", "Seat"]
 
@@ -55,7 +57,7 @@ class Seat:
         self.condition = threading.Condition(mutex)
         self.job: Job | None = None
         self.seated = False
-        self.on_wait: Callable[[bool], None] | None = None
+        self.on_wait: Callable[[Wait], None] | None = None
         """Told what the wait is for, whenever that changes."""
 
 
@@ -73,6 +75,7 @@ class JobList:
         series: Most jobs that a worker takes at once. The list has room for that many for each worker, if they are such as fit.
         fits: Whether a job may be one of several.
         most_ahead: Most jobs behind the low-water mark that are handed out; matters where commits are not in order.
+        hands: Most workers that are at work at once; all of them by default. The oldest job does not count.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class JobList:
         series: int = 1,
         fits: Callable[[Job], bool] = lambda _: False,
         most_ahead: int = MOST_AHEAD,
+        hands: int | None = None,
     ) -> None:
         self._mutex = threading.Lock()
         self._room = threading.Condition(self._mutex)
@@ -106,6 +110,9 @@ class JobList:
         self._takes = 0
         self._committed_early: set[int] = set()
         self._serial = False
+        self._hands = sys.maxsize if hands is None else hands
+        self._at_work = 0
+        self._held_back = False
         self._closed = False
         self._limit: int | None = None
         self._aborted = False
@@ -132,6 +139,17 @@ class JobList:
         with self._mutex:
             self._serial = serial
             self._hand_over()
+
+    def set_hands(self, hands: int) -> None:
+        """How many workers may be at work at once from now on."""
+        with self._mutex:
+            self._hands = hands
+            self._hand_over()
+
+    def held_back(self) -> bool:
+        """Whether a job had to wait because too many workers were at work, since this was last asked."""
+        held, self._held_back = self._held_back, False
+        return held
 
     def put(self, job: Job) -> bool:
         """Appends a job; waits for room.
@@ -161,16 +179,16 @@ class JobList:
                 if self._idle and self._may_start(job):
                     self._hand_over()
                 elif len(self._jobs) == 1:
-                    self._tell_idle(held=True)
+                    self._tell_idle()
         return len(jobs)
 
-    def take(self, seat: Seat, on_wait: Callable[[bool], None] | None = None) -> Job | None:
+    def take(self, seat: Seat, on_wait: Callable[[Wait], None] | None = None) -> Job | None:
         """The oldest job that may start; waits for one.
 
         Args:
             seat: The worker's own.
-            on_wait: Called before waiting, and when that changes meanwhile, with whether there are jobs that may not start yet
-                (else the list is empty). In the second case by another thread, under the list's lock.
+            on_wait: Called before waiting, and when that changes meanwhile, with what the wait is for. In the second case by
+                another thread, under the list's lock.
 
         Returns:
             None when there will be no more.
@@ -183,7 +201,7 @@ class JobList:
             if self._aborted or (self._closed and not self._jobs):
                 return None
             if on_wait is not None:
-                on_wait(bool(self._jobs))
+                on_wait(self._waits_for())
             seat.seated, seat.on_wait = True, on_wait
             self._idle.append(seat)
             while seat.seated:
@@ -228,6 +246,7 @@ class JobList:
             returns: Whether the caller takes a job next: then one is left for it.
         """
         with self._mutex:
+            self._at_work -= 1 if returns else 0
             was_too_far = self._filling and self._is_too_far(self._next)
             for number in numbers:
                 self._raise_mark(number)
@@ -310,23 +329,34 @@ class JobList:
         return self._may_start(job) and all(number <= mark or number in early or number in before for number in job.ticket.after)
 
     def _pop_ready(self, skip: int = 0) -> Job | None:
+        full = self._at_work + skip >= self._hands
         for index, job in enumerate(self._jobs):
+            if full and job.number > self._low_water_mark + 1:
+                self._held_back = True
+                return None
             if self._may_start(job):
                 if skip:
                     skip -= 1
                     continue
                 del self._jobs[index]
+                self._at_work += 1
                 self._started(job)
                 if not self._jobs:
-                    self._tell_idle(held=False)
+                    self._tell_idle()
                 return job
         return None
 
-    def _tell_idle(self, *, held: bool) -> None:
-        """Tells the workers that wait whether it is for a dependency or for the reader."""
+    def _waits_for(self) -> Wait:
+        if not self._jobs:
+            return "input"
+        return "rest" if self._at_work >= self._hands else "dependency"
+
+    def _tell_idle(self) -> None:
+        """Tells the workers that wait what it is for."""
+        waits_for = self._waits_for()
         for seat in self._idle:
             if seat.on_wait is not None:
-                seat.on_wait(held)
+                seat.on_wait(waits_for)
 
     def _started(self, job: Job) -> None:
         self._newest_started = max(self._newest_started, job.number)

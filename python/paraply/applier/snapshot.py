@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paraply.applier.counters import ApplyReport, Counters, WorkerCounters
-from paraply.applier.worker_state import APPLYING, COMMITTING, IDLE, WAITING_DEPENDENCY, WAITING_TURN
+from paraply.applier.worker_state import APPLYING, COMMITTING, IDLE, RESTING, WAITING_DEPENDENCY, WAITING_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +80,7 @@ def take_counters(
         running=states.count(APPLYING) + states.count(COMMITTING),
         waiting_dependency=states.count(WAITING_DEPENDENCY),
         waiting_input=states.count(IDLE),
+        resting=states.count(RESTING),
         waiting_turn=states.count(WAITING_TURN),
         retries=sum(counter.retries for counter in counters),
         rollbacks=sum(counter.rollbacks for counter in counters),

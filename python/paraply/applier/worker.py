@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.applier.job_list import Job, JobList
     from paraply.applier.run_state import RunState
+    from paraply.applier.worker_state import Wait
     from paraply.target.base import Session
     from paraply.target.series import SeriesSession
 
@@ -43,7 +44,7 @@ class Worker:
     def __init__(self, run: RunState, number: int) -> None:
         self._run = run
         self._session: Session | None = None
-        self._idle_kind = "input"
+        self._idle_kind: Wait = "input"
         self._idle_since = 0.0
         self.counters = WorkerCounters(number)
         self.job: Job | None = None
@@ -58,13 +59,14 @@ class Worker:
         """The thread's body: takes jobs until there are no more."""
         seat = jobs.seat()
         try:
-            self.open()
             while True:
                 self._idle_since = time.perf_counter()
                 job = jobs.take(seat, self._on_idle)
                 self._count_idle()
                 if job is None:
                     return
+                if self._session is None:  # a worker that gets no job needs none
+                    self._open_for(job)
                 taken = [job, *jobs.take_more(job)]
                 self.process_series(taken)
                 jobs.committed(*(one.number for one in taken))
@@ -92,17 +94,22 @@ class Worker:
         if self._run.timeline is not None and self.job is not None:
             self._run.timeline.slice(self._track, name, begin, time.perf_counter(), block_arguments(self.job.block) | more)
 
-    def _on_idle(self, held: bool) -> None:
+    def _on_idle(self, waits_for: Wait) -> None:
         """Says what the wait is for; also called by the thread that hands out, while this one sleeps."""
         self._count_idle()
-        self._idle_kind = "dependency" if held else "input"
-        self.counters.state = states.WAITING_DEPENDENCY if held else states.IDLE
+        self._idle_kind, self.counters.state = waits_for, states.IDLE_STATES[waits_for]
 
     def open(self) -> None:
         """Opens the session."""
         session = self._session = steadily(self._run.target.session, (ConnectionFailed, TemporaryFailure))
         self.counters.connection_id = session.connection_id
         self.counters.state = states.IDLE
+
+    def _open_for(self, job: Job) -> None:
+        try:
+            self.open()
+        except ParaplyError as error:
+            self._fail(job, job.block, error)
 
     def close(self) -> None:
         """Closes the session, if there is one."""
@@ -402,7 +409,8 @@ class Worker:
         retry, order = self._run.retry, self._run.order
         self._give_attempt_up()
         with self._waiting("reconnect", states.RECONNECTING):
-            self._close_lost()
+            with contextlib.suppress(Exception):  # a session that is broken is not worth an error
+                self.close()
             order.pause(job.ticket, 0.0)  # not if the run has ended
             attempt = 0
             while True:
@@ -416,11 +424,6 @@ class Worker:
                     if attempt >= retry.reconnects:
                         raise
                     order.pause(job.ticket, retry.reconnect_delay(attempt))
-
-    def _close_lost(self) -> None:
-        """A session that is broken is not worth an error."""
-        with contextlib.suppress(Exception):
-            self.close()
 
     def _is_in(self, job: Job, block: Block) -> bool:
         """Whether a commit that was under way when the connection broke has happened: exactly once."""

@@ -6,7 +6,7 @@ import gc
 
 __all__ = ["main"]
 
-_COLLECT_AFTER = 20_000
+_COLLECT_AFTER = 60_000
 """New objects between two looks for cycles; modules that are loaded make many objects and no waste."""
 
 

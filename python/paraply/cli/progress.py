@@ -138,7 +138,8 @@ def counter_words(counters: Counters) -> str:
     """
     words = (
         f"queue {counters.queue}, {counters.running} running, {counters.waiting_dependency} wait for a dependency,"
-        f" {counters.waiting_turn} for the turn, {counters.waiting_input} for input; merging up to {counters.merge},"
+        f" {counters.waiting_turn} for the turn, {counters.waiting_input} for input"
+        f"{f', {counters.resting} resting' if counters.resting else ''}; merging up to {counters.merge},"
         f" {counters.retries + counters.rollbacks:,} retries"
     )
     words += ", one block at a time after a storm of retries" if counters.serial else ""

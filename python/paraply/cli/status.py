@@ -146,6 +146,7 @@ def _live(run: Mapping[str, Any]) -> list[str]:
         (
             f"workers    {counters['running']} running, {counters['waiting_dependency']} wait for a dependency,"
             f" {counters['waiting_turn']} for their turn to commit, {counters['waiting_input']} for input"
+            + (f", {counters['resting']} resting" if counters.get("resting") else "")
         ),
         f"retries    {counters['retries']:,}, younger rolled back {counters['rollbacks']:,}, reconnects {counters['reconnects']:,}"
         + ("; one block at a time after a storm of retries" if counters["serial"] else "")

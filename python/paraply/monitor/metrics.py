@@ -105,12 +105,13 @@ def _of_applying(page: _Page, counters: Counters) -> None:
         "waiting_dependency": counters.waiting_dependency,
         "waiting_turn": counters.waiting_turn,
         "waiting_input": counters.waiting_input,
+        "resting": counters.resting,
     }
     others = len(counters.workers) - sum(states.values())
     page.family(
         "workers",
         "gauge",
-        "Workers by what they do: apply or commit, wait for a dependency, for their turn to commit, for a job, or recover.",
+        "Workers by what they do: apply or commit, wait for a dependency, for their turn to commit, for a job, rest or recover.",
         [({"state": state}, count) for state, count in (states | {"recovering": max(0, others)}).items()],
     )
     page.counter("retries_total", "Tries again after deadlocks and lock waits.", counters.retries)

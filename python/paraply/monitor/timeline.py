@@ -117,6 +117,7 @@ class Timeline:
             "waiting for a dependency": counters.waiting_dependency,
             "waiting for the turn": counters.waiting_turn,
             "waiting for input": counters.waiting_input,
+            "resting": counters.resting,
         }
         self._counter("workers", workers)
         self._counter("queue (jobs)", {"jobs": counters.queue})

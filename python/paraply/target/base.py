@@ -152,6 +152,10 @@ class Target(Protocol):
         """Which kind of server."""
 
     @property
+    def is_local(self) -> bool:
+        """Whether its address is this machine's; what stands there may still forward to another one."""
+
+    @property
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
 

@@ -96,6 +96,7 @@ class MySqlTarget:
     def __init__(self, url: DatabaseUrl, connector: Callable[[DatabaseUrl], Connection] = connect) -> None:
         # The URL's database is not entered: a statement without a default database must not find one.
         self.url = replace(url, database=None)
+        self.is_local = url.is_local
         self._connector = connector
         self._control: Connection | None = None
         #: Connection and time of a block's last start.

@@ -13,13 +13,14 @@ from psycopg.pq import ExecStatus, TransactionStatus
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ParaplyError, UsageError
 from paraply.target.pg_errors import SqlError, connection_lost
+from paraply.target.url import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from psycopg.pq.abc import PGresult
 
-__all__ = ["PgConnection", "StatementFailed", "connection_parameters"]
+__all__ = ["PgConnection", "StatementFailed", "connection_parameters", "is_local"]
 
 _SETTINGS = {
     "client_encoding": "UTF8",
@@ -74,6 +75,17 @@ def connection_parameters(uri: str, environment: Mapping[str, str] | None = None
         raise UsageError(f"the postgresql URL has a port that is not a number; {advice}")
     password = (os.environ if environment is None else environment).get("PARAPLY_PASSWORD")
     return parameters if "password" in parameters or not password else {**parameters, "password": password}
+
+
+def is_local(uri: str) -> bool:
+    """Whether all of its hosts are this machine.
+
+    >>> is_local("postgresql://app@/shop?host=/run/postgresql"), is_local("postgresql://db.example.org/shop")
+    (True, False)
+    """
+    parameters = connection_parameters(uri)
+    hosts = (parameters.get("hostaddr") or parameters.get("host", "")).split(",")
+    return all(not host or host.startswith(("/", "@")) or host in LOOPBACK for host in hosts)
 
 
 def place(parameters: Mapping[str, str]) -> str:

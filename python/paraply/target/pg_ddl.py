@@ -19,7 +19,7 @@ from paraply.target.pg_types import ColumnMapping, TableMapping, check_schema_na
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["DdlPlan", "MustBeEmpty", "create_table", "plan_changes"]
+__all__ = ["DdlPlan", "MustBeEmpty", "create_table", "parents", "plan_changes"]
 
 TableKey = tuple[str, str]
 """Database and table."""
@@ -132,6 +132,11 @@ def create_table(table: Table) -> Iterator[str]:
     yield f"CREATE TABLE {mapping.target} ({columns})"
     for key in carried_keys(table, mapping).values():
         yield key.create(mapping)
+
+
+def parents(table: Table) -> set[TableKey]:
+    """The tables that its foreign keys refer to."""
+    return {(key.parent_database, key.parent_table) for key in table.foreign_keys}
 
 
 def _rename_table(old_database: str, old_name: str, table: Table) -> Iterator[str]:

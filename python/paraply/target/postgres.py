@@ -20,8 +20,8 @@ from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_board import PgBoard, open_board
 from paraply.target.pg_branches import PgBranches, check_two_phase
 from paraply.target.pg_checks import check_table, refuse_preserve, table_exists
-from paraply.target.pg_connection import PgConnection, StatementFailed
-from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, plan_changes
+from paraply.target.pg_connection import PgConnection, StatementFailed, is_local
+from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, parents, plan_changes
 from paraply.target.pg_errors import failure
 from paraply.target.pg_last_writer import PgLastWriter
 from paraply.target.pg_lock_waits import describe_holders, lock_holders, patiently
@@ -113,6 +113,11 @@ class PostgresTarget:
     def family(self) -> Literal["mysql", "mariadb", "postgresql"]:
         """``postgresql``."""
         return "postgresql"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether its address is this machine's."""
+        return is_local(self._uri or "")
 
     @property
     def merges(self) -> bool:
@@ -402,7 +407,7 @@ class PostgresTarget:
         self._remove((table.database, table.name))
         with self._lock:
             self._tables[table.database, table.name] = table
-        self._tell_renderer({(table.database, table.name), *_parents(table)})
+        self._tell_renderer({(table.database, table.name), *parents(table)})
 
     def _remove(self, key: TableKey) -> None:
         with self._lock:
@@ -411,7 +416,7 @@ class PostgresTarget:
                 self._checked.discard(table.full_name)
         self.renderer.forget(*key)
         if table is not None:
-            self._tell_renderer(_parents(table))
+            self._tell_renderer(parents(table))
 
     def _tell_renderer(self, keys: Iterable[TableKey]) -> None:
         """Defines these tables; a parent's mapping depends on its children, too."""
@@ -442,7 +447,3 @@ class PostgresTarget:
         if self._control is None or self._control.broken:
             self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
         return self._control
-
-
-def _parents(table: Table) -> set[TableKey]:
-    return {(key.parent_database, key.parent_table) for key in table.foreign_keys}

@@ -14,7 +14,7 @@ from paraply.target.option_file import read_option_file, read_own_option_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DatabaseUrl", "Family", "TlsMode", "parse_url"]
+__all__ = ["LOOPBACK", "DatabaseUrl", "Family", "TlsMode", "parse_url"]
 
 Family = Literal["mysql", "mariadb", "postgresql"]
 TlsMode = Literal["disabled", "preferred", "required", "verify-ca", "verify-identity"]
@@ -32,7 +32,7 @@ _SWITCHES: tuple[tuple[str, TlsMode], ...] = (
     ("ssl", "required"),
 )
 _OFF = ("0", "off", "false", "no")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,15 @@ class DatabaseUrl:
         """
         place = f"{self.user}@{self.host}:{self.port}" if self.socket is None else f"{self.user}@{self.socket}"
         return f"{self.family}://{place}" + (f"/{self.database}" if self.database else "")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it names this machine.
+
+        >>> parse_url("mysql://app@127.0.0.1:3307").is_local, parse_url("mysql://app@db.example.org").is_local
+        (True, False)
+        """
+        return self.socket is not None or self.host in LOOPBACK
 
     def tls_options(self) -> dict[str, str]:
         """The options as the native connection takes them: ``mode``, ``ca``, ``cert``, ``key``."""
@@ -219,7 +228,7 @@ def _mode_named(text: str) -> TlsMode:
 def _default_mode(options: Mapping[str, str], host: str) -> TlsMode:
     if "tls-ca" in options:
         return "verify-ca"  # as the servers' own clients take it
-    return "disabled" if host in _LOOPBACK and "tls-cert" not in options else "preferred"
+    return "disabled" if host in LOOPBACK and "tls-cert" not in options else "preferred"
 
 
 def _number(name: str, text: str) -> int:

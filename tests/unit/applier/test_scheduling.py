@@ -85,12 +85,12 @@ class TestJobList:
             time.sleep(0.001)
         jobs.put(second)
         jobs.put(third)
-        assert heard == [False, True], "first the reader, then the job that it conflicts with"
+        assert heard == ["input", "dependency"], "first the reader, then the job that it conflicts with"
         jobs.committed(1)
         assert jobs.take(seat) is second
         jobs.committed(2)
         assert jobs.take(seat) is third
-        assert heard == [False, True, False]
+        assert heard == ["input", "dependency", "input"]
         jobs.close()
         idle.join(5)
 
@@ -164,6 +164,39 @@ class TestJobList:
         jobs.set_serial(False)
         idle.join(5)
         assert taken == [2]
+
+    def test_with_enough_at_work_only_the_oldest_job_may_start(self):
+        jobs = JobList(4, hands=2)
+        for job in jobs_of(0, 1, 0, 0, 0):
+            jobs.put(job)
+        seat = jobs.seat()
+        assert [jobs.take(seat).number, jobs.take(seat).number] == [1, 3], "the second job waits for the first"
+        heard = []
+        idle = threading.Thread(target=lambda: heard.append(jobs.take(jobs.seat(), heard.append)), daemon=True)
+        idle.start()
+        while not heard:
+            time.sleep(0.001)
+        assert heard == ["rest"]
+        assert jobs.held_back()
+        assert not jobs.held_back(), "not since it was asked"
+        jobs.committed(1)
+        assert len(jobs) == 3, "whoever comes back takes the next job"
+        assert jobs.take(seat).number == 2
+        time.sleep(0.02)
+        assert heard == ["rest"]
+        jobs.set_hands(3)
+        idle.join(5)
+        assert heard[1].number == 4
+
+    def test_the_oldest_job_does_not_wait_for_a_hand(self):
+        jobs = JobList(4, hands=2)
+        for job in jobs_of(0, 1, 0, 0):
+            jobs.put(job)
+        seat = jobs.seat()
+        assert [jobs.take(seat).number, jobs.take(seat).number] == [1, 3]
+        jobs.committed(1)
+        jobs.set_hands(1)
+        assert jobs.take(seat).number == 2, "the third waits for its turn behind it"
 
     def test_a_stop_keeps_what_is_older_than_a_started_job(self):
         jobs = JobList(2)
