@@ -178,7 +178,7 @@ class JobList:
                 self._jobs.append(job)
                 if self._idle and self._may_start(job):
                     self._hand_over()
-                elif len(self._jobs) == 1:
+                if len(self._jobs) == 1:
                     self._tell_idle()
         return len(jobs)
 

@@ -188,6 +188,21 @@ class TestJobList:
         idle.join(5)
         assert heard[1].number == 4
 
+    def test_who_waited_for_input_hears_that_it_rests(self):
+        jobs = JobList(2, hands=1)
+        first, second = jobs_of(0, 0)
+        heard = []
+        idle = threading.Thread(target=lambda: jobs.take(jobs.seat(), heard.append), daemon=True)
+        jobs.put(first)
+        jobs.take(jobs.seat())
+        idle.start()
+        while not heard:
+            time.sleep(0.001)
+        jobs.put(second)
+        assert heard == ["input", "rest"]
+        jobs.abort()
+        idle.join(5)
+
     def test_the_oldest_job_does_not_wait_for_a_hand(self):
         jobs = JobList(4, hands=2)
         for job in jobs_of(0, 1, 0, 0):

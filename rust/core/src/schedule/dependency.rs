@@ -1,6 +1,7 @@
 //! Dependencies between blocks of transactions, found from their shared and exclusive keys (scheme `fine`, R13 to R15).
 
 use std::collections::{HashMap, VecDeque};
+use std::hint::black_box;
 
 use super::history::History;
 use crate::certifier::Seeds;
@@ -9,6 +10,8 @@ use crate::certifier::Seeds;
 const FORGET_PER_TOUCH: usize = 2;
 /// Keys that an idle tracker keeps room for; what a busy hour took beyond it is given back.
 const KEPT_WHEN_IDLE: usize = 4096;
+/// Keys from which on most of them are not in the processor's cache.
+const MANY: usize = 16 * 1024;
 /// And for each call besides.
 const FORGET_PER_CALL: usize = 64;
 
@@ -49,6 +52,7 @@ impl DependencyTracker {
             self.raise_barrier(block);
         } else {
             blocks.extend(self.barrier.filter(|barrier| *barrier != block));
+            self.load(exclusive.iter().chain(shared));
             for key in exclusive {
                 self.keys.entry(*key).or_default().take_exclusive(block, &mut blocks);
             }
@@ -79,8 +83,17 @@ impl DependencyTracker {
         self.forget(FORGET_PER_CALL);
     }
 
+    /// Loads what is known of the keys, all at once: one after the other, each would wait for memory.
+    fn load<'a>(&self, keys: impl Iterator<Item = &'a u64>) {
+        if self.keys.len() > MANY {
+            black_box(keys.filter_map(|key| self.keys.get(key)).filter(|history| history.is_shared()).count());
+        }
+    }
+
     fn forget(&mut self, mut steps: usize) {
         let Some(committed) = self.committed else { return };
+        let due = self.touches.iter().take(steps).take_while(|(block, _)| *block <= committed);
+        self.load(due.map(|(_, key)| key));
         while let Some((block, key)) = self.touches.front().copied()
             && block <= committed
             && steps > 0

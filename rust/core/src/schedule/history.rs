@@ -37,6 +37,11 @@ impl History {
         }
     }
 
+    /// Whether it is shared.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
     /// Forgets the blocks up to `committed`; gives whether nothing is left.
     pub(super) fn forget_up_to(&mut self, committed: u64) -> bool {
         self.exclusive = self.exclusive.filter(|block| block.get() > committed);
