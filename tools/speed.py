@@ -119,8 +119,8 @@ to the server, as nothing reads a log, keeps an order or makes statements beside
 
 What ends a speed-up is told by having the server's data in memory, too (`/dev/shm`, with the same durable settings): there no commit waits
 for a disk, and the speed-up stays near to linear up to sixteen workers, and with 32 ends at the cores, of which a linear one would need
-half as many again. On this machine's disk a forced write takes 0.09 ms. A commit needs one, and with many workers waits for the one that is
-under way first, so the speed-up bends while there is CPU left, and that of clients that nothing coordinates with it.
+more than there are. On this machine's disk a forced write takes 0.09 ms. A commit needs one, and with many workers waits for the one that
+is under way first, so the speed-up bends while there is CPU left, and that of clients that nothing coordinates with it.
 Farther away the cores fill later, and more workers go on being worth it. Before a transaction was a single statement of a
 [series](../concepts/ordered-commit.md), it took two round trips or four answers, and the server a fifth more of the cores for it. The
 tables of five milliseconds and of MySQL, whose transactions take more CPU, are of one round.
