@@ -65,8 +65,6 @@ class Worker:
                 self._count_idle()
                 if job is None:
                     return
-                if self._session is None:  # a worker that gets no job needs none
-                    self._open_for(job)
                 taken = [job, *jobs.take_more(job)]
                 self.process_series(taken)
                 jobs.committed(*(one.number for one in taken))
@@ -105,12 +103,6 @@ class Worker:
         self.counters.connection_id = session.connection_id
         self.counters.state = states.IDLE
 
-    def _open_for(self, job: Job) -> None:
-        try:
-            self.open()
-        except ParaplyError as error:
-            self._fail(job, job.block, error)
-
     def close(self) -> None:
         """Closes the session, if there is one."""
         session, self._session = self._session, None
@@ -137,7 +129,8 @@ class Worker:
         Raises:
             ParaplyError: As ``process``; the jobs before the one that it is about are through.
         """
-        alone = len(jobs) == 1 and not (jobs[0].fits and getattr(self._session, "commits_at_once", False))
+        session = self._session
+        alone = session is None or (len(jobs) == 1 and not (jobs[0].fits and getattr(session, "commits_at_once", False)))
         outcome = SeriesOutcome(0) if alone else self._commit_together(jobs)
         for job in jobs[outcome.done :]:
             self.process(job, outcome if outcome.error is not None else None)
@@ -274,10 +267,8 @@ class Worker:
                 if tried is not None and tried.error is not None:
                     error, committing, tried = tried.error, tried.committing, None
                     raise error
+                session = self._session or self._connect(job)  # a worker that gets no job needs none
                 self._begin_attempt(states.APPLYING)
-                session = self._session
-                if session is None:
-                    raise ConnectionLost("the connection was closed")
                 if statement:
                     committing = True
                     session.execute_statement(block)
@@ -406,24 +397,28 @@ class Worker:
 
     def _reconnect(self, job: Job) -> None:
         """Opens a new session in place of the lost one, with some patience."""
-        retry, order = self._run.retry, self._run.order
         self._give_attempt_up()
         with self._waiting("reconnect", states.RECONNECTING):
             with contextlib.suppress(Exception):  # a session that is broken is not worth an error
                 self.close()
-            order.pause(job.ticket, 0.0)  # not if the run has ended
-            attempt = 0
-            while True:
-                try:
-                    self._session = self._run.target.session()
-                    self.counters.connection_id = self._session.connection_id
-                    self.counters.reconnects += 1
-                    return
-                except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that meets the new session at its first question
-                    attempt += 1
-                    if attempt >= retry.reconnects:
-                        raise
-                    order.pause(job.ticket, retry.reconnect_delay(attempt))
+            self._run.order.pause(job.ticket, 0.0)  # not if the run has ended
+            self._connect(job)
+            self.counters.reconnects += 1
+
+    def _connect(self, job: Job) -> Session:
+        """Opens a session, with the patience that a server needs to come back."""
+        retry = self._run.retry
+        attempt = 0
+        while True:
+            try:
+                session = self._session = self._run.target.session()
+                self.counters.connection_id = session.connection_id
+                return session
+            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that meets the new session at its first question
+                attempt += 1
+                if attempt >= retry.reconnects:
+                    raise
+                self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
 
     def _is_in(self, job: Job, block: Block) -> bool:
         """Whether a commit that was under way when the connection broke has happened: exactly once."""

@@ -4,11 +4,13 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import LogReader, independent, make
-from unit.applier.harness import apply, check_serial, make_applier, run_within
+from unit.applier.harness import QUICK, apply, check_serial, make_applier, run_within
 
 from paraply.errors import (
     AlreadyRunning,
@@ -208,15 +210,40 @@ def test_a_server_that_does_not_come_back_is_the_error():
     target.database.faults[5] = ["lost"]
 
     class Gone(Target):
+        connected: ClassVar[set[int]] = set()
+
         def session(self):
-            if any(s.broken for s in self.sessions):
+            if threading.get_ident() in self.connected:
                 raise ConnectionFailed("refused")
+            self.connected.add(threading.get_ident())
             return super().session()
 
     target = Gone(target.database)
     error = run_within(make_applier(independent(20), target, merge="off"))
     assert isinstance(error, ConnectionFailed)
     assert target.database.applied == [1, 2, 3, 4]
+
+
+def test_r24_a_workers_first_connection_is_tried_as_long_as_one_in_place_of_a_lost_one():
+    patient = replace(QUICK, reconnects=9)
+
+    class Late(Target):
+        refusals = patient.reconnects - 1
+
+        def session(self):
+            if self.sessions and self.refusals:
+                with self.database.mutex:
+                    self.refusals -= 1
+                    self.database.mutex.notify_all()
+                raise ConnectionFailed("refused")
+            return super().session()
+
+    log = independent(20)
+    target = Late()
+    target.database.waits_for[1] = lambda: target.refusals == 0
+    report = apply(log, target, workers=2, merge="off", retries=patient)
+    check_serial(target, log)
+    assert (target.refusals, report.reconnects) == (0, 0)
 
 
 def test_a_target_that_lets_no_worker_in_is_the_error():
