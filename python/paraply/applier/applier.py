@@ -14,7 +14,7 @@ from paraply.applier.counters import ApplyReport, Counters
 from paraply.applier.drive import InlineDrive, ThreadDrive
 from paraply.applier.dry_run import DryRun, scan
 from paraply.applier.filters import Filters
-from paraply.applier.hands import Hands, hands_of
+from paraply.applier.hands import hands_of
 from paraply.applier.housekeeping import stopped_error
 from paraply.applier.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
 from paraply.applier.merge import MergeSize
@@ -343,9 +343,9 @@ class Applier:
         singly = options.merge in ("off", 1) or not self._merges
         series = series_of(self._target, consistency, options.workers) if singly and parts is None else {}
         ahead = MOST_AHEAD if start.has_gtids else MOST_PLACES_AHEAD
-        hands = hands_of(self._target, options.workers) if in_threads and not singly else Hands(options.workers)
+        hands = hands_of(self._target, options.workers) if in_threads and not singly else None
         ordered = consistency.keeps_order
-        jobs = JobList(options.workers, ordered=ordered, most_ahead=ahead, hands=hands.most, **series) if in_threads else None
+        jobs = JobList(options.workers, ordered=ordered, most_ahead=ahead, hands=hands, **series) if in_threads else None
         run = RunState(
             self._target,
             start.progress.executed,
@@ -353,7 +353,6 @@ class Applier:
             jobs,
             consistency=consistency,
             optimistic=policy.optimistic,
-            hands=hands,
             low=start.progress.low if start.mariadb else None,
         )
         if parts is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from paraply.monitor.cpu_ticks import cpu_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,41 +21,27 @@ _BUSY = 0.1
 
 
 class IdleShare:
-    """Which share of the machine's time was idle since the last look, by Linux's ``/proc/stat``; waiting for a disk is idle.
+    """Which share of the machine's time was idle since the last look; waiting for a disk is idle.
 
     Args:
-        stat: The file.
+        ticks: All ticks so far and the idle ones; None where the system does not tell.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     stat = Path(folder) / "stat"
-    ...     _ = stat.write_text("cpu  10 0 0 80 10 0 0 0 0 0")
-    ...     share = IdleShare(stat)
-    ...     _ = stat.write_text("cpu  70 0 0 100 30 0 0 0 0 0")
-    ...     share()
+    >>> ticks = iter([(100, 90), (200, 130)])
+    >>> IdleShare(lambda: next(ticks))()
     0.4
     """
 
-    def __init__(self, stat: Path = Path("/proc/stat")) -> None:
-        self._stat = stat
-        self._last = self._read()
+    def __init__(self, ticks: Callable[[], tuple[int, int] | None] = cpu_ticks) -> None:
+        self._ticks = ticks
+        self._last = ticks()
 
     def __call__(self) -> float | None:
         """The share, from 0 to 1; None where it is not told, or nothing has passed."""
-        before, self._last = self._last, self._read()
+        before, self._last = self._last, self._ticks()
         if before is None or self._last is None:
             return None
-        idle, total = self._last[0] - before[0], self._last[1] - before[1]
-        return min(1.0, max(0.0, idle / total)) if total > 0 else None
-
-    def _read(self) -> tuple[int, int] | None:
-        """Idle and all time, in the system's ticks."""
-        try:
-            words = self._stat.read_text().split(None, 9)
-            times = [int(word) for word in words[1:9]]
-        except (OSError, ValueError):
-            return None
-        return (times[3] + times[4], sum(times)) if len(times) > 4 else None
+        passed, idle = self._last[0] - before[0], self._last[1] - before[1]
+        return min(1.0, max(0.0, idle / passed)) if passed > 0 else None
 
 
 class Hands:
@@ -66,27 +53,20 @@ class Hands:
 
     Args:
         workers: Number of workers.
-        cores: Cores of the machine that target and workers share; None for no limit.
+        cores: Cores of the machine that target and workers share.
         idle: Which share of the machine's time was idle since it was last asked; None where that is not known.
 
     >>> shares = iter([0.05, 0.5, 0.5, 0.2, 0.0])
     >>> hands = Hands(8, cores=2, idle=lambda: next(shares))
     >>> hands.most, [hands.look(held_back=True) for _ in range(5)]
     (2, [2, 4, 8, 8, 7])
-    >>> Hands(8).most
-    8
     """
 
-    def __init__(self, workers: int, cores: int | None = None, idle: Callable[[], float | None] | None = None) -> None:
+    def __init__(self, workers: int, cores: int, idle: Callable[[], float | None]) -> None:
         self._workers = workers
-        self._fewest = workers if cores is None or idle is None else min(workers, max(_FEWEST, cores))
+        self._fewest = min(workers, max(_FEWEST, cores))
         self._idle = idle
         self.most = self._fewest
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether fewer than all workers may be the most."""
-        return self._fewest < self._workers
 
     def look(self, *, held_back: bool) -> int:
         """Finds the number anew; a few times a second.
@@ -94,9 +74,9 @@ class Hands:
         Args:
             held_back: Whether a job that might have started had to wait for a hand since the last look.
         """
-        idle = self._idle() if self.is_limited and self._idle is not None else None
+        idle = self._idle()
         if idle is None:
-            self.most = self._workers if self.is_limited else self.most
+            self.most = self._workers
         elif idle > _IDLE and held_back:
             self.most = min(self._workers, 2 * self.most)
         elif idle < _BUSY:
@@ -104,9 +84,8 @@ class Hands:
         return self.most
 
 
-def hands_of(target: Target, workers: int) -> Hands:
-    """The hands of a run that merges."""
-    share = IdleShare() if target.is_local else None
-    if share is None or not hasattr(os, "sched_getaffinity"):
-        return Hands(workers)
-    return Hands(workers, len(os.sched_getaffinity(0)), share)
+def hands_of(target: Target, workers: int) -> Hands | None:
+    """The hands of a run that merges; None where all workers may be at work."""
+    if not target.is_local or not hasattr(os, "sched_getaffinity"):
+        return None
+    return Hands(workers, len(os.sched_getaffinity(0)), IdleShare())

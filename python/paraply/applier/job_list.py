@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.applier.commit_order import Ticket
+    from paraply.applier.hands import Hands
     from paraply.applier.worker_state import Wait
 
 __all__ = ["MOST_AHEAD", "MOST_PLACES_AHEAD", "Job", "JobList", "Seat"]
@@ -75,7 +76,7 @@ class JobList:
         series: Most jobs that a worker takes at once. The list has room for that many for each worker, if they are such as fit.
         fits: Whether a job may be one of several.
         most_ahead: Most jobs behind the low-water mark that are handed out; matters where commits are not in order.
-        hands: Most workers that are at work at once; all of them by default. The oldest job does not count.
+        hands: How many workers are at work at once; all of them by default. The oldest job does not wait for that.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class JobList:
         series: int = 1,
         fits: Callable[[Job], bool] = lambda _: False,
         most_ahead: int = MOST_AHEAD,
-        hands: int | None = None,
+        hands: Hands | None = None,
     ) -> None:
         self._mutex = threading.Lock()
         self._room = threading.Condition(self._mutex)
@@ -110,7 +111,8 @@ class JobList:
         self._takes = 0
         self._committed_early: set[int] = set()
         self._serial = False
-        self._hands = sys.maxsize if hands is None else hands
+        self._hands = hands
+        self._most_at_work = sys.maxsize if hands is None else hands.most
         self._at_work = 0
         self._held_back = False
         self._closed = False
@@ -140,16 +142,15 @@ class JobList:
             self._serial = serial
             self._hand_over()
 
-    def set_hands(self, hands: int) -> None:
-        """How many workers may be at work at once from now on."""
+    def count_hands(self) -> None:
+        """Lets as many workers be at work as keep the machine busy; to be called a few times a second."""
+        if self._hands is None:
+            return
+        held_back, self._held_back = self._held_back, False
+        most = self._hands.look(held_back=held_back)
         with self._mutex:
-            self._hands = hands
+            self._most_at_work = most
             self._hand_over()
-
-    def held_back(self) -> bool:
-        """Whether a job had to wait because too many workers were at work, since this was last asked."""
-        held, self._held_back = self._held_back, False
-        return held
 
     def put(self, job: Job) -> bool:
         """Appends a job; waits for room.
@@ -329,7 +330,7 @@ class JobList:
         return self._may_start(job) and all(number <= mark or number in early or number in before for number in job.ticket.after)
 
     def _pop_ready(self, skip: int = 0) -> Job | None:
-        full = self._at_work + skip >= self._hands
+        full = self._at_work + skip >= self._most_at_work
         for index, job in enumerate(self._jobs):
             if full and job.number > self._low_water_mark + 1:
                 self._held_back = True
@@ -349,7 +350,7 @@ class JobList:
     def _waits_for(self) -> Wait:
         if not self._jobs:
             return "input"
-        return "rest" if self._at_work >= self._hands else "dependency"
+        return "rest" if self._at_work >= self._most_at_work else "dependency"
 
     def _tell_idle(self) -> None:
         """Tells the workers that wait what it is for."""

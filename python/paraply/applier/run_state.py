@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paraply._native import Block, GtidSet
-    from paraply.applier.hands import Hands
     from paraply.applier.job_list import JobList
     from paraply.applier.split import SplitCrew
     from paraply.monitor.timeline import Timeline
@@ -88,7 +87,6 @@ class RunState:
         storm: Sees storms of retries; a default one if not given.
         consistency: When a commit may be sent.
         optimistic: Whether blocks start although they may conflict with older ones.
-        hands: How many workers are at work at once; all of them by default.
         low: What is executed without a gap, if the log's GTIDs are MariaDB's, whose text is a position; else None.
     """
 
@@ -103,14 +101,12 @@ class RunState:
         consistency: Consistency = Consistency.ANY_TIME,
         optimistic: bool = False,
         low: GtidSet | None = None,
-        hands: Hands | None = None,
     ) -> None:
         self.target = SharedTarget(target)
         self.order = CommitOrder(consistency, optimistic=optimistic)
         self.optimistic = optimistic
         self._counting = threading.Lock()
         self.jobs = jobs
-        self._hands = hands
         self.retry = retry
         self.storm = storm or StormGuard()
         #: Both our own, raised in place: a copy for each block takes the longer the more gaps there are.
@@ -215,8 +211,8 @@ class RunState:
 
     def count_hands(self) -> None:
         """Lets as many workers be at work as keep the machine busy."""
-        if self.jobs is not None and self._hands is not None and self._hands.is_limited:
-            self.jobs.set_hands(self._hands.look(held_back=self.jobs.held_back()))
+        if self.jobs is not None:
+            self.jobs.count_hands()
 
     def note(self, text: str) -> None:
         """A remark for the log and the report; each only once in the report."""

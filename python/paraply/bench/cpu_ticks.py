@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraply.monitor.cpu_ticks import STAT, cpu_ticks
+
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
 __all__ = ["CpuTicks"]
 
-_STAT = Path("/proc/stat")
 _SECONDS = 0.05
 
 
@@ -22,7 +23,7 @@ class CpuTicks:
     A process takes a while to start. So its work is the last part of the block, and only that part is looked at.
     """
 
-    def __init__(self, stat: Path = _STAT) -> None:
+    def __init__(self, stat: Path = STAT) -> None:
         self._stat = stat
         self._seen: list[tuple[float, int, int]] = []
         self._end = threading.Event()
@@ -52,10 +53,6 @@ class CpuTicks:
             self._note()
 
     def _note(self) -> None:
-        """All ticks so far, and those of them in which a CPU was idle or waited for a disk."""
-        try:
-            line = self._stat.read_text(encoding="ascii").splitlines()[0]
-        except OSError:
-            return
-        ticks = [int(field) for field in line.split()[1:9]]
-        self._seen.append((time.monotonic(), sum(ticks), ticks[3] + ticks[4]))
+        ticks = cpu_ticks(self._stat)
+        if ticks is not None:
+            self._seen.append((time.monotonic(), *ticks))

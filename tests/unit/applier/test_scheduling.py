@@ -10,6 +10,7 @@ from unit.applier.fakes import Block, make
 from unit.applier.harness import apply, make_applier
 
 from paraply.applier.commit_order import CommitOrder
+from paraply.applier.hands import Hands
 from paraply.applier.job_list import Job, JobList
 from paraply.applier.merge import MergeSize
 from paraply.applier.policy import (
@@ -31,7 +32,7 @@ from paraply.errors import UsageError
 
 
 def filled(jobs, most):
-    """Waits until as many jobs are in the list as there is room for."""
+    """Waits until as many jobs are in the list as there is room for, or as much was heard."""
     deadline = time.monotonic() + 10
     while len(jobs) < most:
         assert time.monotonic() < deadline
@@ -166,7 +167,8 @@ class TestJobList:
         assert taken == [2]
 
     def test_with_enough_at_work_only_the_oldest_job_may_start(self):
-        jobs = JobList(4, hands=2)
+        hands = Hands(8, cores=2, idle=lambda: 0.5)
+        jobs = JobList(8, hands=hands)
         for job in jobs_of(0, 1, 0, 0, 0):
             jobs.put(job)
         seat = jobs.seat()
@@ -174,43 +176,38 @@ class TestJobList:
         heard = []
         idle = threading.Thread(target=lambda: heard.append(jobs.take(jobs.seat(), heard.append)), daemon=True)
         idle.start()
-        while not heard:
-            time.sleep(0.001)
-        assert heard == ["rest"]
-        assert jobs.held_back()
-        assert not jobs.held_back(), "not since it was asked"
+        filled(heard, 1)
         jobs.committed(1)
         assert len(jobs) == 3, "whoever comes back takes the next job"
         assert jobs.take(seat).number == 2
-        time.sleep(0.02)
-        assert heard == ["rest"]
-        jobs.set_hands(3)
+        assert (len(jobs), heard) == (2, ["rest"])
+        jobs.count_hands()
         idle.join(5)
-        assert heard[1].number == 4
+        assert (hands.most, heard[1].number) == (4, 4)
+        jobs.count_hands()
+        assert hands.most == 4, "nothing was held back since"
 
     def test_who_waited_for_input_hears_that_it_rests(self):
-        jobs = JobList(2, hands=1)
-        first, second = jobs_of(0, 0)
+        jobs = JobList(3, hands=Hands(3, cores=1, idle=lambda: 0.0))
+        first, second, third = jobs_of(0, 0, 0)
         heard = []
         idle = threading.Thread(target=lambda: jobs.take(jobs.seat(), heard.append), daemon=True)
-        jobs.put(first)
-        jobs.take(jobs.seat())
+        jobs.put_all([first, second])
+        assert [jobs.take(jobs.seat()), jobs.take(jobs.seat())] == [first, second]
         idle.start()
-        while not heard:
-            time.sleep(0.001)
-        jobs.put(second)
+        filled(heard, 1)
+        jobs.put(third)
         assert heard == ["input", "rest"]
         jobs.abort()
         idle.join(5)
 
     def test_the_oldest_job_does_not_wait_for_a_hand(self):
-        jobs = JobList(4, hands=2)
+        jobs = JobList(4, hands=Hands(4, cores=2, idle=lambda: 0.0))
         for job in jobs_of(0, 1, 0, 0):
             jobs.put(job)
         seat = jobs.seat()
         assert [jobs.take(seat).number, jobs.take(seat).number] == [1, 3]
-        jobs.committed(1)
-        jobs.set_hands(1)
+        jobs.committed(1, returns=False)
         assert jobs.take(seat).number == 2, "the third waits for its turn behind it"
 
     def test_a_stop_keeps_what_is_older_than_a_started_job(self):
