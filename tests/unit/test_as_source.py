@@ -16,7 +16,7 @@ from paraply.applier import Applier
 from paraply.applier.job_list import Job
 from paraply.as_source.options import parse_listen, source_address
 from paraply.as_source.outbox import Outbox
-from paraply.as_source.server import SourceServer
+from paraply.as_source.server import SourceServer, last_committed_of
 from paraply.errors import ParaplyError, UsageError
 from paraply.target.url import parse_url
 
@@ -84,11 +84,18 @@ def test_the_outbox_is_bounded_and_one_job_of_any_size_has_room(most_jobs: int, 
     assert not outbox.put(job(5))
 
 
+@pytest.mark.parametrize("workers", [1, 2, 16])
+def test_a_replica_waits_for_what_a_job_needs_and_for_a_free_worker_by_number(workers: int) -> None:
+    last = [last_committed_of(replace(job(number), needs=needs), workers) for number, needs in ((1, 0), (2, 1), (50, 0), (51, 49), (52, 3))]
+    assert last == [0, 1, 50 - workers, max(49, 51 - workers), 52 - workers]
+    assert last_committed_of(replace(job(60), needs=4, blocks=(58, 59)), workers) == 59
+
+
 @pytest.fixture
 def server() -> Any:
     """A source with an empty outbox."""
     errors: list[BaseException] = []
-    server = SourceServer(("127.0.0.1", 0), Outbox(), "9.7.4", 7, errors.append)
+    server = SourceServer(("127.0.0.1", 0), Outbox(), "9.7.4", 7, 16, errors.append)
     yield server
     server.close()
     assert errors == []

@@ -162,7 +162,7 @@ class ReplicaDrive(Crew):
     def _begin(self, block: Block) -> None:
         """Listens, and has the target read; its version is told that of the server that wrote the log."""
         version = block.format.server_version
-        server = SourceServer(self._address, self._outbox, version, self._target.server_id(), self._fail)
+        server = SourceServer(self._address, self._outbox, version, self._target.server_id(), len(self.workers), self._fail)
         self._server = server
         self._watch = Watch(self._run, self._target, self._outbox, server, self._address[0], self.workers, self._fail)
         self._watch.start()

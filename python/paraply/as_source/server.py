@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from paraply.applier.job_list import Job
     from paraply.as_source.outbox import Outbox
 
-__all__ = ["SourceServer"]
+__all__ = ["SourceServer", "last_committed_of"]
 
 _log = logging.getLogger("paraply.source")
 
@@ -41,6 +41,7 @@ class SourceServer:
         outbox: What to send.
         version: The version of the server that wrote the log.
         replica_id: The target's server_id.
+        workers: How many workers the replica's applier has.
         on_error: Told what ends the run: a log that cannot be read any more.
 
     Raises:
@@ -48,9 +49,16 @@ class SourceServer:
     """
 
     def __init__(
-        self, address: tuple[str, int], outbox: Outbox, version: str, replica_id: int, on_error: Callable[[BaseException], None]
+        self,
+        address: tuple[str, int],
+        outbox: Outbox,
+        version: str,
+        replica_id: int,
+        workers: int,
+        on_error: Callable[[BaseException], None],
     ) -> None:
         self._outbox = outbox
+        self._workers = workers
         self._version = version
         self._replica_id = replica_id
         own = 1 + secrets.randbelow(_LARGEST_SERVER_ID)
@@ -168,7 +176,7 @@ class SourceServer:
         self.dumps += 1
         while (jobs := self._outbox.take(sending, _HEARTBEAT_SECONDS)) is not None:
             try:
-                for packets in _packets(dump, jobs):
+                for packets in _packets(dump, jobs, self._workers):
                     stream.write_raw(packets)
             except ConnectionFailed:
                 raise
@@ -177,7 +185,23 @@ class SourceServer:
                 return
 
 
-def _packets(dump: Dump, jobs: list[Job]) -> Iterator[bytes]:
+def last_committed_of(job: Job, workers: int) -> int:
+    """Number of the transaction that the replica waits for before it starts this one.
+
+    That is the youngest one that it needs, but not one from further back than there are workers. When more may start than there are
+    workers, MySQL's coordinator looks for a free one in a loop that does not sleep (``get_least_occupied_worker`` in its
+    ``sql/rpl_mts_submode.cc``), and takes a quarter of two cores from those at work; for a number it sleeps. As commits are in
+    order, a worker is free when that one is committed, and nothing starts later than it would.
+
+    >>> from types import SimpleNamespace
+    >>> job = SimpleNamespace(number=1000, needs=20, blocks=(7, 31))
+    >>> last_committed_of(job, workers=16), last_committed_of(job, workers=980)
+    (984, 31)
+    """
+    return max(job.needs, *job.blocks, job.number - workers)
+
+
+def _packets(dump: Dump, jobs: list[Job], workers: int) -> Iterator[bytes]:
     """What is sent for these jobs, in pieces of bounded size; a sign of life for none."""
     if not jobs:
         yield dump.heartbeat()
@@ -186,7 +210,7 @@ def _packets(dump: Dump, jobs: list[Job]) -> Iterator[bytes]:
     for job in jobs:
         sent: int | None = 0
         while sent is not None:
-            packets, sent = dump.transactions(job.block, max((job.needs, *job.blocks)), job.number, sent)
+            packets, sent = dump.transactions(job.block, last_committed_of(job, workers), job.number, sent)
             waiting.append(packets)
             size += len(packets)
             if size >= _SENT_AT_ONCE:
