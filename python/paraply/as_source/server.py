@@ -190,8 +190,8 @@ def last_committed_of(job: Job, workers: int) -> int:
 
     That is the youngest one that it needs, but not one from further back than there are workers. When more may start than there are
     workers, MySQL's coordinator looks for a free one in a loop that does not sleep (``get_least_occupied_worker`` in its
-    ``sql/rpl_mts_submode.cc``), and takes a quarter of two cores from those at work; for a number it sleeps. As commits are in
-    order, a worker is free when that one is committed, and nothing starts later than it would.
+    ``sql/rpl_mts_submode.cc``), which took up to a quarter of the server's CPU; for a number it sleeps. As commits are in order, a
+    worker is free when that one is committed, and nothing starts later than it would.
 
     >>> from types import SimpleNamespace
     >>> job = SimpleNamespace(number=1000, needs=20, blocks=(7, 31))
@@ -208,9 +208,10 @@ def _packets(dump: Dump, jobs: list[Job], workers: int) -> Iterator[bytes]:
     waiting: list[bytes] = []
     size = 0
     for job in jobs:
+        last_committed = last_committed_of(job, workers)
         sent: int | None = 0
         while sent is not None:
-            packets, sent = dump.transactions(job.block, last_committed_of(job, workers), job.number, sent)
+            packets, sent = dump.transactions(job.block, last_committed, job.number, sent)
             waiting.append(packets)
             size += len(packets)
             if size >= _SENT_AT_ONCE:
