@@ -30,7 +30,7 @@ class FeedLimits:
 
     Attributes:
         batch_transactions: Most transactions of one batch.
-        batch_bytes: Bytes after which a batch is full.
+        batch_bytes: Bytes after which a batch is full. The first ones are smaller, so that there is soon something to apply.
         queue_batches: Most batches in the queue.
         queue_bytes: Most bytes in the queue.
     """
@@ -39,6 +39,10 @@ class FeedLimits:
     batch_bytes: int = 16 * 1024 * 1024
     queue_batches: int = 8
     queue_bytes: int = 64 * 1024 * 1024
+
+
+_FIRST_BATCH_BYTES = 1024 * 1024
+"""A few blocks; from one batch to the next it becomes twice as much, up to the limit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -201,8 +205,10 @@ class Feed:
 
     def _produce(self) -> Iterator[FeedItem]:
         limits = self._limits
+        most = min(_FIRST_BATCH_BYTES, limits.batch_bytes)
         while not self._stopped:
-            batch = self._reader.next_batch(limits.batch_transactions, limits.batch_bytes)
+            batch = self._reader.next_batch(limits.batch_transactions, most)
+            most = min(2 * most, limits.batch_bytes)
             if batch is None:
                 return
             if not len(batch):  # a relay log that is still written has nothing more for the moment

@@ -55,6 +55,20 @@ def test_items_come_in_order_and_the_error_behind_them(threaded):
     feed.join()
 
 
+def test_the_first_batches_are_small(monkeypatch):
+    asked = []
+    read = LogReader.next_batch
+
+    def next_batch(self, most_transactions, most_bytes):
+        asked.append((most_transactions, most_bytes))
+        return read(self, most_transactions, most_bytes)
+
+    monkeypatch.setattr(LogReader, "next_batch", next_batch)
+    feed, _, _ = feed_of([make(n) for n in range(1, 61)], threaded=False)
+    assert sum(item.transactions for item in feed) == 60
+    assert asked == [(10, n * 1024 * 1024) for n in (1, 2, 4, 8, 16, 16, 16)]
+
+
 @pytest.mark.parametrize("threaded", [True, False])
 def test_ddl_advances_the_definitions_behind_its_batch(threaded):
     feed, catalog, _ = feed_of([make(1), ddl(2, CREATE), make(3), ddl(4, b"drop table t"), make(5)], threaded=threaded)

@@ -1,19 +1,6 @@
 //! Dependencies between blocks of transactions, found from their shared and exclusive keys (scheme `fine`, R13 to R15).
 
-use std::collections::{HashMap, VecDeque};
-use std::hint::black_box;
-
-use super::history::History;
-use crate::certifier::Seeds;
-
-/// Touches looked at for each one that comes in: more than one, so that what is committed goes faster than what comes.
-const FORGET_PER_TOUCH: usize = 2;
-/// Keys that an idle tracker keeps room for; what a busy hour took beyond it is given back.
-const KEPT_WHEN_IDLE: usize = 4096;
-/// Keys from which on most of them are not in the processor's cache.
-const MANY: usize = 16 * 1024;
-/// And for each call besides.
-const FORGET_PER_CALL: usize = 64;
+use super::generations::Generations;
 
 /// Whom a block has to wait for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,9 +16,7 @@ pub struct Dependencies {
 /// Two blocks conflict if one takes a key exclusively that the other takes or shares, or if one is a barrier.
 #[derive(Debug, Default)]
 pub struct DependencyTracker {
-    keys: HashMap<u64, History, Seeds>,
-    /// Every touch that may still be in `keys`, oldest first: when its block is committed, its key is looked at.
-    touches: VecDeque<(u64, u64)>,
+    keys: Generations,
     barrier: Option<u64>,
     committed: Option<u64>,
 }
@@ -49,65 +34,30 @@ impl DependencyTracker {
     pub fn add(&mut self, block: u64, exclusive: &[u64], shared: &[u64], barrier: bool) -> Dependencies {
         let mut blocks = Vec::new();
         if barrier {
-            self.raise_barrier(block);
+            // Everything older is behind the barrier, and whoever waits for the barrier waits for it too.
+            self.barrier = Some(block);
+            self.keys = Generations::default();
         } else {
             blocks.extend(self.barrier.filter(|barrier| *barrier != block));
-            self.load(exclusive.iter().chain(shared));
+            let mut touched = self.keys.touched_by(block);
             for key in exclusive {
-                self.keys.entry(*key).or_default().take_exclusive(block, &mut blocks);
+                touched.history(*key).take_exclusive(block, &mut blocks);
             }
             for key in shared {
-                self.keys.entry(*key).or_default().share(block, &mut blocks);
+                touched.history(*key).share(block, self.committed, &mut blocks);
             }
-            self.touches.extend(exclusive.iter().chain(shared).map(|key| (block, *key)));
             blocks.retain(|older| Some(*older) > self.committed);
             blocks.sort_unstable();
             blocks.dedup();
         }
-        self.forget(FORGET_PER_TOUCH * (exclusive.len() + shared.len()));
         Dependencies { blocks, all: barrier }
     }
 
-    /// Everything older is behind the barrier, and whoever waits for the barrier waits for it too.
-    fn raise_barrier(&mut self, block: u64) {
-        self.barrier = Some(block);
-        self.keys = HashMap::default();
-        self.touches = VecDeque::new();
-    }
-
-    /// Learns that every block up to `committed` has committed: nobody waits for them any more. What was kept for them
-    /// is removed a few keys at a time, here and in later calls.
+    /// Learns that every block up to `committed` has committed: nobody waits for them any more, and what was kept for them goes.
     pub fn forget_up_to(&mut self, committed: u64) {
         self.committed = self.committed.max(Some(committed));
         self.barrier = self.barrier.filter(|barrier| *barrier > committed);
-        self.forget(FORGET_PER_CALL);
-    }
-
-    /// Loads what is known of the keys, all at once: one after the other, each would wait for memory.
-    fn load<'a>(&self, keys: impl Iterator<Item = &'a u64>) {
-        if self.keys.len() > MANY {
-            black_box(keys.filter_map(|key| self.keys.get(key)).filter(|history| history.is_shared()).count());
-        }
-    }
-
-    fn forget(&mut self, mut steps: usize) {
-        let Some(committed) = self.committed else { return };
-        let due = self.touches.iter().take(steps).take_while(|(block, _)| *block <= committed);
-        self.load(due.map(|(_, key)| key));
-        while let Some((block, key)) = self.touches.front().copied()
-            && block <= committed
-            && steps > 0
-        {
-            self.touches.pop_front();
-            if self.keys.get_mut(&key).is_some_and(|history| history.forget_up_to(committed)) {
-                self.keys.remove(&key);
-            }
-            steps -= 1;
-        }
-        if self.touches.is_empty() && self.keys.capacity() > KEPT_WHEN_IDLE {
-            self.keys.shrink_to(KEPT_WHEN_IDLE / 2);
-            self.touches.shrink_to(KEPT_WHEN_IDLE / 2);
-        }
+        self.keys.forget_up_to(committed);
     }
 
     /// How many keys are kept.
@@ -165,11 +115,11 @@ mod tests {
             let keys: Vec<u64> = (0..8).map(|key| block * 8 + key).collect();
             tracker.add(block, &keys, &[0], false);
             tracker.forget_up_to(block.saturating_sub(10));
-            assert!(tracker.keys_held() <= 11 * 9 + 1, "{} keys at block {block}", tracker.keys_held());
+            // Two generations, of which either is of no more blocks than are in flight.
+            assert!(tracker.keys_held() <= 2 * 11 * 8 + 1, "{} keys at block {block}", tracker.keys_held());
         }
         tracker.forget_up_to(20_000);
-        (0..10).for_each(|_| tracker.forget_up_to(20_000));
-        assert_eq!((tracker.keys_held(), tracker.touches.len()), (0, 0));
+        assert_eq!(tracker.keys_held(), 0);
     }
 
     /// One transaction: whether it begins a block of its own, its keys, and how far the others have committed.

@@ -25,34 +25,34 @@ impl History {
         self.exclusive = owner;
     }
 
-    /// Shares the key, and adds whom `block` has to wait for: the last owner.
-    pub(super) fn share(&mut self, block: u64, wait_for: &mut Vec<u64>) {
+    /// Shares the key, and adds whom `block` has to wait for: the last owner. Who shared it and is committed is forgotten.
+    pub(super) fn share(&mut self, block: u64, committed: Option<u64>, wait_for: &mut Vec<u64>) {
         if self.exclusive == NonZeroU64::new(block) {
             return;
         }
         wait_for.extend(self.exclusive.map(NonZeroU64::get));
         let sharers = self.shared.get_or_insert_default();
+        while sharers.front().is_some_and(|sharer| Some(*sharer) <= committed) {
+            sharers.pop_front();
+        }
         if sharers.back() != Some(&block) {
             sharers.push_back(block);
         }
     }
+}
 
-    /// Whether it is shared.
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared.is_some()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Forgets the blocks up to `committed`; gives whether nothing is left.
-    pub(super) fn forget_up_to(&mut self, committed: u64) -> bool {
-        self.exclusive = self.exclusive.filter(|block| block.get() > committed);
-        if let Some(sharers) = &mut self.shared {
-            while sharers.front().is_some_and(|block| *block <= committed) {
-                sharers.pop_front();
-            }
-            if sharers.is_empty() {
-                self.shared = None;
-            }
+    #[test]
+    fn of_those_who_share_a_key_only_those_in_flight_are_kept() {
+        let (mut history, mut wait_for) = (History::default(), Vec::new());
+        for block in 1..=1000 {
+            history.share(block, block.checked_sub(11), &mut wait_for);
         }
-        self.exclusive.is_none() && self.shared.is_none()
+        assert_eq!(wait_for, [0_u64; 0]);
+        history.take_exclusive(1001, &mut wait_for);
+        assert_eq!(wait_for, (990..=1000).collect::<Vec<u64>>());
     }
 }

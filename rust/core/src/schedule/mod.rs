@@ -2,6 +2,7 @@
 
 mod components;
 mod dependency;
+mod generations;
 mod history;
 mod waves;
 

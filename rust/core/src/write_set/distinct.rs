@@ -36,8 +36,10 @@ pub(super) struct Distinct {
     places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
     /// How many were added, repeats included.
     added: u64,
-    /// Everything that was added, repeats included, where that is kept.
+    /// Everything that was added, where that is kept; what is repeated at once stands there once.
     journal: Option<Vec<(u64, bool)>>,
+    /// How much was kept before the event at hand.
+    kept: usize,
 }
 
 impl Distinct {
@@ -55,7 +57,10 @@ impl Distinct {
 
     fn add(&mut self, item: u64, exclusive: bool) {
         self.added += 1;
-        if let Some(journal) = &mut self.journal {
+        // An update's two images mostly have the same key.
+        if let Some(journal) = &mut self.journal
+            && journal.get(self.kept..).is_none_or(|event| event.last() != Some(&(item, exclusive)))
+        {
             journal.push((item, exclusive));
         }
         match self.find_or_place(item) {
@@ -83,11 +88,13 @@ impl Distinct {
 
     /// Keeps what is added from here on until it is taken, and gives how much was kept before.
     pub(super) fn keep(&mut self) -> usize {
-        self.journal.get_or_insert_default().len()
+        self.kept = self.journal.get_or_insert_default().len();
+        self.kept
     }
 
     /// What was kept; nothing is kept any more.
     pub(super) fn take_kept(&mut self) -> Vec<(u64, bool)> {
+        self.kept = 0;
         self.journal.take().unwrap_or_default()
     }
 
@@ -119,6 +126,19 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_event_repeats_at_once_is_kept_once_and_each_event_keeps_its_own() {
+        let mut items = Distinct::default();
+        assert_eq!(items.keep(), 0);
+        items.exclusive(7);
+        items.exclusive(7);
+        items.shared(7);
+        assert_eq!(items.keep(), 2);
+        items.shared(7);
+        items.shared(7);
+        assert_eq!((items.added(), items.take_kept()), (5, vec![(7, true), (7, false), (7, false)]));
+    }
 
     #[test]
     fn order_is_of_first_appearance_and_exclusive_wins() {
