@@ -27,11 +27,11 @@ paraply bench --loads all --to mysql://root@127.0.0.1:3306 --reset --data /var/l
 paraply bench --loads all        # starts a MariaDB on a temporary folder
 ```
 
-**What merging is worth, and what ordered commits cost.** In mode `record` up to 256 transactions become one commit (128 when the tables
-below were measured), which takes most of the time that a disk takes away. In mode `preserve` each transaction keeps its own commit.
-At level `any-time` that commit is sent when the older one's is acknowledged, so it is forced to disk alone, and no number of workers
-helps; a server's own applier keeps the order inside of the server, where commits still form groups. Level `most-of-the-time` sends
-commits in order without waiting, `eventual` when they are ready; they form groups as the server's own do.
+**What merging is worth, and what ordered commits cost.** In mode `record` up to 128 transactions become one commit, which takes most
+of the time that a disk takes away. In mode `preserve` each transaction keeps its own commit. At level `any-time` that commit is
+sent when the older one's is acknowledged, so it is forced to disk alone, and no number of workers helps; a server's own applier
+keeps the order inside of the server, where commits still form groups. Level `most-of-the-time` sends commits in order without
+waiting, `eventual` when they are ready; they form groups as the server's own do.
 
 **Blocks of many transactions side by side.** Of this OLTP mix, whose sessions draw from 2,000 customers and 1,000 products, four fifths of
 the transactions of a block of 64 wait, themselves or through another one of their block, for a row of the block before; blocks that start

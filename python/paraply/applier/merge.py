@@ -6,7 +6,7 @@ from typing import Literal
 
 __all__ = ["MAX_BLOCK_BYTES", "MAX_MERGE", "MergeSize"]
 
-MAX_MERGE = 256
+MAX_MERGE = 128
 """Most transactions that automatic merging puts into one block."""
 
 MAX_BLOCK_BYTES = 256 * 1024
@@ -18,7 +18,7 @@ _BLOCKS_FOR_EACH_WORKER = 2
 class MergeSize:
     """K, the number of consecutive transactions that may become one commit.
 
-    Automatic: as many as leave two blocks for every worker out of the backlog, so that a deep backlog is merged up to 256 and a
+    Automatic: as many as leave two blocks for every worker out of the backlog, so that a deep backlog is merged up to 128 and a
     stream that is kept up with is not merged at all.
 
     Args:
@@ -28,7 +28,7 @@ class MergeSize:
 
     >>> size = MergeSize("auto", workers=8)
     >>> size.next(backlog=10), size.next(backlog=100), size.next(backlog=100_000)
-    (1, 6, 256)
+    (1, 6, 128)
     """
 
     def __init__(self, merge: Literal["auto", "off"] | int, workers: int, *, allowed: bool = True) -> None:

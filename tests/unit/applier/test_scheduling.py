@@ -398,7 +398,7 @@ class TestCombinations:
 class TestSizes:
     def test_merging_follows_the_backlog(self):
         size = MergeSize("auto", 8)
-        assert [size.next(backlog) for backlog in (0, 1, 15, 16, 160, 1024, 10**6)] == [1, 1, 1, 1, 10, 64, 256]
+        assert [size.next(backlog) for backlog in (0, 1, 15, 16, 160, 1024, 10**6)] == [1, 1, 1, 1, 10, 64, 128]
         assert MergeSize("off", 8).next(10**6) == 1
         assert MergeSize(7, 8).next(1) == 7
         assert MergeSize("auto", 0).next(10**6) == 1
