@@ -27,7 +27,7 @@ paraply bench --loads all --to mysql://root@127.0.0.1:3306 --reset --data /var/l
 paraply bench --loads all        # starts a MariaDB on a temporary folder
 ```
 
-**What merging is worth, and what ordered commits cost.** In mode `record` up to 128 transactions become one commit, which takes most
+**What merging is worth, and what ordered commits cost.** In mode `record` up to 512 transactions become one commit, which takes most
 of the time that a disk takes away. In mode `preserve` each transaction keeps its own commit. At level `any-time` that commit is
 sent when the older one's is acknowledged, so it is forced to disk alone, and no number of workers helps; a server's own applier
 keeps the order inside of the server, where commits still form groups. Level `most-of-the-time` sends commits in order without

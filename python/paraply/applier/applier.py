@@ -187,7 +187,7 @@ class Applier:
         self._stops = 0
         self._run: RunState | None = None
         self._feed: Feed | None = None
-        self._merge = MergeSize(merge, workers)
+        self._merge = MergeSize(merge, workers, most=1)
         self._merges = True
         self._reader: LogReader | None = None
         self._workers: list[Worker] = []
@@ -360,7 +360,7 @@ class Applier:
         run.notes.extend(start.progress.notes)
         if self._ordered:
             run.session_unknown()
-        self._merge = MergeSize(options.merge, options.workers, allowed=self._merges)
+        self._merge = MergeSize(options.merge, options.workers, most=self._target.most_merged, allowed=self._merges, hands=hands)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
         return run, feed

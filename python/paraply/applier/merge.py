@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-__all__ = ["MAX_BLOCK_BYTES", "MAX_MERGE", "MergeSize"]
+if TYPE_CHECKING:
+    from paraply.applier.hands import Hands
 
-MAX_MERGE = 128
-"""Most transactions that automatic merging puts into one block."""
+__all__ = ["MAX_BLOCK_BYTES", "MergeSize", "may_merge"]
 
 MAX_BLOCK_BYTES = 256 * 1024
 """Bytes of log after which a block is full."""
 
-_BLOCKS_FOR_EACH_WORKER = 2
+_BLOCKS_FOR_EACH_HAND = 2
+
+
+def may_merge(merge: Literal["auto", "off"] | int, workers: int) -> bool:
+    """Whether some transactions may become one commit; inline (0) means one commit for each unless a number is given (R22).
+
+    >>> may_merge("auto", 8), may_merge("auto", 0), may_merge(7, 0), may_merge("off", 8)
+    (True, False, True, False)
+    """
+    return merge > 1 if isinstance(merge, int) else merge == "auto" and workers > 0
 
 
 class MergeSize:
     """K, the number of consecutive transactions that may become one commit.
 
-    Automatic: as many as leave two blocks for every worker out of the backlog, so that a deep backlog is merged up to 128 and a
-    stream that is kept up with is not merged at all.
+    Automatic: as many as leave two blocks for every worker that may be at work out of the backlog, so that a deep backlog is merged
+    up to what pays at the target (``Target.most_merged``) and a stream that is kept up with is not merged at all.
 
     Args:
         merge: ``auto``, ``off`` or a fixed number.
-        workers: Number of workers; inline (0) means one commit for each transaction unless a number is given (R22).
+        workers: Number of workers.
+        most: Most transactions that automatic merging makes one commit.
         allowed: Whether policy and target merge at all.
+        hands: How many workers are at work at once; all of them by default.
 
-    >>> size = MergeSize("auto", workers=8)
+    >>> size = MergeSize("auto", workers=8, most=128)
     >>> size.next(backlog=10), size.next(backlog=100), size.next(backlog=100_000)
     (1, 6, 128)
     """
 
-    def __init__(self, merge: Literal["auto", "off"] | int, workers: int, *, allowed: bool = True) -> None:
+    def __init__(
+        self, merge: Literal["auto", "off"] | int, workers: int, *, most: int, allowed: bool = True, hands: Hands | None = None
+    ) -> None:
         self._workers = workers
-        fixed = merge if isinstance(merge, int) else 1
-        self._automatic = merge == "auto" and allowed and workers > 0
-        self._fixed = fixed if allowed else 1
-        self.current = self._fixed
+        self._most = most
+        self._hands = hands
+        merges = allowed and may_merge(merge, workers)
+        self._automatic = merges and merge == "auto"
+        self.current = merge if merges and isinstance(merge, int) else 1
 
     def next(self, backlog: int) -> int:
         """K for the next batch.
@@ -45,5 +59,6 @@ class MergeSize:
             backlog: Transactions that are read and not handed out yet, those of the batch too.
         """
         if self._automatic:
-            self.current = max(1, min(MAX_MERGE, backlog // (_BLOCKS_FOR_EACH_WORKER * self._workers)))
+            at_work = self._workers if self._hands is None else self._hands.most
+            self.current = max(1, min(self._most, backlog // (_BLOCKS_FOR_EACH_HAND * at_work)))
         return self.current

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from paraply.applier.consistency import Consistency
 from paraply.applier.fingerprint import plan_fingerprint
-from paraply.applier.merge import MergeSize
+from paraply.applier.merge import may_merge
 from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
 from paraply.applier.policy import make_policy
 from paraply.applier.timestamps import check_tables
@@ -184,7 +184,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         refuse_own_log(options.paths, peek.own, options.policy)
     place = None if has_gtids else start_place(options.paths, peek.progress)
     check_xa(options, xa, held, place, peek.xa)
-    merges = MergeSize(options.merge, options.workers, allowed=make_policy(options.policy).merges and peek.merges).next(1 << 20) > 1
+    merges = may_merge(options.merge, options.workers) and make_policy(options.policy).merges and peek.merges
     start = Start(peek.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
         check_tables(

@@ -254,7 +254,7 @@ class LiveApplier:
         feed = Feed(cast("LogReader", follower), SchemaCatalog(complete=True), Catalog(), passed=passed)
         feed.seed(self._target.seed_tables())
         sessions = None if self._consistency.keeps_order else SessionOrder()
-        merge = MergeSize("off", self._options.workers)
+        merge = MergeSize("off", self._options.workers, most=1)
         planner = Planner(executed=executed)
         coordinator = Coordinator(run, feed, planner, LogicalClockPolicy(), merge, ThreadCrew(jobs), sessions)
         workers = [Worker(run, number) for number in range(self._options.workers)]

@@ -159,6 +159,10 @@ class Target(Protocol):
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
 
+    @property
+    def most_merged(self) -> int:
+        """Most transactions that automatic merging makes one commit: where larger blocks wait longer for each other than they save."""
+
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
         """Reads what ``open`` would find, and writes nothing; closes what it opened.
 

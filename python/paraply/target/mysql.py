@@ -101,8 +101,7 @@ class MySqlTarget:
         self._control: Connection | None = None
         #: Connection and time of a block's last start.
         self._sessions: dict[int, tuple[int, float]] = {}
-        self._next_slot = 0
-        self._splits = 0
+        self._next_slot = self._splits = 0
         self._lock = threading.Lock()
         self._row_waits = RowWaits()
 
@@ -115,6 +114,11 @@ class MySqlTarget:
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force."""
         return self.mode.merges
+
+    @property
+    def most_merged(self) -> int:
+        """As measured: into MySQL an OLTP load takes a tenth longer with 512, into MariaDB less than with 256."""
+        return 512 if self.server.mariadb else 256
 
     @property
     def takes_series(self) -> bool:

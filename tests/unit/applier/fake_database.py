@@ -240,6 +240,7 @@ class Session:
 class Target:
     family = "postgresql"
     is_local = False
+    most_merged = 128
 
     def __init__(self, database: Database | None = None, *, merges: bool = True, takes_series: bool = False) -> None:
         self.database = database or Database()

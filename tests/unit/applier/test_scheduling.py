@@ -29,6 +29,7 @@ from paraply.applier.policy import (
 from paraply.applier.retry import RetryPolicy, StormGuard
 from paraply.applier.timestamps import check_timestamp_column
 from paraply.errors import UsageError
+from paraply.source.feed import FeedLimits
 
 
 def filled(jobs, most):
@@ -397,12 +398,30 @@ class TestCombinations:
 
 class TestSizes:
     def test_merging_follows_the_backlog(self):
-        size = MergeSize("auto", 8)
+        size = MergeSize("auto", 8, most=128)
         assert [size.next(backlog) for backlog in (0, 1, 15, 16, 160, 1024, 10**6)] == [1, 1, 1, 1, 10, 64, 128]
-        assert MergeSize("off", 8).next(10**6) == 1
-        assert MergeSize(7, 8).next(1) == 7
-        assert MergeSize("auto", 0).next(10**6) == 1
-        assert MergeSize(7, 8, allowed=False).next(10**6) == 1
+        assert MergeSize("off", 8, most=128).next(10**6) == 1
+        assert MergeSize(7, 8, most=128).next(1) == 7
+        assert MergeSize("auto", 0, most=128).next(10**6) == 1
+        assert MergeSize(7, 8, most=128, allowed=False).next(10**6) == 1
+
+    def test_blocks_are_left_for_the_workers_that_may_be_at_work(self):
+        shares = iter([0.5, 0.5])
+        hands = Hands(8, cores=2, idle=lambda: next(shares))
+        size = MergeSize("auto", 8, most=128, hands=hands)
+        assert size.next(160) == 40
+        hands.look(held_back=True)
+        assert size.next(160) == 20
+        hands.look(held_back=True)
+        assert size.next(160) == 10
+
+    @pytest.mark.parametrize(("merge", "most_merged", "commits"), [("auto", 5, 12), ("auto", 20, 3), ("auto", 100, 2), (30, 5, 2)])
+    def test_the_target_says_how_many_are_merged_at_most_by_itself(self, merge, most_merged, commits):
+        target = Target()
+        target.most_merged = most_merged
+        log = [make(number, f"k{number}") for number in range(1, 61)]
+        report = apply(log, target, workers=1, merge=merge, limits=FeedLimits(batch_transactions=60))
+        assert (report.transactions, report.commits) == (60, commits)
 
     def test_back_off_grows_and_is_capped(self):
         policy = RetryPolicy(base=0.01, cap=0.1)
