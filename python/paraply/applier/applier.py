@@ -17,7 +17,7 @@ from paraply.applier.filters import Filters
 from paraply.applier.hands import hands_of
 from paraply.applier.housekeeping import stopped_error
 from paraply.applier.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
-from paraply.applier.merge import MergeSize
+from paraply.applier.merge import MergeSize, may_merge
 from paraply.applier.monitoring import RunMonitor
 from paraply.applier.policy import check_combination, make_policy
 from paraply.applier.preparation import Look, Options, Start, check_channel, look_ahead, parse_gtids, start_run
@@ -340,7 +340,7 @@ class Applier:
         consistency = Consistency(options.consistency)
         in_threads = options.workers > 0 and options.via == "sessions"
         self._merges = policy.merges and self._target.merges
-        singly = options.merge in ("off", 1) or not self._merges
+        singly = not (self._merges and may_merge(options.merge, options.workers))
         series = series_of(self._target, consistency, options.workers) if singly and parts is None else {}
         ahead = MOST_AHEAD if start.has_gtids else MOST_PLACES_AHEAD
         hands = hands_of(self._target, options.workers) if in_threads and not singly else None

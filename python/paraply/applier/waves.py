@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply.applier.consistency import Consistency
+from paraply.applier.merge import may_merge
 from paraply.applier.policy import make_policy
 
 if TYPE_CHECKING:
@@ -46,6 +47,6 @@ def may_go_in_waves(options: Options, target: Target) -> bool:
         target: The target, opened.
     """
     policy = make_policy(options.policy)
-    merged = policy.merges and target.merges and options.merge not in ("off", 1)
+    merged = policy.merges and target.merges and may_merge(options.merge, options.workers)
     ordered = Consistency(options.consistency).keeps_order
     return merged and ordered and policy.in_waves and options.workers > 1
