@@ -34,7 +34,7 @@ def server():
 @pytest.mark.parametrize("load", LOADS)
 def test_every_way_replays_a_load(server: BenchServer, load: str):
     own = OwnApplier(server, server.data) if server.data else None
-    bench = LoadBench(server, pipeline_for(server, None, None), own, [1, 4], transactions=80, seed=5)
+    bench = LoadBench(server, pipeline_for(server, None, None), own, [1, 4], transactions=80, seed=5, sizes=["3"])
     (result,) = bench.measure([LOADS[load]])
     assert result.transactions >= LOADS[load].count(80)
     names = [one.name for one in result.replays]
@@ -42,6 +42,8 @@ def test_every_way_replays_a_load(server: BenchServer, load: str):
     assert all(one.checksums == result.replays[0].checksums and one.checksums for one in result.replays)
     unmerged = next(one for one in result.replays if "preserve" in one.name)
     assert unmerged.commits == result.transactions
+    threes = next(one for one in result.replays if one.name == "paraply, record, 4 workers, merge 3")
+    assert result.transactions / 3 <= threes.commits < result.transactions
     assert unmerged.syncs.binlog >= LOADS[load].count(80)
     assert server.user_databases() == []
 

@@ -60,6 +60,7 @@ class LoadBench:
         rounds: How often each way is measured, but for the client pipeline.
         decode: The command that reads binary logs from the server, if it is not on PATH.
         tell: Called with a load's title and each replay's measurement, as soon as it is known.
+        sizes: Fixed numbers of transactions a commit that mode ``record`` is measured with too, with the most workers.
     """
 
     server: BenchServer
@@ -71,6 +72,7 @@ class LoadBench:
     rounds: int = 1
     decode: str | None = None
     tell: Callable[[str, Measurement], None] | None = None
+    sizes: Sequence[str] = ()
 
     def measure(self, loads: Sequence[Load]) -> Iterator[LoadResult]:
         """Makes each load's log and replays it in every way.
@@ -112,6 +114,7 @@ class LoadBench:
         if self.own is not None:
             peers.append(Way(self.own.name(most), partial(replay_by_server, self.own, [log], most)))
         ours = [self._ours(log, "record", count, "auto") for count in self.workers]
+        ours += [self._ours(log, "record", most, size) for size in self.sizes]
         ours += [self._ours(log, "record", most, "off"), self._ours(log, "preserve", most, "off")]
         if self.server.mariadb:  # with gaps it keeps no GTIDs, and its logs name no sessions: the levels are alike
             return peers, [*ours, *(self._ours(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1]))]

@@ -57,7 +57,7 @@ def bench(
             metavar="N,N,...", help="Worker counts to measure; 0,1,2,4,8, with --loads 1,8, and with --scale 1 to 64.", show_default=False
         ),
     ] = None,
-    merge: Annotated[str, typer.Option(metavar="off,auto", help="Merge settings to measure.")] = "off,auto",
+    merge: Annotated[str, typer.Option(metavar="off,auto", help="Merge settings to measure; with --loads fixed sizes, too.")] = "off,auto",
     peer: Annotated[bool, typer.Option("--peer/--no-peer", help="Measure the server's own client pipeline too.")] = True,
     decode: Annotated[
         str | None, typer.Option(metavar="COMMAND", help="The peer's decoder, instead of mysqlbinlog or mariadb-binlog on PATH.")
@@ -121,7 +121,9 @@ def bench(
             fields |= scale_results(options, as_json)
         if loads is not None:
             count, counts = transactions or 25_000, numbers(workers or "1,8")
-            fields |= load_results(LoadOptions(loads, to, reset, counts, count, seed, rounds, peer, decode, client, data, chart), as_json)
+            sizes = [one for one in merge.split(",") if one not in ("off", "auto")]  # these two are always measured
+            asked = LoadOptions(loads, to, reset, counts, count, seed, rounds, peer, decode, client, data, chart, sizes)
+            fields |= load_results(asked, as_json)
         if kernels or not (log or scale or loads is not None):
             fields["kernels"] = [result.as_json() for result in kernel_results(log, as_json)]
             fields["texts"] = [result.as_json() for result in text_results(as_json)]

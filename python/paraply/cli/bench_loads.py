@@ -35,6 +35,7 @@ class LoadOptions:
     client: str | None
     data: Path | None
     chart: Path | None
+    sizes: list[str]
 
 
 def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
@@ -62,7 +63,9 @@ def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
             output.console.print(f"{server.version} at {server.parsed}")
         pipeline = pipeline_for(server, options.decode, options.client) if options.peer else None
         own = OwnApplier(server, server.data) if options.peer and server.data is not None else None
-        bench = LoadBench(server, pipeline, own, options.workers, options.transactions, options.seed, options.rounds, options.decode, tell)
+        bench = LoadBench(
+            server, pipeline, own, options.workers, options.transactions, options.seed, options.rounds, options.decode, tell, options.sizes
+        )
         for result in bench.measure(loads):
             results.append(result)
             if not quiet:
