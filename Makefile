@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint format bench collations docs faults fuzz wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python lint format bench cases collations docs faults fuzz wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ FAULTS ?= 300
 
 faults: build ## Break everything under an apply, FAULTS times over all targets, and compare the tables after every round
 	PYTHONPATH=tests:. $(BIN)/python -m tests.faults --faults $(FAULTS) -o target/faults.json
+
+cases: build ## Run the statement collections of other projects, copies of whose repositories are in FOLDER, against real servers
+	@test -n "$(FOLDER)" || { echo "say where the copies are: make cases FOLDER=/path"; exit 2; }
+	@PYTHONPATH=tests:. $(BIN)/python -m tests.statement_collections $(FOLDER) -o target/cases.json
 
 FUZZ_SECONDS ?= 300
 FUZZ_SEED    ?= $(shell date +%s)

@@ -1,0 +1,196 @@
+"""Replay what a unit left in the source's binlog into each target, and compare."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+from command_line import run_json
+from reader_view import differences, family_contents, postgres_differences, user_databases
+from servers import LocalServer
+
+from .found import Unit
+from .source import Taken, connect, run_unit, wipe
+
+__all__ = ["Family", "FamilyTarget", "PostgresTarget", "Result", "Target", "replay_unit"]
+
+_RUNS = 60
+#: Errors that say what is not taken, before anything of it is written.
+_REFUSALS = ("LogNotUnderstood", "SchemaMismatch", "TypeNotMapped", "ValueNotStorable")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A source of one server family."""
+
+    name: str
+    mariadb: bool
+    server: LocalServer
+
+
+class Target:
+    """A target that can be emptied, filled and compared with a source."""
+
+    name: str
+
+    def empty(self) -> str:
+        """Empty the target and return its URL."""
+        raise NotImplementedError
+
+    def differences(self, source: LocalServer) -> list[str]:
+        """Return what differs from the source, a line each."""
+        raise NotImplementedError
+
+
+class FamilyTarget(Target):
+    """A second server of the source's family.
+
+    Args:
+        family: Name and kind of the server.
+        url: The server as ``--to`` takes it.
+    """
+
+    def __init__(self, family: Family, url: str) -> None:
+        self.name = family.name
+        self._family = family
+        self._url = url
+
+    def empty(self) -> str:
+        wipe(self._family.server.port, self._family.mariadb)
+        return self._url
+
+    def differences(self, source: LocalServer) -> list[str]:
+        with contextlib.closing(connect(source.port)) as here, contextlib.closing(connect(self._family.server.port)) as there:
+            return differences(family_contents(here.cursor()), family_contents(there.cursor()))
+
+
+class PostgresTarget(Target):
+    """A database of a PostgreSQL, made anew for each unit.
+
+    Args:
+        server: URL of a database to connect to.
+        url_of: Returns the URL of a database by its name.
+    """
+
+    def __init__(self, server: str, url_of: Callable[[str], str]) -> None:
+        self.name = "PostgreSQL"
+        self._server = server
+        self._url = url_of("collections")
+
+    def empty(self) -> str:
+        with psycopg.connect(self._server, autocommit=True) as connection:
+            connection.execute("DROP DATABASE IF EXISTS collections WITH (FORCE)")
+            connection.execute("CREATE DATABASE collections")
+        return self._url
+
+    def differences(self, source: LocalServer) -> list[str]:
+        with contextlib.closing(connect(source.port)) as connection:
+            cursor = connection.cursor()
+            return postgres_differences(cursor, self._url, user_databases(cursor))
+
+
+@dataclass
+class Result:
+    """What became of a unit's statements in one target.
+
+    Attributes:
+        statements: How many the source took and logged.
+        same: How many of them were replayed, with the source's content and definitions afterwards.
+        refused: The refusals: the statement and the message.
+        after: How many the source no longer took once the refused ones were left out.
+        different: What differed where the replay ended with exit code 0, or failed without a reason from the log.
+    """
+
+    statements: int = 0
+    same: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    after: int = 0
+    different: list[str] = field(default_factory=list)
+
+
+def replay_unit(unit: Unit, source: Family, target: Target, folder: Path) -> Result:
+    """Run a unit on the source and replay its log; leave out each statement that is refused, until the rest goes through.
+
+    Args:
+        unit: The statements.
+        source: Where they run.
+        target: Where the log is replayed.
+        folder: An empty folder for logs.
+    """
+    statements = list(unit.statements)
+    result = Result()
+    for run in range(_RUNS):
+        taken, logs = _logged(source, statements, folder)
+        if run == 0:
+            result.statements = len(taken)
+        if not taken:
+            break
+        outcome = run_json("apply", *logs, "--to", target.empty(), "--workers", 2, cwd=folder)
+        if outcome.code == 0:
+            result.different = target.differences(source.server)
+            result.same = 0 if result.different else min(len(taken), result.statements - len(result.refused))
+            break
+        refused = _refused(taken, outcome.error)
+        kind, message = outcome.error["class"], str(outcome.error["message"])
+        if refused is not None and kind in _REFUSALS:
+            result.refused.append((refused.statement, message))
+        else:
+            result.different.append(f"exit code {outcome.code}: {kind}: {message} (at: {refused.statement if refused else None})")
+        if refused is None or not _leave_out(statements, refused.statement):
+            break
+    else:
+        result.different.append(f"more than {_RUNS} statements are refused")
+    result.after = max(0, result.statements - result.same - len(result.refused) - len(result.different)) if result.same else 0
+    return result
+
+
+def _logged(source: Family, statements: Sequence[str], folder: Path) -> tuple[list[Taken], list[Path]]:
+    wipe(source.server.port, source.mariadb)
+    taken = list(run_unit(source.server.port, source.mariadb, statements))
+    source.server.sql("FLUSH BINARY LOGS")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    logs = sorted(path for path in source.server.data.glob("binlog.0*") if re.fullmatch(r"binlog\.\d+", path.name))
+    return taken, [Path(shutil.copy(path, folder)) for path in logs]
+
+
+def _refused(taken: Sequence[Taken], error: dict[str, object]) -> Taken | None:
+    position = error.get("position")
+    if not isinstance(position, int):
+        return None
+    return next((each for each in taken if each.start <= position < each.end), None)
+
+
+def _leave_out(statements: list[str], refused: str) -> bool:
+    """Remove a statement, or the pieces that it was put together from; return False if it is not there."""
+    for index, statement in enumerate(statements):
+        joined = statement
+        for last in range(index, len(statements)):
+            joined = statement if last == index else f"{joined};{statements[last]}"
+            if joined == refused:
+                del statements[index : last + 1]
+                return True
+            if not refused.startswith(joined):
+                break
+    return False
+
+
+def totals(results: Sequence[Result]) -> Counter[str]:
+    """Return the sums of a collection's results."""
+    counts: Counter[str] = Counter()
+    for result in results:
+        counts.update(statements=result.statements, same=result.same, different=len(result.different))
+        counts["refused"] += len(result.refused) + result.after
+    return counts
+
+
+def reasons(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    """Yield each refused statement and its reason."""
+    for result in results:
+        yield from result.refused
