@@ -647,6 +647,7 @@ class LogReader:
         position: Transactions before the first one.
         selection: What is wanted; beside that only transactions with statements are given.
         count_rows: Count the rows of each transaction, and find damaged ones before they are handed out; else ``rows`` is 0.
+        sizes: Bytes of each file that are read, as if it ended there; none for all.
     """
     def __new__(
         cls,
@@ -664,6 +665,7 @@ class LogReader:
         position: int = 0,
         selection: Selection | None = None,
         count_rows: bool = True,
+        sizes: Sequence[int] = (),
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
@@ -1182,10 +1184,16 @@ class EventReader:
         path: The file.
         piece: Where to begin and to end, as for ``LogReader``.
         verify_checksums: Compare the checksums of all events.
+        size: Bytes of the file that are read, as if it ended there; None for all.
     """
 
     def __new__(
-        cls, path: str, *, piece: tuple[tuple[int, int, bool], int | None] | None = None, verify_checksums: bool = True
+        cls,
+        path: str,
+        *,
+        piece: tuple[tuple[int, int, bool], int | None] | None = None,
+        verify_checksums: bool = True,
+        size: int | None = None,
     ) -> Self: ...
     def next_batch(self, max_events: int = 65536) -> pa.RecordBatch | None:
         """The next events; None at the end. An error is raised behind the events that stand before it."""

@@ -1,19 +1,16 @@
-"""Row changes and events on Spark, cut into parts, with filters that reach the native reader."""
+"""Row changes and events on Spark, cut into parts."""
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 import paraply
-from paraply.analysis.parts import LogPart
 from paraply.errors import UsageError
 from paraply.spark import unwrap
 from paraply.spark.modes import Options
-from paraply.spark.pushdown import Conditions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytest.importorskip("pyspark")
-
-from pyspark.sql.datasource import EqualTo, GreaterThan, In, LessThanOrEqual
 
 pytestmark = pytest.mark.spark
 ALL = [
@@ -109,36 +104,6 @@ def test_filters_choose_the_same_rows_as_without_the_source(spark: SparkSession,
     assert sorted(row.position for row in late.collect()) == [row["position"] for row in wanted]
     assert frame.where(F.col("gtid") == plain[77]["gtid"]).select("position").collect()[0][0] == 78
     assert frame.where("gtid in ('x', '')").count() == 0
-
-
-def test_filters_reach_the_native_reader(spark: SparkSession, demo_log: Path) -> None:
-    frame = load(spark, demo_log, split="1m")
-    assert frame.where("position <= 10").rdd.getNumPartitions() == 1
-    assert frame.where("position <= 10").count() == 10
-    rows = load(spark, demo_log, mode="rows", split="1m").where("database = 'shop' and table = 'tag' and operation = 'update'")
-    expected = paraply.rows(demo_log, tables=["shop.tag"]).read_all()["operation"].to_pylist().count("update")
-    assert rows.count() == expected > 0
-
-
-def test_conditions_are_what_the_filters_say() -> None:
-    when = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-    conditions = Conditions()
-    conditions.take(
-        [
-            GreaterThan(("position",), 5),
-            LessThanOrEqual(("position",), 9),
-            GreaterThan(("committed_at",), when),
-            In(("kind",), ("dml", "ddl")),
-            EqualTo(("kind",), "dml"),
-            EqualTo(("after", "x"), 1),
-        ]
-    )
-    assert conditions.positions == (6, 9)
-    assert conditions.committed == (1_767_225_600_000_001, None)
-    assert conditions.texts("kind") == ["dml"]
-    early = LogPart(["x"], position=0, transactions=5, committed=(0, 10))
-    late = LogPart(["x"], position=5, transactions=5, committed=(0, 1_767_225_600_000_001))
-    assert [conditions.may_meet(part) for part in (early, late, LogPart(["x"]))] == [False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,49 @@ def test_a_log_that_is_damaged_is_told_with_its_place(spark: SparkSession, demo_
     assert 0 < error.position <= len(content) // 2
 
 
+def grown(spark: SparkSession, demo_log: Path, folder: Path, **options: str) -> tuple[list[int], list[int]]:
+    """Counts of one DataFrame before and after its log has grown twice and another file has come; and of a new one then."""
+    content = demo_log.read_bytes()
+    begins = [transaction.offset for transaction in paraply.open_log(demo_log)]
+    (folder / "relay.000001").write_bytes(content[: begins[100]])
+    frame = spark.read.format("binlog").options(**options).load(str(folder))
+    counts = [frame.count()]
+    (folder / "relay.000001").write_bytes(content[: begins[200]])
+    counts.append(frame.where("offset >= 0").count())
+    counts.append(frame.alias("one").join(frame.alias("other"), "offset").count())
+    (folder / "relay.000002").write_bytes(content[: begins[0]] + content[begins[200] : begins[300]])
+    counts.append(frame.count())
+    return counts, [spark.read.format("binlog").options(**options).load(str(folder)).count()]
+
+
+@pytest.mark.parametrize("split", ["1g", "20k"])
+def test_a_frame_is_of_its_logs_as_they_were_at_its_first_query(spark: SparkSession, demo_log: Path, tmp_path: Path, split: str) -> None:
+    assert grown(spark, demo_log, tmp_path, split=split) == ([100] * 4, [300])
+
+
+def test_events_of_a_frame_are_those_of_its_first_query(spark: SparkSession, demo_log: Path, tmp_path: Path) -> None:
+    counts, (new,) = grown(spark, demo_log, tmp_path, mode="events")
+    assert len(set(counts)) == 1
+    assert new > counts[0] > 100
+
+
+def test_a_log_that_another_one_has_replaced_is_told_as_that(spark: SparkSession, demo_log: Path, tmp_path: Path) -> None:
+    content = demo_log.read_bytes()
+    path = tmp_path / "relay.000001"
+    path.write_bytes(content[: 1 << 20])
+    frame = spark.read.format("binlog").options(mode="events").load(str(path))
+    frame.columns  # noqa: B018  planned with the first query only
+    path.write_bytes(content)
+    assert frame.count() > 0
+    path.write_bytes(content[:200])
+    with pytest.raises(Exception, match="became smaller"):
+        frame.count()
+    path.write_bytes(content[:4] + b"\x01\x02\x03\x04" + content[8:])  # made at another time
+    with pytest.raises(Exception, match="another file") as caught:
+        frame.count()
+    assert isinstance(unwrap(caught.value), UsageError)
+
+
 def test_dependencies_of_logs(spark: SparkSession, logs: Path) -> None:
     assert dependencies(spark.read.format("binlog").load(str(logs))).count() == 6856
 

@@ -12,7 +12,7 @@ import pytest
 
 import paraply
 from paraply._native import LogReader, Selection, TableFilter, scan_log
-from paraply.analysis.parts import cut
+from paraply.analysis.parts import LogPart, cut
 from paraply.analysis.rows import EventSource, RowSource
 from paraply.analysis.trace import TraceSource
 from paraply.errors import LogTruncated, UsageError
@@ -144,6 +144,43 @@ def test_parts_together_are_the_log(demo_log: Path, split: int) -> None:
         assert rows == whole.slice(part.position, len(rows)).to_pylist()
     assert sum(part.transactions or 0 for part in parts) in {0, whole.num_rows}
     assert len(parts) > {1: 6000, 10_000: 100, 1 << 20: 3, 1 << 40: 0}[split]
+
+
+@pytest.mark.parametrize("split", [10_000, 1 << 40])
+def test_parts_are_of_the_log_as_it_was_when_it_was_cut(demo_log: Path, tmp_path: Path, split: int) -> None:
+    content = demo_log.read_bytes()
+    begins = [transaction.offset for transaction in paraply.open_log(demo_log)]
+    log = tmp_path / "relay.000001"
+    log.write_bytes(content[: begins[50]])
+    cuts = {events: cut([str(log)], [], split, events=events) for events in (False, True)}
+    before = [row for part in cuts[True] for batch in EventSource(part) for row in batch.to_pylist()]
+    log.write_bytes(content)
+    rows = [row["position"] for part in cuts[False] for batch in RowSource(part) for row in batch.to_pylist()]
+    assert max(rows) <= 50
+    source = [
+        TraceSource(part.paths, "fine", None, tables=part.tables, position=part.position, piece=part.piece, sizes=part.sizes)
+        for part in cuts[False]
+    ]
+    assert sum(batch.num_rows for each in source for batch in each) == 50
+    assert [row for part in cuts[True] for batch in EventSource(part) for row in batch.to_pylist()] == before
+
+
+def test_a_log_cut_within_a_transaction_ends_there_however_much_it_grows(demo_log: Path, tmp_path: Path) -> None:
+    content = demo_log.read_bytes()
+    ends = [transaction.end_offset for transaction in paraply.open_log(demo_log)]
+    log = tmp_path / "relay.000001"
+    log.write_bytes(content[: ends[50] - 7])
+    (part,) = cut([str(log)], [], 1 << 40)
+    log.write_bytes(content)
+    source = RowSource(part)
+    with pytest.raises(LogTruncated):
+        list(source)
+
+
+def test_operations_choose_row_changes(demo_log: Path) -> None:
+    whole = paraply.rows(demo_log, columns=["operation"]).read_all()["operation"].to_pylist()
+    source = RowSource(LogPart([str(demo_log)]), columns=["operation"], operations=["delete"])
+    assert [row["operation"] for batch in source for row in batch.to_pylist()] == ["delete"] * whole.count("delete")
 
 
 def test_rows_and_events_of_parts_together_are_those_of_the_log(demo_log: Path) -> None:

@@ -128,7 +128,7 @@ class RowSource:
     ) -> None:
         names = column_names(columns, row_schema())
         self._decoder = RowDecoder(names, tables=tables, operations=operations, values=values)
-        reader = LogReader(part.paths, piece=part.piece, position=part.position, selection=selection, count_rows=False)
+        reader = LogReader(part.paths, piece=part.piece, position=part.position, selection=selection, count_rows=False, sizes=part.sizes)
         limits = FeedLimits(batch_transactions=4096)
         self._feed = Feed(reader, SchemaCatalog(), Catalog(), scheme="none", threaded=False, limits=limits, on_hashed=self._begin)
         self._feed.seed(part.tables)
@@ -152,7 +152,7 @@ class EventSource:
 
     def __init__(self, part: LogPart) -> None:
         (path,) = part.paths
-        self._reader = EventReader(path, piece=part.piece)
+        self._reader = EventReader(path, piece=part.piece, size=part.sizes[0] if part.marks else None)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         while (batch := self._reader.next_batch()) is not None:

@@ -75,6 +75,7 @@ class TraceSource:
         position: Transactions before the first one.
         piece: Where in the only file to begin and to end.
         selection: Conditions that the transactions must meet; positions count all.
+        sizes: Bytes of each file that are read; none for all.
 
     Raises:
         UsageError: The scheme is not known.
@@ -91,6 +92,7 @@ class TraceSource:
         position: int = 0,
         piece: tuple[Place, int | None] | None = None,
         selection: Selection | None = None,
+        sizes: Sequence[int] = (),
     ) -> None:
         if scheme not in SCHEMES:
             raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
@@ -98,7 +100,7 @@ class TraceSource:
             raise UsageError(f"a batch of {batch_transactions} transactions: it takes at least one")
         catalog = read_dump(Path(schema)) if schema is not None else SchemaCatalog()
         limits = FeedLimits(batch_transactions=batch_transactions)
-        reader = LogReader(paths, piece=piece, position=position, selection=selection)
+        reader = LogReader(paths, piece=piece, position=position, selection=selection, sizes=list(sizes))
         self._feed = Feed(reader, catalog, Catalog(), scheme=scheme, threaded=False, limits=limits)
         self._feed.seed([*catalog, *tables])
         self._with_reads = scheme == "fine"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
-from paraply.analysis.parts import LogPart, cut
+from paraply._native import Selection
+from paraply.analysis.parts import LogPart, check_unchanged, cut, mark_of
 from paraply.analysis.rows import EventSource, RowSource, columns_of, table_filter, values_of
 from paraply.analysis.trace import SCHEMES, TraceSource
 from paraply.errors import UsageError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from paraply.schema.model import Table
-    from paraply.spark.pushdown import Conditions
 
 __all__ = ["MODES", "LogPartition", "Options", "found_logs", "read_part", "schema_text"]
 
@@ -130,7 +130,7 @@ class Options:
         """The parts of logs."""
         events = self.mode == "events"
         if len(paths) == 1 and Path(paths[0]).stat().st_size <= self.split:
-            return [LogPart(list(paths), tables=self.dumped())]
+            return [LogPart(list(paths), tables=self.dumped(), marks=(mark_of(paths[0]),))]
         return cut(paths, self.dumped(), self.split, events=events)
 
 
@@ -176,32 +176,43 @@ def schema_text(options: Options) -> str:
 
 
 @told
-def read_part(part: LogPart, options: Options, schema: pa.Schema, conditions: Conditions) -> Iterator[pa.RecordBatch]:
-    """The rows of a part with the columns that Spark wants, in its types."""
+def read_part(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Give the rows of a part with the columns that Spark wants, in its types.
+
+    Raises:
+        UsageError: A file is not the one that was cut.
+    """
+    for path, mark in zip(part.paths, part.marks, strict=False):
+        check_unchanged(path, mark)
     wanted = schema.names
-    for batch in source_of(part, options, schema, conditions):
+    for batch in source_of(part, options, schema):
         if batch.num_rows:
             yield batch.select(wanted).cast(schema)
 
 
-def source_of(part: LogPart, options: Options, schema: pa.Schema, conditions: Conditions) -> Iterator[pa.RecordBatch]:
+def source_of(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The native batches of a part."""
     if options.mode == "events":
-        for path in part.paths:
-            yield from EventSource(LogPart([path], piece=part.piece))
+        yield from EventSource(part)
         return
     tables = table_filter(options.tables)
-    selection = conditions.selection(tables)
+    selection = Selection(tables=tables)
     if options.mode == "transactions":
         yield from TraceSource(
-            part.paths, options.scheme, None, tables=part.tables, position=part.position, piece=part.piece, selection=selection
+            part.paths,
+            options.scheme,
+            None,
+            tables=part.tables,
+            position=part.position,
+            piece=part.piece,
+            selection=selection,
+            sizes=part.sizes,
         )
         return
     yield from RowSource(
         part,
         columns=schema.names,
-        tables=tables or conditions.tables(),
-        operations=conditions.texts("operation"),
+        tables=tables,
         values=values_in(schema) if options.values == "typed" else None,
         selection=selection,
     )

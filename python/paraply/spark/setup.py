@@ -68,12 +68,10 @@ def session(app_name: str = "paraply", *, where: str | None = None, **config: st
 def register(spark: SparkSession) -> None:
     """Makes the data source ``binlog`` and the functions known to a session, and lets its tasks run this interpreter.
 
-    Sets ``spark.sql.python.filterPushdown.enabled``, without which Spark refuses sources that look at filters. What a task raises of
-    paraply's errors stands in the first line of what Spark raises then.
+    What a task raises of paraply's errors stands in the first line of what Spark raises then.
     """
     use_this_interpreter(spark)
     say_first()
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(BinlogSource)
     register_functions(spark)
 

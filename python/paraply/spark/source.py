@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, Filter
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 
 from paraply.spark.failures import told_at_once
 from paraply.spark.modes import LogPartition, Options, found_logs, read_part, schema_text
-from paraply.spark.pushdown import Conditions
 from paraply.spark.stream import BinlogStreamReader
 
 if TYPE_CHECKING:
@@ -52,6 +51,9 @@ class BinlogSource(DataSource):
 class BinlogReader(DataSourceReader):
     """Reads logs, one task a part.
 
+    Spark makes one reader for each load, and keeps its read function and its parts for all queries on that DataFrame. So nothing that
+    belongs to one query may be kept here: no ``pushFilters``. The parts are of the logs as they are when the first query is planned.
+
     Args:
         options: The options of the source.
         schema: The columns that are wanted, in order.
@@ -64,23 +66,15 @@ class BinlogReader(DataSourceReader):
         self._options = Options.of(options)
         self._schema = arrow_schema(schema)
         self._paths = found_logs(self._options.paths)
-        self._conditions = Conditions()
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  Spark's name
-        """Lets the native reader pass over what cannot meet the filters; Spark looks at the rest."""
-        self._conditions.take(filters)
-        return filters
 
     @told_at_once
     def partitions(self) -> Sequence[InputPartition]:
         """Looks through the logs once: where they are cut, where each part begins in the trace, and which tables there are then."""
-        parts = self._options.cut(self._paths)
-        return [LogPartition(part) for part in parts if self._conditions.may_meet(part)]
+        return [LogPartition(part) for part in self._options.cut(self._paths)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition, as Arrow record batches."""
-        part = cast("LogPartition", partition).part
-        return read_part(part, self._options, self._schema, self._conditions)
+        return read_part(cast("LogPartition", partition).part, self._options, self._schema)
 
 
 def arrow_schema(schema: StructType) -> Any:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
-from paraply.analysis.parts import BEGIN, LogPart, Place, Scanned, catalog_of, scan
+from paraply.analysis.parts import BEGIN, FileMark, LogPart, Place, Scanned, catalog_of, check_unchanged, mark_of, scan
 from paraply.errors import LogTruncated, UsageError
 from paraply.spark.failures import told_at_once
 from paraply.spark.modes import LogPartition, Options, found_logs, read_part
-from paraply.spark.pushdown import Conditions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["BinlogStreamReader", "Followed", "FollowedFile"]
 
 Offsets = dict[str, int]
+NOT_YET = FileMark(0, b"")
 
 
 @dataclass
@@ -36,13 +36,13 @@ class FollowedFile:
         pieces: Where each piece begins and ends, its transactions, their commit times.
         steps: What statements do to the tables, each with the number of its piece.
         end: Behind the last whole transaction.
-        size: Bytes of the file when it was looked at.
+        mark: The file when it was looked at.
     """
 
     pieces: list[tuple[Place, int, int, tuple[int, int] | None]] = field(default_factory=list)
     steps: list[tuple[int, Step]] = field(default_factory=list)
     end: Place = BEGIN
-    size: int = 0
+    mark: FileMark = NOT_YET
 
     def add(self, found: Scanned) -> None:
         """Takes in what stands behind ``end``."""
@@ -79,17 +79,16 @@ class Followed:
         """
         for path in self._paths():
             known = self._files.setdefault(path, FollowedFile())
-            size = Path(path).stat().st_size
-            if size < known.size:
-                raise UsageError(f"{path} became smaller while it was followed: a log only grows", file=path)
-            if size == known.size or size < len(b"\xfebin") + 19:
+            check_unchanged(path, known.mark)
+            mark = mark_of(path)
+            if mark.size == known.mark.size or mark.size < len(b"\xfebin") + 19:
                 continue
             events = self._options.mode == "events"
             found = scan(path, self._split, start=known.end if known.pieces else None, cuts=(cuts or {}).get(path, ()), events=events)
             if found.failure is not None and not isinstance(found.failure, LogTruncated):
                 raise found.failure
             known.add(found)
-            known.size = size
+            known.mark = mark
         return {path: known.end[0] for path, known in self._files.items()}
 
     def _paths(self) -> list[str]:
@@ -131,7 +130,8 @@ class Followed:
             steps = list(known.steps)
             for number, (place, stop, transactions, committed) in enumerate(known.pieces):
                 if start.get(path, 0) <= place[0] and stop <= end.get(path, 0):
-                    parts.append(LogPart([path], position, list(catalog), (place, stop), committed, transactions))
+                    mark = FileMark(stop, known.mark.head)
+                    parts.append(LogPart([path], position, list(catalog), (place, stop), committed, transactions, (mark,)))
                 position += transactions
                 while steps and steps[0][0] <= number:
                     steps.pop(0)[1](catalog)
@@ -196,7 +196,7 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one part, as Arrow record batches."""
-        return read_part(cast("LogPartition", partition).part, self._options, self._schema, Conditions())
+        return read_part(cast("LogPartition", partition).part, self._options, self._schema)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing has to be kept."""

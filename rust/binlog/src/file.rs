@@ -84,6 +84,14 @@ impl<'s> Window<'s> {
     }
 }
 
+/// A file, or so many bytes of it.
+fn bounded<'s>(file: File, bytes: Option<u64>) -> Source<'s> {
+    match bytes {
+        Some(bytes) => Box::new(file.take(bytes)),
+        None => Box::new(file),
+    }
+}
+
 /// The events of one file in order, each with its checksum verified and cut off.
 ///
 /// Format description events take effect as they are met.
@@ -101,14 +109,21 @@ pub struct EventReader<'s> {
     new_format: bool,
     /// Where the format description that holds begins.
     format_at: u64,
+    /// Where the file ends, whatever was written behind it since.
+    size: Option<u64>,
 }
 
 impl<'s> EventReader<'s> {
     /// Opens a file and looks at its magic.
     pub fn open(path: &Path, verify_checksums: bool) -> Result<Self, LogError> {
+        Self::open_sized(path, None, verify_checksums)
+    }
+
+    /// Opens the first `size` bytes of a file: what is written behind them is not seen.
+    pub fn open_sized(path: &Path, size: Option<u64>, verify_checksums: bool) -> Result<Self, LogError> {
         let name: Arc<str> = path.display().to_string().into();
         match File::open(path) {
-            Ok(file) => Self::new(name, Box::new(file), verify_checksums),
+            Ok(file) => Ok(Self { size, ..Self::new(name, bounded(file, size), verify_checksums)? }),
             Err(error) => Err(LogError::io(&name, 0, error)),
         }
     }
@@ -136,12 +151,13 @@ impl<'s> EventReader<'s> {
             pending: 0,
             new_format: false,
             format_at: 0,
+            size: None,
         })
     }
 
-    /// Opens a file between two of its events, under the format that holds there.
-    pub fn open_at(path: &Path, place: Resume, verify_checksums: bool) -> Result<Self, LogError> {
-        let mut reader = Self::open(path, verify_checksums)?;
+    /// Opens a file, or its first `size` bytes, between two of its events, under the format that holds there.
+    pub fn open_at(path: &Path, place: Resume, size: Option<u64>, verify_checksums: bool) -> Result<Self, LogError> {
+        let mut reader = Self::open_sized(path, size, verify_checksums)?;
         reader.relay = place.relay_log;
         reader.move_to(path, place.format)?;
         reader.next_event()?;
@@ -154,7 +170,8 @@ impl<'s> EventReader<'s> {
         let failed = |error| LogError::io(&self.name, offset, error);
         let mut file = File::open(path).map_err(failed)?;
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        self.window = Window::new(Box::new(file), BUFFER_SIZE);
+        let rest = self.size.map(|size| size.saturating_sub(offset));
+        self.window = Window::new(bounded(file, rest), BUFFER_SIZE);
         self.window.offset = offset;
         self.pending = 0;
         Ok(())
@@ -178,6 +195,7 @@ impl<'s> EventReader<'s> {
             pending: 0,
             new_format: false,
             format_at: 0,
+            size: None,
         }
     }
 

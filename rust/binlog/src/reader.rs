@@ -57,6 +57,8 @@ enum Input {
 pub struct LogReader {
     files: Vec<LogFile>,
     inputs: VecDeque<Input>,
+    /// Bytes of the inputs; none behind the last one: as many as there are.
+    sizes: VecDeque<u64>,
     current: Option<EventReader<'static>>,
     current_file: u32,
     /// Where the piece that is read ends.
@@ -93,6 +95,13 @@ impl LogReader {
         Ok(Self::new(std::iter::once((path.display().to_string(), input)), options))
     }
 
+    /// Reads so many bytes of each file, as if it ended there, so that a log that grows is read twice as the same.
+    #[must_use]
+    pub fn sized(mut self, sizes: impl IntoIterator<Item = u64>) -> Self {
+        self.sizes = sizes.into_iter().collect();
+        self
+    }
+
     /// Reads a log from memory or any other source; the names stand in errors.
     pub fn from_sources(sources: Vec<(String, Source<'static>)>, options: ReaderOptions) -> Self {
         Self::new(sources.into_iter().map(|(name, source)| (name, Input::Memory(source))), options)
@@ -104,6 +113,7 @@ impl LogReader {
         Self {
             files: names.into_iter().map(file).collect(),
             inputs,
+            sizes: VecDeque::new(),
             current: None,
             current_file: 0,
             current_end: None,
@@ -283,11 +293,12 @@ impl LogReader {
         self.check_order(&name)?;
         let verify = self.options.verify_checksums;
         self.current_end = None;
+        let size = self.sizes.pop_front();
         self.current = Some(match input {
-            Input::Path(path) => EventReader::open(&path, verify)?,
+            Input::Path(path) => EventReader::open_sized(&path, size, verify)?,
             Input::Piece(path, piece) => {
                 self.current_end = piece.end;
-                EventReader::open_at(&path, piece.start, verify)?
+                EventReader::open_at(&path, piece.start, size, verify)?
             }
             Input::Memory(source) => EventReader::new(name, source, verify)?,
         });

@@ -124,7 +124,7 @@ impl<'c> Scanner<'c> {
         let reader = if from == Resume::BEGIN {
             EventReader::open(path, false)?
         } else {
-            EventReader::open_at(path, from, false)?
+            EventReader::open_at(path, from, None, false)?
         };
         let mut scanner = Self { reader, split, pieces: Vec::new(), statements: Vec::new(), end: from };
         scanner.begin();

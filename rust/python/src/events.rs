@@ -57,17 +57,18 @@ struct State {
 impl PyEventReader {
     #[new]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
-    #[pyo3(signature = (path, *, piece=None, verify_checksums=true))]
+    #[pyo3(signature = (path, *, piece=None, verify_checksums=true, size=None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         piece: Option<(Place, Option<u64>)>,
         verify_checksums: bool,
+        size: Option<u64>,
     ) -> PyResult<Self> {
         let reader = py
             .detach(|| match piece {
-                Some((start, _)) => EventReader::open_at(&path, resume(start), verify_checksums),
-                None => EventReader::open(&path, verify_checksums),
+                Some((start, _)) => EventReader::open_at(&path, resume(start), size, verify_checksums),
+                None => EventReader::open_sized(&path, size, verify_checksums),
             })
             .map_err(|error| log_error(py, &error, None))?;
         let end = piece.and_then(|(_, end)| end);

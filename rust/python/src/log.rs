@@ -188,6 +188,7 @@ impl PyLogReader {
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
         stop_after=None, stop_view_change=None, piece=None, position=0, selection=None, count_rows=true,
+        sizes=Vec::new(),
     ))]
     fn new(
         py: Python<'_>,
@@ -204,6 +205,7 @@ impl PyLogReader {
         position: i64,
         selection: Option<&PySelection>,
         count_rows: bool,
+        sizes: Vec<u64>,
     ) -> PyResult<Self> {
         let wanted = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
         let stop = wanted.stop(py)?;
@@ -215,6 +217,7 @@ impl PyLogReader {
                 _ => LogReader::open(&paths, options),
             })
             .map_err(|error| log_error(py, &error, None))?
+            .sized(sizes)
             .filtered(wanted.filter())
             .until(stop);
         let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
