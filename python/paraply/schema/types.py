@@ -106,7 +106,9 @@ def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
         return TypeSpec(name, scale=first or 0)
     if name == "decimal":
         return TypeSpec(name, length=first or 10, scale=numbers[1] if len(numbers) > 1 else 0)
-    if name in ("char", "binary", "bit"):
+    if name == "bit":
+        return TypeSpec(name, length=first or 1)  # MariaDB takes BIT(0) for BIT(1), MySQL refuses it
+    if name in ("char", "binary"):
         return TypeSpec(name, length=1 if first is None else first)
     if name == "varchar" or name == "varbinary":
         return TypeSpec(name, length=first)

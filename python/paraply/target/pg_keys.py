@@ -28,6 +28,9 @@ _WIDTHS = {
     "timestamptz": 8,
     "interval": 16,
     "year": 2,
+    "uuid": 16,
+    "inet4": 24,
+    "inet6": 24,
 }
 
 

@@ -70,7 +70,8 @@ def _has_room(old: Column, new: Column) -> bool:
 def _room(column: Column) -> tuple[int, int] | None:
     """Characters that a text column has room for at least and at most; None for other types."""
     if column.type in {"char", "varchar"}:
-        return column.length or 1, column.length or 1
+        length = 1 if column.length is None else column.length
+        return length, length
     return _ROOM.get(column.type)
 
 
@@ -96,7 +97,33 @@ def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
         return column
     if (old.kind, new.kind) == ("binary", "varbinary"):
         return column
-    return None
+    return _address(column, old, new)
+
+
+def _address(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
+    """The expression for a change from or to MariaDB's UUID, INET4 and INET6.
+
+    The text of an INET6 differs between the servers (`1::2:3:4:5:6:7` in MariaDB is `1:0:2:3:4:5:6:7` in PostgreSQL). A text that
+    PostgreSQL does not read as a UUID ends the apply.
+    """
+    bytes_of_uuid = old.kind == "binary" and old.length == 16
+    match old.kind, new.kind:
+        case "uuid", "text":
+            return f"{column}::text"
+        case "inet4", "text":
+            return f"host({column})"
+        case "text", "uuid":
+            return f"{column}::uuid"
+        case ("uuid", "binary") if new.length == 16:
+            return f"uuid_send({column})"
+        case "uuid", "varbinary":
+            return f"uuid_send({column})"
+        case ("binary", "uuid") if bytes_of_uuid:
+            return f"encode({column}, 'hex')::uuid"
+        case "inet4", "inet6":
+            return f"('::ffff:' || host({column}))::inet"
+        case _:
+            return None
 
 
 def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
@@ -114,7 +141,7 @@ def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
 
 def _padded(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
     """A wider BINARY gets zero bytes at its end."""
-    if old.kind == "binary" and (old.length or 1) < (new.length or 1):
-        missing = (new.length or 1) - (old.length or 1)
+    missing = (new.length or 0) - (old.length or 0)
+    if old.kind == "binary" and missing > 0:
         return f"{column} || '\\x{'00' * missing}'::bytea"
     return None

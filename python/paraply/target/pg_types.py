@@ -35,6 +35,7 @@ _INTEGERS = {
 }
 _TEXTS = frozenset({"tinytext", "text", "mediumtext", "longtext"})
 _BLOBS = frozenset({"tinyblob", "blob", "mediumblob", "longblob", "varbinary"})
+_TEMPORAL = frozenset({"time", "datetime", "timestamp"})
 _BINARY_COUNTERPARTS = {"char": "binary", "varchar": "varbinary"}
 
 
@@ -51,6 +52,7 @@ class ColumnMapping:
         charset: Character set of text; None where it is not known, then the log must say it.
         length: Width of BINARY, to which values are padded; characters of CHAR and VARCHAR.
         labels: Labels of ENUM and SET.
+        decimals: Digits of a second of TIME, DATETIME and TIMESTAMP; None where they are not known.
     """
 
     name: str
@@ -61,6 +63,7 @@ class ColumnMapping:
     charset: str | None = None
     length: int | None = None
     labels: tuple[str, ...] = ()
+    decimals: int | None = None
 
     @property
     def is_text(self) -> bool:
@@ -198,13 +201,14 @@ def map_column(column: Column, table: str) -> ColumnMapping:
     if kind == "text":
         charset = _charset(column, table)
     if kind == "binary":
-        length = column.length or 1
+        length = 1 if column.length is None else column.length
     elif column.type in {"char", "varchar", "varbinary", "bit"}:
         length = column.length
     labels = column.labels if kind in {"enum", "set"} else ()
     if kind in {"enum", "set"} and not labels:
         raise TypeNotMapped(f"the labels of {column.type.upper()} column {column.name} are not known; give them with --schema", table=table)
-    return ColumnMapping(column.name, kind, sql_type, column.nullable, column.generated is not None, charset, length, labels)
+    decimals = column.scale if column.type in _TEMPORAL else None
+    return ColumnMapping(column.name, kind, sql_type, column.nullable, column.generated is not None, charset, length, labels, decimals)
 
 
 def _charset(column: Column, table: str) -> str | None:
@@ -237,6 +241,9 @@ def _kind_and_type(column: Column, table: str) -> tuple[str, str]:
         "enum": ("enum", "text"),
         "set": ("set", "text"),
         "json": ("json", "jsonb"),
+        "uuid": ("uuid", "uuid"),
+        "inet4": ("inet4", "inet"),
+        "inet6": ("inet6", "inet"),
         "decimal": ("decimal", f"numeric({column.length or 10},{column.scale or 0})"),
         "bit": ("bit", f"bit({column.length or 1})"),
         "datetime": ("timestamp", f"timestamp({column.scale or 0}) without time zone"),

@@ -5,7 +5,7 @@ use std::io::Read;
 use paraply_core::value::Value;
 
 use crate::image_cursor::{Cursor, Decoded, Malformed};
-use crate::layout::{Layout, decimal_bytes, fraction_bytes};
+use crate::layout::{Layout, UNKNOWN_FRACTION, decimal_bytes, fraction_bytes};
 
 /// Decodes the next value of a row image.
 ///
@@ -31,6 +31,18 @@ pub fn decode<'a>(layout: Layout, cursor: &mut Cursor<'a>) -> Decoded<Value<'a>>
         Layout::OldTime => old_time(cursor)?,
         Layout::OldDateTime => old_datetime(cursor)?,
         Layout::OldTimestamp => Value::Timestamp { seconds: i64::from(cursor.u32()?), micros: 0, decimals: 0 },
+        Layout::OldUnknown => return Err(cursor.malformed(UNKNOWN_FRACTION)),
+        Layout::HiresTime { decimals } => hires_time(cursor, layout, decimals)?,
+        Layout::HiresDateTime { decimals } => hires_datetime(cursor, layout, decimals)?,
+        Layout::HiresTimestamp { decimals } => {
+            let seconds = cursor.uint_be(4)? as i64;
+            let at = cursor.position();
+            let micros = cursor.uint_be(fraction_bytes(decimals))? * micros_of_unit(decimals);
+            if micros > 999_999 {
+                return Err(Malformed { what: "a fraction of more than a second", at });
+            }
+            Value::Timestamp { seconds, micros: micros as u32, decimals }
+        }
         Layout::Time { decimals } => time(cursor, decimals)?,
         Layout::DateTime { decimals } => datetime(cursor, decimals)?,
         Layout::Timestamp { decimals } => {
@@ -131,6 +143,37 @@ fn old_datetime<'a>(cursor: &mut Cursor<'_>) -> Decoded<Value<'a>> {
     let (date, time) = (number / 1_000_000, number % 1_000_000);
     let date = (date / 10_000, date / 100 % 100, date % 100);
     datetime_value(date, (time / 10_000, time / 100 % 100, time % 100), 0, 0, at)
+}
+
+/// Microseconds in one unit of the last digit that a column keeps.
+fn micros_of_unit(decimals: u8) -> u64 {
+    10_u64.pow(6 - u32::from(decimals.min(6)))
+}
+
+/// The number in which `MariaDB` before 10.1.2 kept a time with a fraction, in microseconds.
+fn hires_number(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> Decoded<i64> {
+    let bytes = layout.fixed_width().unwrap_or_default();
+    let number = cursor.uint_be(bytes)?.checked_mul(micros_of_unit(decimals));
+    number.and_then(|number| i64::try_from(number).ok()).ok_or(cursor.malformed("a time out of range"))
+}
+
+/// TIME: units of the last digit since -838:59:60, which is the first value that is none.
+fn hires_time<'a>(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> Decoded<Value<'a>> {
+    const ZERO: i64 = (838 * 3600 + 59 * 60 + 60) * 1_000_000;
+    let at = cursor.position();
+    let number = hires_number(cursor, layout, decimals)? - ZERO;
+    let (seconds, micros) = (number.unsigned_abs() / 1_000_000, number.unsigned_abs() % 1_000_000);
+    time_value(number < 0, seconds / 3600, seconds / 60 % 60, seconds % 60, micros as u32, decimals, at)
+}
+
+/// DATETIME: units of the last digit, where each year has 13 months, and each month 32 days.
+fn hires_datetime<'a>(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> Decoded<Value<'a>> {
+    let at = cursor.position();
+    let number = hires_number(cursor, layout, decimals)?.unsigned_abs();
+    let (seconds, micros) = (number / 1_000_000, number % 1_000_000);
+    let (days, hour) = (seconds / 86_400, seconds / 3600 % 24);
+    let date = (days / 32 / 13, days / 32 % 13, days % 32);
+    datetime_value(date, (hour, seconds / 60 % 60, seconds % 60), micros as u32, decimals, at)
 }
 
 /// TIME since 5.6: 1 bit sign, 1 unused, 10 hour, 6 minute, 6 second, then the fraction; negative ones as a whole in

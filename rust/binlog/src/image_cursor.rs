@@ -4,6 +4,7 @@
 //! it knows its position, and its errors allocate nothing.
 
 use crate::error::Fault;
+use crate::layout::UNKNOWN_FRACTION;
 
 /// Bytes of an event that do not mean anything the format allows.
 ///
@@ -19,7 +20,10 @@ pub struct Malformed {
 
 impl From<Malformed> for Fault {
     fn from(error: Malformed) -> Self {
-        Self::damaged(error.to_string())
+        match error.what {
+            UNKNOWN_FRACTION => Self::not_understood(error.what),
+            _ => Self::damaged(error.to_string()),
+        }
     }
 }
 

@@ -183,6 +183,7 @@ fn prepare(
     let mut hashed = vec![false; map.columns.len()];
     if let Ok(table) = &definition {
         map.take_signs(table);
+        map.take_fractions(table);
         mark_hashed(table, catalog, &mut hashed);
     }
     let cascades = cascades(&map.name, catalog);

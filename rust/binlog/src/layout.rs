@@ -89,6 +89,23 @@ pub enum Layout {
     OldDateTime,
     /// 4 bytes (before 5.6).
     OldTimestamp,
+    /// A TIME, DATETIME or TIMESTAMP of `MariaDB` in its format of before 10.1.2, whose digits of a second the log does not say.
+    OldUnknown,
+    /// TIME of `MariaDB` in its format of before 10.1.2, with a fraction: the time as one number, most significant byte first.
+    HiresTime {
+        /// Digits of the fraction, 1 to 6.
+        decimals: u8,
+    },
+    /// DATETIME in that format.
+    HiresDateTime {
+        /// Digits of the fraction, 1 to 6.
+        decimals: u8,
+    },
+    /// TIMESTAMP in that format: 4 bytes and the fraction.
+    HiresTimestamp {
+        /// Digits of the fraction, 1 to 6.
+        decimals: u8,
+    },
     /// 3 bytes and the fraction.
     Time {
         /// Digits of the fraction, 0 to 6.
@@ -173,7 +190,21 @@ impl Layout {
         })
     }
 
-    /// The bytes that every value takes; none where a length stands before the value.
+    /// Derives the layout of a temporal column of `MariaDB`'s old format from the digits of a second that it keeps.
+    ///
+    /// Source: logs of `MariaDB` 11.8 with `mysql56_temporal_format=OFF`. Without a fraction it is the format of all servers before 5.6.
+    pub fn of_old_temporal(code: u8, decimals: u8) -> Self {
+        match (code, decimals) {
+            (type_code::TIME, 0) => Self::OldTime,
+            (type_code::TIMESTAMP, 0) => Self::OldTimestamp,
+            (_, 0) => Self::OldDateTime,
+            (type_code::TIME, _) => Self::HiresTime { decimals: decimals.min(6) },
+            (type_code::TIMESTAMP, _) => Self::HiresTimestamp { decimals: decimals.min(6) },
+            _ => Self::HiresDateTime { decimals: decimals.min(6) },
+        }
+    }
+
+    /// The bytes that every value takes; none where a length stands before the value, or where it is not known.
     pub fn fixed_width(self) -> Option<usize> {
         Some(match self {
             Self::Int { width, .. } | Self::Decimal { width, .. } | Self::Enum { width } | Self::Set { width } => {
@@ -186,7 +217,9 @@ impl Layout {
             Self::Date | Self::OldTime => 3,
             Self::Time { decimals } => 3 + fraction_bytes(decimals),
             Self::DateTime { decimals } => 5 + fraction_bytes(decimals),
-            Self::Timestamp { decimals } => 4 + fraction_bytes(decimals),
+            Self::Timestamp { decimals } | Self::HiresTimestamp { decimals } => 4 + fraction_bytes(decimals),
+            Self::HiresTime { decimals } => [3, 4, 4, 5, 5, 5, 6].get(usize::from(decimals)).copied()?,
+            Self::HiresDateTime { decimals } => [5, 6, 6, 7, 7, 7, 8].get(usize::from(decimals)).copied()?,
             _ => return None,
         })
     }
@@ -208,11 +241,15 @@ impl Layout {
     pub fn skip(self, cursor: &mut Cursor<'_>) -> Decoded<()> {
         let length = match self.prefix() {
             Some(prefix) => cursor.uint_le(usize::from(prefix))? as usize,
-            None => self.fixed_width().unwrap_or_default(),
+            None => self.fixed_width().ok_or(cursor.malformed(UNKNOWN_FRACTION))?,
         };
         cursor.skip(length)
     }
 }
+
+/// Says of a value that its length is not known; no damage of the log.
+pub const UNKNOWN_FRACTION: &str =
+    "a temporal value of MariaDB's format of before 10.1.2, whose digits of a second are not known";
 
 /// Bytes that a fraction of a second takes.
 pub(crate) fn fraction_bytes(decimals: u8) -> usize {

@@ -1,5 +1,6 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
 
+pub mod address;
 pub mod block;
 pub mod changes;
 pub mod charset;

@@ -6,12 +6,14 @@ use crate::error::{Fault, LogError};
 use crate::event::types::TABLE_MAP;
 use crate::image_cursor::{Decoded, Malformed};
 use crate::known_tables::{KnownTable, KnownTables};
+use crate::layout::UNKNOWN_FRACTION;
 use crate::rows::{Row, RowBuffer, RowsEvent, RowsHeader};
-use crate::transaction::{RawEvent, Transaction};
+use crate::table_map::TableMap;
+use crate::transaction::{Format, RawEvent, Transaction};
 
-/// A damaged row event or table map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the row event at position {offset} is damaged: {source}")]
+/// A row event or table map that cannot be decoded: damaged, or with values whose length is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the row event at position {offset} cannot be decoded: {source}")]
 pub struct RowsError {
     /// The file, as an index into the reader's list.
     pub file: u32,
@@ -19,18 +21,46 @@ pub struct RowsError {
     pub offset: u64,
     /// What is wrong, and at which byte of the event.
     pub source: Malformed,
+    /// Where values have a length that is not known: the column and its table.
+    column: Option<Box<str>>,
 }
 
 impl RowsError {
     /// An error of one of a transaction's events.
     pub fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
-        Self { file: transaction.file, offset: event.offset, source }
+        let unknown = source.what == UNKNOWN_FRACTION;
+        let column = unknown.then(|| unknown_column(transaction, event)).flatten();
+        Self { file: transaction.file, offset: event.offset, source, column }
+    }
+
+    /// Whether the log is intact, and only the length of a column's values is not known.
+    pub fn is_unknown_fraction(&self) -> bool {
+        self.source.what == UNKNOWN_FRACTION
     }
 
     /// The log's error, now that the file's name is known.
-    pub fn into_log_error(self, file: &str) -> LogError {
-        Fault::from(self.source).at(file, self.offset)
+    pub fn into_log_error(&self, file: &str) -> LogError {
+        let fault = match &self.column {
+            Some(column) => Fault::not_understood(format!(
+                "{column} holds {UNKNOWN_FRACTION}; give the table's definition with --schema, or rebuild the table on the source with \
+                 ALTER TABLE ... FORCE and read the log from there on"
+            )),
+            None => Fault::from(self.source),
+        };
+        fault.at(file, self.offset)
     }
+}
+
+/// The first column of a row event's table whose values have a length that the log does not say, and its table.
+fn unknown_column(transaction: &Transaction, event: &RawEvent) -> Option<Box<str>> {
+    let id = RowsHeader::parse(event_bytes(transaction, event).ok()?, &transaction.format).ok()?.table_id;
+    let maps = transaction.events.iter().filter(|e| e.type_code == TABLE_MAP && e.offset <= event.offset);
+    let maps = maps.filter_map(|e| TableMap::parse(event_bytes(transaction, e).ok()?, &transaction.format).ok());
+    let map = maps.filter(|map| map.table_id == id).last()?;
+    let index = map.unknown_fraction()?;
+    let name = map.columns.get(index)?.name.clone();
+    let name = name.map_or_else(|| format!("number {}", index + 1), |name| format!("{name:?}"));
+    Some(format!("column {name} of {}", map.name).into())
 }
 
 /// One row event of a transaction with its table.
@@ -95,6 +125,17 @@ impl RowPlan {
         Ok(())
     }
 
+    /// Whether rows of the last prepared transaction cannot be walked, because the length of a column's values is not known.
+    pub fn has_unknown_fractions(&self, known: &KnownTables) -> bool {
+        self.unknown_fractions(known).next().is_some()
+    }
+
+    /// The tables of such rows, once for each of their events.
+    pub fn unknown_fractions<'k>(&self, known: &'k KnownTables) -> impl Iterator<Item = &'k KnownTable> {
+        let tables = self.steps.iter().filter_map(|step| known.get(step.table));
+        tables.filter(|table| table.map.unknown_fraction().is_some())
+    }
+
     /// Row events that the last prepared transaction has.
     pub fn len(&self) -> usize {
         self.steps.len()
@@ -114,6 +155,18 @@ impl RowPlan {
     ) -> Option<(&'t RawEvent, usize, &'k KnownTable)> {
         let step = self.steps.get(index)?;
         Some((transaction.events.get(step.event)?, step.table, known.get(step.table)?))
+    }
+
+    /// Counts rows, as [`count_rows`] does, where the length of some column's values is not known.
+    fn count_with_unknown(&self, transaction: &Transaction, known: &KnownTables) -> Decoded<u64> {
+        let mut rows = 0;
+        for step in &self.steps {
+            let (Some(event), Some(table)) = (transaction.events.get(step.event), known.get(step.table)) else {
+                continue;
+            };
+            rows += count_event(event_bytes(transaction, event)?, &table.map, &transaction.format)?;
+        }
+        Ok(rows)
     }
 
     /// Walks the rows, decoding the columns that are hashed; the visitor also gets where a row stands.
@@ -156,11 +209,49 @@ pub fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decode
     bytes.ok_or(Malformed { what: "an event outside its transaction's bytes", at: 0 })
 }
 
+/// Counts the rows of one event.
+///
+/// `MariaDB`'s old temporal columns of unknown precision are taken for such without a fraction; where the rows are none then, they count as
+/// none.
+///
+/// # Errors
+///
+/// The event is damaged.
+pub fn count_event(bytes: &[u8], map: &TableMap, format: &Format) -> Decoded<u64> {
+    if map.unknown_fraction().is_none() {
+        return RowsEvent::parse(bytes, map, format)?.count_rows();
+    }
+    let mut whole = map.clone();
+    whole.set_fractions(std::iter::repeat_n(Some(0), map.columns.len()));
+    let event = RowsEvent::parse(bytes, &whole, format)?;
+    let mut buffer = RowBuffer::default();
+    let mut rows = event.rows(&mut buffer, None);
+    let mut count = 0;
+    while let Some(row) = rows.next_row() {
+        if row.is_err() {
+            return Ok(0);
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
 /// Counts the changed rows of a transaction (an update's two images are one row).
+///
+/// Rows of `MariaDB`'s tables with old temporal columns are counted as if those had no fraction; where that cannot be, as none.
 pub fn count_rows(transaction: &Transaction) -> Result<u64, RowsError> {
     let mut known = KnownTables::default();
     let mut plan = RowPlan::default();
     plan.prepare(transaction, &Catalog::default(), &mut known)?;
+    if plan.has_unknown_fractions(&known) {
+        let counted = plan.count_with_unknown(transaction, &known);
+        return counted.map_err(|source| RowsError {
+            file: transaction.file,
+            offset: transaction.offset,
+            source,
+            column: None,
+        });
+    }
     let mut rows = 0;
     plan.walk(transaction, &known, |_, _, _, _| rows += 1)?;
     Ok(rows)

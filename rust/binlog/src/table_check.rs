@@ -167,6 +167,7 @@ mod tests {
             collation: None,
             labels: Vec::new(),
             length: None,
+            decimals: None,
         };
         let key = |name: &&str| UniqueKey { name: (*name).to_owned(), parts: vec![KeyPart::Column(0)] };
         Table {

@@ -94,6 +94,9 @@ impl TableMap {
         let mut map = Self { table_id, flags, name, columns, primary_key: Vec::new(), fingerprint };
         optional_metadata::read(&mut cursor, &mut map, format.mariadb)?;
         map.apply_signs();
+        if format.mariadb {
+            map.forget_fractions();
+        }
         Ok(map)
     }
 
@@ -115,6 +118,33 @@ impl TableMap {
             }
         }
         self.apply_signs();
+    }
+
+    /// Takes the digits of a second, which the log does not say of `MariaDB`'s old temporal columns, from a table's definition.
+    pub fn take_fractions(&mut self, table: &Table) {
+        self.set_fractions(table.columns.iter().map(|column| column.decimals));
+    }
+
+    /// Takes the digits of a second of each column, where they are known.
+    pub fn set_fractions(&mut self, decimals: impl Iterator<Item = Option<u8>>) {
+        for (mapped, decimals) in self.columns.iter_mut().zip(decimals) {
+            if let (Layout::OldUnknown, Some(decimals)) = (mapped.layout, decimals) {
+                mapped.layout = Layout::of_old_temporal(mapped.type_code, decimals);
+            }
+        }
+    }
+
+    /// The first column whose values have a length that neither the log nor a definition says.
+    pub fn unknown_fraction(&self) -> Option<usize> {
+        self.columns.iter().position(|column| column.layout == Layout::OldUnknown)
+    }
+
+    /// Before 10.1.2 `MariaDB` kept fractions under the type codes of columns without; other servers had none.
+    fn forget_fractions(&mut self) {
+        use type_code::{DATETIME, TIME, TIMESTAMP};
+        for column in self.columns.iter_mut().filter(|c| matches!(c.type_code, TIME | DATETIME | TIMESTAMP)) {
+            column.layout = Layout::OldUnknown;
+        }
     }
 
     /// Whether the columns behind the first so many are none of the table's, but what MariaDB keeps there: a hash for each unique key

@@ -1,7 +1,8 @@
 //! Values of row images as text, under the names and types of their columns.
 //!
 //! Numbers, dates and times as the server prints them, a TIMESTAMP in UTC, text as UTF-8, ENUM and SET by their labels, BIT as a number,
-//! JSON as the server's text, and binary strings, geometries and vectors as hexadecimal digits.
+//! JSON as the server's text, UUID, INET4 and INET6 as the server shows them, and binary strings, geometries and vectors as hexadecimal
+//! digits. Bytes of a text that are none in its character set are a hexadecimal literal: `0x` and the digits.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -11,6 +12,7 @@ use paraply_core::collation::name_of;
 use paraply_core::schema::{Column, KeyPart, Table};
 use paraply_core::value::Value;
 
+use crate::address::{write_inet4, write_inet6, write_uuid};
 use crate::charset::Charset;
 use crate::decode::{decimal_text, decompress};
 use crate::image_cursor::Decoded;
@@ -28,6 +30,12 @@ pub enum Form {
     Text(Charset),
     /// Binary strings; BINARY is padded with zero bytes to this length, because the log leaves them out.
     Binary(usize),
+    /// `MariaDB`'s UUID.
+    Uuid,
+    /// `MariaDB`'s INET4.
+    Inet4,
+    /// `MariaDB`'s INET6.
+    Inet6,
     /// ENUM.
     Enum(Vec<String>),
     /// SET.
@@ -100,11 +108,15 @@ fn form_of(mapped: &MappedColumn, declared: Option<&Column>, mariadb: bool) -> F
     use type_code as t;
     let logged = mapped.collation_id.and_then(|id| u16::try_from(id).ok()).and_then(|id| name_of(id, mariadb));
     let collation = logged.or_else(|| declared?.collation.as_deref());
+    if let Some(form) = declared.and_then(|column| declared_form(mapped, &column.data_type)) {
+        return form;
+    }
     // Where nobody says it, text is taken for UTF-8.
     let charset = collation.map_or(Some(Charset::Utf8), Charset::of_collation);
     let labels = || {
         let logged = mapped.labels.iter();
-        let logged: Vec<String> = logged.map(|l| charset.unwrap_or(Charset::Utf8).decode(l).into_owned()).collect();
+        let logged: Vec<String> =
+            logged.map(|label| text_or_literal(charset.unwrap_or(Charset::Utf8), label)).collect();
         if logged.is_empty() { declared.map(|column| column.labels.clone()).unwrap_or_default() } else { logged }
     };
     match mapped.type_code {
@@ -118,6 +130,28 @@ fn form_of(mapped: &MappedColumn, declared: Option<&Column>, mariadb: bool) -> F
         t::GEOMETRY | t::VECTOR => Form::Binary(0),
         _ => Form::Plain,
     }
+}
+
+/// The form of a type of `MariaDB` that the log does not tell from BINARY and VARBINARY; none for all others.
+fn declared_form(mapped: &MappedColumn, data_type: &str) -> Option<Form> {
+    match (mapped.type_code, data_type) {
+        (type_code::STRING, "uuid") => Some(Form::Uuid),
+        (type_code::STRING, "inet4") => Some(Form::Inet4),
+        (type_code::STRING, "inet6") => Some(Form::Inet6),
+        (type_code::VARCHAR, "vector") => Some(Form::Binary(0)),
+        _ => None,
+    }
+}
+
+fn text_or_literal(charset: Charset, bytes: &[u8]) -> String {
+    charset.decode(bytes).map_or_else(|| literal(bytes), Cow::into_owned)
+}
+
+/// A hexadecimal literal, as both servers read it.
+fn literal(bytes: &[u8]) -> String {
+    let mut out = b"0x".to_vec();
+    hexadecimal(bytes, 0, &mut out);
+    String::from_utf8(out).unwrap_or_default()
 }
 
 impl Form {
@@ -153,7 +187,13 @@ pub fn write_value(form: &Form, value: &Value<'_>, before: Option<&Value<'_>>, o
         (_, Value::Compressed { stored, limit }) => {
             return write_value(form, &Value::Bytes(&decompress(stored, limit)?), before, out);
         }
-        (Form::Text(charset), Value::Bytes(bytes)) => out.extend_from_slice(charset.decode(bytes).as_bytes()),
+        (Form::Text(charset), Value::Bytes(bytes)) => match charset.decode(bytes) {
+            Some(text) => out.extend_from_slice(text.as_bytes()),
+            None => out.extend_from_slice(literal(bytes).as_bytes()),
+        },
+        (Form::Uuid, Value::Bytes(bytes)) if write_uuid(bytes, out) => {}
+        (Form::Inet4, Value::Bytes(bytes)) if write_inet4(bytes, out) => {}
+        (Form::Inet6, Value::Bytes(bytes)) if write_inet6(bytes, out) => {}
         (Form::Binary(_), _) => {
             let (bytes, padding) = form.bytes(value)?.unwrap_or_default();
             hexadecimal(&bytes, padding, out);
@@ -204,8 +244,8 @@ fn write_plain(value: &Value<'_>, out: &mut Vec<u8>) {
         Value::Bit { bytes, .. } => {
             integer(false, bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)), out);
         }
-        Value::Float(number) => print(out, format_args!("{number}")),
-        Value::Double(number) => print(out, format_args!("{number}")),
+        Value::Float(number) => real(&format!("{number:e}"), &format!("{number}"), out),
+        Value::Double(number) => real(&format!("{number:e}"), &format!("{number}"), out),
         Value::Date { year, month, day } => date(u32::from(year), month, day, out),
         Value::DateTime { year, month, day, hour, minute, second, micros, decimals } => {
             date(u32::from(year), month, day, out);
@@ -233,6 +273,13 @@ fn write_plain(value: &Value<'_>, out: &mut Vec<u8>) {
         Value::Bytes(bytes) | Value::Geometry(bytes) | Value::Vector(bytes) => hexadecimal(bytes, 0, out),
         Value::Null | Value::Decimal { .. } | Value::Json(_) | Value::JsonDiff(_) | Value::Compressed { .. } => {}
     }
+}
+
+/// Appends a number as the servers print it: with an exponent from 1e15 on and below 1e-15.
+fn real(scientific: &str, plain: &str, out: &mut Vec<u8>) {
+    let exponent: i32 = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or_default();
+    let text = if (-15..15).contains(&exponent) { plain } else { scientific };
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// Two digits.

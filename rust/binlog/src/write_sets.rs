@@ -87,7 +87,7 @@ impl Scratch {
 /// The write set of a transaction, under the catalog that held when its rows were written.
 ///
 /// Transactions that are no plain row changes are barriers (rules R5 and R35), and so are those whose tables are not
-/// known or are not what the log says (rule R13). A group's certifier and a source's tracker hash the rows of XA PREPARE
+/// known or are not what the log says (rule R13), or whose rows cannot be decoded without a definition. A group's certifier and a source's tracker hash the rows of XA PREPARE
 /// (rule R16); for the applier it is a barrier.
 pub fn transaction_write_set(
     transaction: &Transaction,
@@ -101,6 +101,15 @@ pub fn transaction_write_set(
     }
     let Scratch { builder, known, plan, fallbacks, options, .. } = scratch;
     plan.prepare(transaction, catalog, known)?;
+    if plan.has_unknown_fractions(known) {
+        for table in plan.unknown_fractions(known) {
+            fallbacks.add(
+                table.definition.as_ref().err().map_or(Reason::OtherDefinition, |why| reason(*why)),
+                &table.map.name,
+            );
+        }
+        return Ok(WriteSet { barrier: true, ..WriteSet::default() });
+    }
     let fine = options.scheme == Scheme::Fine;
     let watches_cascades = fine && may_log_cascades(&transaction.format);
     let mut barrier = switched && fine;

@@ -153,6 +153,7 @@ fn column(name: &str, data_type: &str) -> Column {
         collation,
         labels: Vec::new(),
         length: Some(100),
+        decimals: None,
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Column {
     pub labels: Vec<String>,
     /// The declared length in characters or bytes, or the BIT width.
     pub length: Option<u32>,
+    /// Digits behind the seconds' point of TIME, DATETIME and TIMESTAMP; none where they are not known.
+    pub decimals: Option<u8>,
 }
 
 /// One part of a key.

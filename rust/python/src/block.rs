@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_binlog::block::Block;
 use paraply_binlog::changes::{PlainImage, PlainValue, changes};
+use paraply_binlog::layout::UNKNOWN_FRACTION;
 use paraply_binlog::plan::{BlockLimits, Passed, Place, Planner};
 use paraply_core::gtid::GtidSet;
 use paraply_core::schema::TableName;
@@ -237,7 +238,11 @@ impl PyBlock {
     ) -> PyResult<Vec<Change<'py>>> {
         let name = TableName::new(database, table);
         let found = py.detach(|| changes(self.block.transactions(), &name, &columns, most));
-        let found = found.map_err(|error| raise(py, "LogDamaged", &error.to_string(), &self.place()))?;
+        let found = match found {
+            // The rows cannot be named without the table's definition; what is to be told of them is another error.
+            Err(error) if error.what == UNKNOWN_FRACTION => Vec::new(),
+            found => found.map_err(|error| raise(py, "LogDamaged", &error.to_string(), &self.place()))?,
+        };
         let dict = |image: Option<PlainImage>| image.map(|image| image_dict(py, image)).transpose();
         found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
     }

@@ -90,6 +90,7 @@ fn column(column: &Bound<'_, PyAny>) -> PyResult<Column> {
         collation: column.getattr("collation")?.extract()?,
         labels: column.getattr("labels")?.extract()?,
         length: column.getattr("length")?.extract()?,
+        decimals: column.getattr("scale")?.extract()?,
     })
 }
 

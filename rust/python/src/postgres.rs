@@ -79,7 +79,8 @@ fn column_mapping(column: &Bound<'_, PyAny>, source: &TableName) -> PyResult<Col
     let kind = Kind::from_name(&kind, charset.as_deref(), length, labels)
         .map_err(|error| mapping_error(column.py(), &error, source))?;
     let name: String = column.getattr("name")?.extract()?;
-    Ok(ColumnMapping::new(name, kind, column.getattr("generated")?.is_truthy()?))
+    let decimals: Option<u8> = column.getattr("decimals")?.extract()?;
+    Ok(ColumnMapping::new(name, kind, column.getattr("generated")?.is_truthy()?).with_decimals(decimals))
 }
 
 fn mapping_error(py: Python<'_>, error: &MappingError, table: &TableName) -> PyErr {
@@ -94,6 +95,10 @@ fn render_error(py: Python<'_>, error: &RenderError, block: &PyBlock) -> PyErr {
             place.table = Some(table.to_string());
             place.key.clone_from(key);
             "ValueNotStorable"
+        }
+        RenderError::UnknownFraction { table, .. } => {
+            place.table = Some(table.to_string());
+            "LogNotUnderstood"
         }
         RenderError::Log { .. } => "LogDamaged",
         RenderError::NoKey { table } | RenderError::UnloggedCascade { table } => {

@@ -6,7 +6,7 @@ use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, MapArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
-use paraply_binlog::image_cursor::Decoded;
+use paraply_binlog::image_cursor::{Decoded, Malformed};
 use paraply_binlog::value_text::{TableForm, write_value};
 use paraply_core::value::Value;
 
@@ -121,7 +121,7 @@ impl MapColumn {
             let old = before.and_then(|before| before.get(index)).and_then(Option::as_ref);
             if write_value(&column.form, value, old, &mut self.text)? {
                 self.keys.append_value(&column.name);
-                append_text(&mut self.values, &self.text);
+                append_text(&mut self.values, &self.text)?;
             }
         }
         self.end(true);
@@ -151,12 +151,11 @@ impl MapColumn {
     }
 }
 
-/// Valid UTF-8 as it is; a JSON document or a label from a damaged log may be none.
-fn append_text(column: &mut StringBuilder, text: &[u8]) {
-    match std::str::from_utf8(text) {
-        Ok(text) => column.append_value(text),
-        Err(_) => column.append_value(String::from_utf8_lossy(text)),
-    }
+/// Appends a value, all of which is UTF-8 but a JSON document of a damaged log.
+fn append_text(column: &mut StringBuilder, text: &[u8]) -> Decoded<()> {
+    let text = std::str::from_utf8(text).map_err(|_| Malformed { what: "a JSON document that is not UTF-8", at: 0 })?;
+    column.append_value(text);
+    Ok(())
 }
 
 enum ValueBuilder {
@@ -245,7 +244,7 @@ impl StructColumn {
                     }
                     match builder {
                         builder if !told || no_date(&value, &self.text) => builder.append_null(),
-                        ValueBuilder::Text(column) => append_text(column, &self.text),
+                        ValueBuilder::Text(column) => append_text(column, &self.text)?,
                         ValueBuilder::Binary(column) => column.append_value(&self.text),
                     }
                 }

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use paraply_binlog::filter::TableFilter;
 use paraply_binlog::image_cursor::Decoded;
 use paraply_binlog::known_tables::KnownTables;
-use paraply_binlog::row_walk::{RowPlan, RowsError, event_bytes};
+use paraply_binlog::row_walk::{RowPlan, RowsError, count_event, event_bytes};
 use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader};
 use paraply_binlog::transaction::{RawEvent, RowsKind, Transaction};
 use paraply_binlog::value_text::TableForm;
@@ -173,7 +173,8 @@ impl Decoder {
         while let Some(transaction) = source.transactions.get(at.transaction) {
             if source.wanted.get(at.transaction) == Some(&true) {
                 let added = self.add(transaction, &source, &mut at, &mut columns).map_err(|error| {
-                    Failure::Log(error, file_name(&source.files, error.file).to_owned(), gtid_text(transaction))
+                    let file = file_name(&source.files, error.file).to_owned();
+                    Failure::Log(error, file, gtid_text(transaction))
                 })?;
                 if !added {
                     self.open = Some((source, at));
@@ -237,7 +238,7 @@ impl Decoder {
         let rows = RowsEvent::with_header(header, bytes, &table.map).map_err(place)?;
         let asked = self.operations.as_ref().is_none_or(|asked| asked.iter().any(|name| name == operation));
         if !asked || !self.tables.chooses(&form.database, &form.table) {
-            at.row += rows.count_rows().map_err(place)? as i64;
+            at.row += count_event(bytes, &table.map, &transaction.format).map_err(place)? as i64;
             return Ok(());
         }
         let mut buffer = RowBuffer::default();

@@ -20,6 +20,7 @@ fn column(name: &str, data_type: &str, length: Option<u32>) -> Column {
         collation: data_type.contains("char").then(|| "utf8mb4_bin".to_owned()),
         labels: Vec::new(),
         length,
+        decimals: None,
     }
 }
 

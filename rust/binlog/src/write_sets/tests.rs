@@ -34,6 +34,7 @@ fn table(name: &str, action: ReferenceAction) -> Table {
         collation: None,
         labels: Vec::new(),
         length: None,
+        decimals: None,
     };
     let parent = ForeignKey {
         name: "fk".to_owned(),

@@ -200,6 +200,7 @@ pub fn id_table(name: &str, keyed: bool) -> Table {
         collation: None,
         labels: Vec::new(),
         length: None,
+        decimals: None,
     };
     let primary = UniqueKey { name: "PRIMARY".to_owned(), parts: vec![KeyPart::Column(0)] };
     Table {

@@ -24,6 +24,7 @@ fn column(text: &str, default: &str) -> Column {
         unsigned: false,
         nullable: true,
         length: None,
+        decimals: None,
     };
     for word in words {
         match word {

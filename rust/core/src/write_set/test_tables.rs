@@ -22,6 +22,7 @@ pub fn table(table: &str, columns: &[&str], keys: &[(&str, &[KeyPart])]) -> Tabl
             collation,
             labels: Vec::new(),
             length: Some(10),
+            decimals: None,
         }
     };
     let key = |(name, parts): &(&str, &[KeyPart])| UniqueKey { name: (*name).into(), parts: parts.to_vec() };

@@ -1,6 +1,7 @@
 //! Why row changes cannot be rendered.
 
 use paraply_binlog::image_cursor::Malformed;
+use paraply_binlog::layout::UNKNOWN_FRACTION;
 use paraply_core::schema::TableName;
 
 use super::literal::NotStorable;
@@ -33,6 +34,17 @@ pub enum RenderError {
         column: String,
         /// What the log says.
         log: String,
+    },
+    /// A temporal value of `MariaDB`'s old format, whose length depends on what is not known.
+    #[error(
+        "column {column} of {table} holds {UNKNOWN_FRACTION}; give the table's definition with --schema, or rebuild the table on the \
+         source with ALTER TABLE ... FORCE and read the log from there on"
+    )]
+    UnknownFraction {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
     },
     /// The log is damaged.
     #[error("the event at offset {offset} is damaged: {what}")]

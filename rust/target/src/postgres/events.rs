@@ -8,6 +8,7 @@ use paraply_binlog::layout::Layout;
 use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row, RowBuffer, RowsEvent, RowsHeader, SQL_FOREIGN_KEYS, rows_kind};
 use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_binlog::transaction::{RawEvent, Transaction};
+use paraply_core::collation::name_of;
 
 use super::mapping::{Charset, ColumnMapping, Kind, TableMapping};
 use super::render::{Change, Image, RenderError, Renderer, Statement, StatementWriter, check_cascades};
@@ -79,10 +80,12 @@ impl Renderer {
             let mut map = TableMap::parse(bytes(transaction, event)?, &transaction.format).map_err(damaged)?;
             let mapping = self.table(&map.name)?;
             check_columns(&map, &mapping, transaction.format.mariadb)?;
-            let mapping = logged_charsets(&map, mapping)?;
+            let mapping = logged_charsets(&map, mapping, transaction.format.mariadb)?;
             for (mapped, column) in map.columns.iter_mut().zip(&mapping.columns) {
                 take_sign(mapped, column);
             }
+            map.set_fractions(mapping.columns.iter().map(|column| column.decimals));
+            check_fractions(&map, &mapping)?;
             Ok(Known { event: index, map, mapping })
         })
         .collect()
@@ -159,8 +162,19 @@ fn check_columns(map: &TableMap, mapping: &TableMapping, mariadb: bool) -> Resul
     Ok(())
 }
 
+/// Refuses rows with values whose length is not known.
+fn check_fractions(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderError> {
+    let Some(unknown) = map.unknown_fraction() else { return Ok(()) };
+    let column = mapping.columns.get(unknown).map(|column| column.name.clone()).unwrap_or_default();
+    Err(RenderError::UnknownFraction { table: mapping.source.clone(), column })
+}
+
 /// The log knows best what its bytes are: its character sets take the place of the definition's.
-fn logged_charsets(map: &TableMap, mut mapping: Arc<TableMapping>) -> Result<Arc<TableMapping>, RenderError> {
+fn logged_charsets(
+    map: &TableMap,
+    mut mapping: Arc<TableMapping>,
+    mariadb: bool,
+) -> Result<Arc<TableMapping>, RenderError> {
     for (index, mapped) in map.columns.iter().enumerate() {
         let Some((column, known)) = mapping.columns.get(index).and_then(|column| match column.kind {
             Kind::Text(known) => Some((&column.name, known)),
@@ -169,7 +183,7 @@ fn logged_charsets(map: &TableMap, mut mapping: Arc<TableMapping>) -> Result<Arc
             continue;
         };
         let Some(collation) = mapped.collation_id else { continue };
-        let logged = charset_of_collation(collation).ok_or_else(|| RenderError::Column {
+        let logged = charset_of_collation(collation, mariadb).ok_or_else(|| RenderError::Column {
             table: map.name.clone(),
             column: column.clone(),
             log: format!("a character set that cannot be converted (collation {collation})"),
@@ -185,12 +199,8 @@ fn same_name(one: &str, other: &str) -> bool {
     one == other || one.to_lowercase() == other.to_lowercase()
 }
 
-/// The character set of a collation's number, as far as it can be told by MySQL's and MariaDB's numbers.
-fn charset_of_collation(id: u32) -> Option<Charset> {
-    match id {
-        5 | 8 | 15 | 31 | 47 | 48 | 49 | 94 => Some(Charset::Latin1),
-        11 | 65 => Some(Charset::Ascii),
-        33 | 45 | 46 | 76 | 83 | 192..=215 | 223..=247 | 255..=323 => Some(Charset::Utf8),
-        _ => None,
-    }
+/// The character set of a collation's number, as far as it can be converted.
+fn charset_of_collation(id: u32, mariadb: bool) -> Option<Charset> {
+    let name = name_of(u16::try_from(id).ok()?, mariadb)?;
+    Charset::from_name(name.split('_').next().unwrap_or_default()).ok()
 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
+use paraply_binlog::address::{write_inet4, write_inet6, write_uuid};
 use paraply_binlog::decode::decompress;
 use paraply_binlog::image_cursor::Malformed;
 use paraply_core::value::Value;
@@ -52,6 +53,9 @@ pub fn write_literal(out: &mut Vec<u8>, kind: &Kind, value: &Value<'_>) -> Resul
         (Kind::Text(charset), Value::Bytes(bytes)) => text(out, *charset, bytes)?,
         (Kind::Binary(width), Value::Bytes(bytes)) => binary(out, bytes, *width),
         (Kind::Varbinary, Value::Bytes(bytes)) => binary(out, bytes, 0),
+        (Kind::Uuid, Value::Bytes(bytes)) => address(out, bytes, write_uuid)?,
+        (Kind::Inet4, Value::Bytes(bytes)) => address(out, bytes, write_inet4)?,
+        (Kind::Inet6, Value::Bytes(bytes)) => address(out, bytes, write_inet6)?,
         (Kind::Year, Value::Year(year)) => self::year(out, year)?,
         (Kind::Enum(labels), Value::Enum(index)) => enum_label(out, labels, index)?,
         (Kind::Set(labels), Value::Set(bits)) => set_labels(out, labels, bits)?,
@@ -208,6 +212,16 @@ fn bit(out: &mut Vec<u8>, bytes: &[u8], bits: u8) -> Result<(), NotStorable> {
         return Err(NotStorable::new("a BIT value wider than its column"));
     }
     print(out, format_args!("'{number:0bits$b}'"));
+    Ok(())
+}
+
+/// A UUID or an address, by the function that writes its text.
+fn address(out: &mut Vec<u8>, bytes: &[u8], write: fn(&[u8], &mut Vec<u8>) -> bool) -> Result<(), NotStorable> {
+    out.push(b'\'');
+    if !write(bytes, out) {
+        return Err(NotStorable::new("a value that is longer than its type"));
+    }
+    out.push(b'\'');
     Ok(())
 }
 

@@ -86,6 +86,12 @@ pub enum Kind {
     Set(Vec<String>),
     /// JSON as jsonb.
     Json,
+    /// `MariaDB`'s UUID as uuid.
+    Uuid,
+    /// `MariaDB`'s INET4 as inet.
+    Inet4,
+    /// `MariaDB`'s INET6 as inet.
+    Inet6,
 }
 
 impl Kind {
@@ -114,6 +120,9 @@ impl Kind {
             "enum" => Self::Enum(labels),
             "set" => Self::Set(labels),
             "json" => Self::Json,
+            "uuid" => Self::Uuid,
+            "inet4" => Self::Inet4,
+            "inet6" => Self::Inet6,
             other => return Err(MappingError::UnknownKind(other.to_owned())),
         })
     }
@@ -128,6 +137,8 @@ pub struct ColumnMapping {
     pub kind: Kind,
     /// Whether the source computes it (GENERATED ALWAYS AS).
     pub generated: bool,
+    /// Digits of a second of a temporal column, where they are known.
+    pub decimals: Option<u8>,
     quoted: String,
 }
 
@@ -136,7 +147,14 @@ impl ColumnMapping {
     pub fn new(name: impl Into<String>, kind: Kind, generated: bool) -> Self {
         let name = name.into();
         let quoted = quote_identifier(&name);
-        Self { name, kind, generated, quoted }
+        Self { name, kind, generated, decimals: None, quoted }
+    }
+
+    /// The same column with so many digits of a second.
+    #[must_use]
+    pub fn with_decimals(mut self, decimals: Option<u8>) -> Self {
+        self.decimals = decimals;
+        self
     }
 
     /// The name as an identifier in SQL.

@@ -62,7 +62,11 @@ pub fn check<'a>(
     let mut block = BlockReferences { links: Links::new(catalog), needed: Vec::new(), rows: 0, too_large: false };
     let mut unchecked = Vec::new();
     for transaction in transactions {
-        unchecked.push(block.transaction(transaction, catalog, scratch)?);
+        match block.transaction(transaction, catalog, scratch) {
+            Ok(events) => unchecked.push(events),
+            Err(error) if error.is_unknown_fraction() => return Ok(None),
+            Err(error) => return Err(error),
+        }
         if block.too_large {
             return Ok(None);
         }
