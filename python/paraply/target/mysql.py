@@ -31,7 +31,7 @@ from paraply.target.mysql_status import read_channels
 from paraply.target.mysql_xa_store import PREPARED, XaStore, prepared_xids
 from paraply.target.places import PlaceLedger
 from paraply.target.progress import Executed, ProgressLedger, make_ledger, read_executed
-from paraply.target.statement_context import ServerKind
+from paraply.target.server_kind import ServerKind
 from paraply.target.steady import steadily
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from paraply._native import GtidSet
-    from paraply.target.statement_context import ServerKind
+    from paraply.target.server_kind import ServerKind
 
 __all__ = ["ChannelFault", "ChannelWorker", "ReplicationChannel", "channel_name", "end_workers", "take_away", "workers_of"]
 

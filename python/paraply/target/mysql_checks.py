@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paraply import _native
 from paraply.errors import ApplyFailed, SchemaMismatch, UsageError
 from paraply.schema.live import by_last_column
+from paraply.target.collation_numbers import CollationNumbers
 from paraply.target.mysql_privileges import Lack, account, lack_message
 from paraply.target.mysql_sql import Connection, identifier, name_literal, query_each, rows_of, to_int, to_text
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Set
 
     from paraply._native import ColumnInfo, TableMap
-    from paraply.target.statement_context import ServerKind
+    from paraply.target.server_kind import ServerKind
 
 __all__ = ["TableChecker", "TargetColumn", "check_server", "words_of"]
 
@@ -118,7 +119,7 @@ class TableChecker:
         self._checked: set[tuple[str, str, int]] = set()
         self._named: dict[str, list[tuple[str, str, int]]] = {}
         self._looking: dict[tuple[str, str, int], threading.Lock] = {}
-        self._charsets: dict[int, str] = {}
+        self._collations: CollationNumbers | None = None
         self.known = _native.KnownTables()
         """Table maps as they stand in the log, all of which were compared."""
 
@@ -138,12 +139,11 @@ class TableChecker:
             self._checked.discard(key)
             self._looking.pop(key, None)
 
-    def charset_of(self, connection: Connection, collation_id: int) -> str | None:
-        """The character set of a collation's number, in the target's numbering."""
-        if not self._charsets:
-            rows = rows_of(connection.query("SELECT id, character_set_name FROM information_schema.collations WHERE id IS NOT NULL"))
-            self._charsets = {to_int(number): to_text(charset) for number, charset in rows}
-        return self._charsets.get(collation_id)
+    def collations(self, connection: Connection) -> CollationNumbers:
+        """Return the target's collations, which are read once."""
+        if self._collations is None:
+            self._collations = CollationNumbers.read(connection)
+        return self._collations
 
     def check(self, connect: Callable[[], Connection], maps: list[TableMap]) -> None:
         """Compares the tables that have not been compared yet.
@@ -188,7 +188,7 @@ class TableChecker:
             hashed = rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND {unique}"))[0][0]
             versioned = to_text(results[0][1][0][1]).upper() == _VERSIONED
             own = without_hidden(own, len(columns), to_int(hashed), versioned=versioned)
-        compare_columns(name, own, columns, lambda number: self.charset_of(connection, number))
+        compare_columns(name, own, columns, self.collations(connection).charset)
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:

@@ -11,7 +11,7 @@ from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 if TYPE_CHECKING:
     from paraply._native import GtidSet
     from paraply.target.base import ApplyPlan
-    from paraply.target.statement_context import ServerKind
+    from paraply.target.server_kind import ServerKind
 
 __all__ = [
     "ACCESS_DENIED",

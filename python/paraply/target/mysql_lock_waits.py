@@ -16,7 +16,7 @@ from paraply.errors import ServerError
 from paraply.target import lock_waits
 from paraply.target.lock_waits import Holder, sentence
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
-from paraply.target.statement_context import ServerKind
+from paraply.target.server_kind import ServerKind
 
 __all__ = ["RowWaits", "describe_wait", "lock_holders", "telling"]
 

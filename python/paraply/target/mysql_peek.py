@@ -16,7 +16,7 @@ from paraply.target.mysql_progress import ProgressStore, StoredProgress
 from paraply.target.mysql_sql import Connection, rows_of
 from paraply.target.mysql_xa_store import PREPARED, XaStore, prepared_xids
 from paraply.target.progress import read_executed
-from paraply.target.statement_context import ServerKind
+from paraply.target.server_kind import ServerKind
 
 if TYPE_CHECKING:
     from paraply.target.base import ApplyPlan

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paraply._native import Block, TableMap
     from paraply.target.mysql_gtid import GtidMode
     from paraply.target.mysql_sql import Connection
-    from paraply.target.statement_context import ServerKind
+    from paraply.target.server_kind import ServerKind
 
 __all__ = ["Grants", "Lack", "RowPrivileges", "account", "check_user", "lack_message", "parse_grants", "read_grants"]
 

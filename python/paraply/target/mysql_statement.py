@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from typing import TYPE_CHECKING
 
 from paraply import _native
@@ -20,13 +19,15 @@ from paraply.errors import (
 from paraply.target.mysql_checks import words_of
 from paraply.target.mysql_progress import PendingDdl
 from paraply.target.mysql_sql import Connection, Result, must_find, name_literal, query_all, query_each, rows_of, to_int
+from paraply.target.server_kind import ServerKind
 from paraply.target.statement_context import (
     context_statements,
-    creates_or_drops_database,
     reset_statement,
+    statement_rules,
     statement_text,
     use_statement,
 )
+from paraply.target.statement_kind import StatementKind, check_version_comments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,14 +39,8 @@ __all__ = ["StatementRunner", "decide_pending", "object_exists"]
 
 _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
-_UNKNOWN_VARIABLE = (1193, 1231, 1232, 1238, 1273, 1298)
-_NAME = r"(?:`((?:[^`]|``)+)`|([\w$]+))"
-_CREATE_OR_DROP = re.compile(rf"\s*(?:CREATE|DROP)\s+(TABLE|DATABASE|SCHEMA)\s+{_NAME}\s*(?:\.\s*{_NAME})?(?=[\s(;]|/\*|$)", re.IGNORECASE)
-_REPEATABLE = re.compile(
-    r"\s*(CREATE\s+OR\s+REPLACE|CREATE\s+(TABLE|DATABASE|SCHEMA)\s+IF\s+NOT\s+EXISTS|DROP\s+\w+\s+IF\s+EXISTS|TRUNCATE)\b", re.IGNORECASE
-)
-#: How MySQL 8.0.21 and later log CREATE TABLE ... SELECT: table and rows are one transaction, which nothing else may be part of.
-_WITH_ITS_ROWS = re.compile(rb"[\s)]START\s+TRANSACTION\s*$", re.IGNORECASE)
+_UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
+_NEWEST = ServerKind(False, (9, 7, 0))
 _DECISION = "say which with --ddl-done or --ddl-not-done"
 
 
@@ -113,8 +108,8 @@ class StatementRunner:
         A statement that changes nothing when it runs once more needs no record.
         """
         target, connection = self._target, self._connection
-        atomic = _with_its_rows(statements)
-        if len(statements) == 1 and not block.has_rows and not atomic and _may_repeat(statements[0]):
+        atomic = _with_its_rows(statements, target.server)
+        if len(statements) == 1 and not block.has_rows and not atomic and _may_repeat(statements[0], target.server):
             self._run_unrecorded(block, statements[0])
             return
         begin = target.mode.begin(block.first_gtid)
@@ -169,17 +164,24 @@ class StatementRunner:
         """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""
         target, connection = self._target, self._connection
         charset = statement.context.get("charset")
-        client = target.checker.charset_of(connection, charset[0]) if charset else None
-        text, changed = statement_text(statement, client)
+        collations = target.checker.collations(connection)
+        text, changed = statement_text(statement, collations.charset(charset[0]) if charset else None)
         self.words |= words_of(text)
+        rules = statement_rules(statement, target.server)
+        kind = StatementKind.read(text, rules)
+        source = ServerKind(block.format.mariadb, block.format.version)
+        check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
+        invoker = statement.context.get("invoker")
+        if kind is not None and invoker is not None:
+            text = kind.with_invoker(*invoker, mariadb=target.server.mariadb)
         use = use_statement(statement)
         if use is not None:
             try:
                 connection.query(use)
             except ServerError as error:
-                if error.code != _UNKNOWN_DATABASE or not creates_or_drops_database(statement.sql):
+                if error.code != _UNKNOWN_DATABASE or kind is None or not kind.is_about_database:
                     raise
-        settings = list(context_statements(statement, block.format, target.server))
+        settings = list(context_statements(statement, block.format, target.server, collations, kind))
         if changed:
             settings.append("SET character_set_client=utf8mb4")
         try:
@@ -245,40 +247,32 @@ class StatementRunner:
 
     def _pending(self, block: Block, statements: list[Statement]) -> PendingDdl:
         # Where rows follow in another transaction, the table's presence does not say whether they are in.
-        alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements))
-        database, table = _made_or_dropped(statements[0]) if alone else (None, None)
+        alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements, self._target.server))
+        database, table = _made_or_dropped(statements[0], self._target.server) if alone else (None, None)
         existed = database is not None and object_exists(self._connection, database, table)
         return PendingDdl(block.ordinal, block.first_gtid, block.end_file, block.end_offset, database, table, existed)
 
 
-def _with_its_rows(statements: Sequence[Statement]) -> bool:
-    """Whether the statement leaves a transaction open, which its rows belong to and COMMIT ends.
+def _kind_of(statement: Statement, server: ServerKind = _NEWEST) -> StatementKind | None:
+    """Return what a statement is about; None where its text is not understood."""
+    return StatementKind.read(statement.sql.decode("utf-8", "replace"), statement_rules(statement, server))
+
+
+def _with_its_rows(statements: Sequence[Statement], server: ServerKind = _NEWEST) -> bool:
+    """Return True if the statement leaves a transaction open, which its rows belong to and COMMIT ends.
 
     >>> from types import SimpleNamespace as S
-    >>> [_with_its_rows([S(sql=sql)]) for sql in (b"CREATE TABLE a (b INT) START TRANSACTION", b"CREATE TABLE a (b INT)")]
+    >>> [_with_its_rows([S(sql=sql, context={})]) for sql in (b"CREATE TABLE a (b INT) START TRANSACTION", b"CREATE TABLE a (b INT)")]
     [True, False]
     """
-    return len(statements) == 1 and _WITH_ITS_ROWS.search(statements[0].sql) is not None
+    kind = _kind_of(statements[0], server) if len(statements) == 1 else None
+    return kind is not None and kind.leaves_open
 
 
-def _made_or_dropped(statement: Statement) -> tuple[str | None, str | None]:
-    """Database and table that a plain CREATE or DROP is about; nothing where it is about more, or about something else.
-
-    ``IF [NOT] EXISTS`` says nothing, because then the object's presence does not show whether the statement ran.
-    """
-    match = _CREATE_OR_DROP.match(statement.sql.decode("utf-8", "replace"))
-    if match is None or (match.group(2) is None and match.group(3).upper() == "IF"):
-        return None, None
-    first, second = _name(match.group(2), match.group(3)), _name(match.group(4), match.group(5))
-    if match.group(1).upper() != "TABLE":
-        return first, None
-    if "," in statement.sql.decode("utf-8", "replace")[match.end() :] and statement.sql.lstrip()[:4].upper() == b"DROP":
-        return None, None
-    return (first, second) if second is not None else (statement.database or None, first)
-
-
-def _name(quoted: str | None, plain: str | None) -> str | None:
-    return quoted.replace("``", "`") if quoted is not None else plain
+def _made_or_dropped(statement: Statement, server: ServerKind = _NEWEST) -> tuple[str | None, str | None]:
+    """Return database and table that a plain CREATE or DROP is about; see ``StatementKind.made_or_dropped``."""
+    kind = _kind_of(statement, server)
+    return kind.made_or_dropped(statement.database or None) if kind is not None else (None, None)
 
 
 def object_exists(connection: Connection, database: str, table: str | None) -> bool:
@@ -291,14 +285,16 @@ def object_exists(connection: Connection, database: str, table: str | None) -> b
     return to_int(rows_of(connection.query(sql))[0][0]) > 0
 
 
-def _may_repeat(statement: Statement) -> bool:
-    """Whether a statement changes nothing more when it runs a second time.
+def _may_repeat(statement: Statement, server: ServerKind = _NEWEST) -> bool:
+    """Return True if a statement changes nothing more when it runs a second time.
 
     >>> from types import SimpleNamespace as S
-    >>> [_may_repeat(S(sql=sql)) for sql in (b"DROP TABLE IF EXISTS a, b", b"TRUNCATE a", b"DROP TABLE a", b"CREATE TABLE a (b INT)")]
+    >>> texts = (b"DROP TABLE IF EXISTS a, b", b"TRUNCATE a", b"DROP TABLE a", b"CREATE TABLE a (b INT)")
+    >>> [_may_repeat(S(sql=sql, context={})) for sql in texts]
     [True, True, False, False]
     """
-    return _REPEATABLE.match(statement.sql.decode("utf-8", "replace")) is not None
+    kind = _kind_of(statement, server)
+    return kind is not None and kind.is_repeatable
 
 
 def decide_pending(connection: Connection, pending: PendingDdl, decision: str | None, *, logged: bool = False) -> bool:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import LogNotUnderstood
+from paraply.schema.rules import Rules
+from paraply.target.collation_numbers import CollationNumbers
 from paraply.target.mysql_sql import identifier
+from paraply.target.server_kind import ServerKind
+from paraply.target.statement_defaults import has_variable, unlogged_variables
+from paraply.target.statement_kind import StatementKind
 
 if TYPE_CHECKING:
     from paraply._native import Format, Statement
 
-__all__ = ["ServerKind", "context_statements", "creates_or_drops_database", "reset_statement", "statement_text", "use_statement"]
+__all__ = ["ServerKind", "context_statements", "reset_statement", "statement_rules", "statement_text", "use_statement"]
 
 _UTF8MB4_GENERAL_CI = 45
 
@@ -46,31 +50,20 @@ _CODECS = {
     "gb2312": "gb2312", "euckr": "euc-kr", "ujis": "euc-jp", "sjis": "shift-jis", "cp932": "cp932", "tis620": "tis-620",
 }  # fmt: skip
 
+_CHARSET_VARIABLES = ("character_set_client", "collation_connection", "collation_server")
+#: Variables that are logged as numbers.
+_NUMBERS = (
+    "lc_time_names", "explicit_defaults_for_timestamp", "default_collation_for_utf8mb4", "sql_require_primary_key",
+    "default_table_encryption",
+)  # fmt: skip
+
 _ZONE = re.compile(r"[A-Za-z0-9_/+:\-]+")
-_DATABASE_DDL = re.compile(rb"\s*(?:/\*.*?\*/\s*)*(?:CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:DATABASE|SCHEMA)\b", re.IGNORECASE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerKind:
-    """A server's family and version."""
-
-    mariadb: bool
-    version: tuple[int, int, int]
-
-    @classmethod
-    def parse(cls, text: str) -> ServerKind:
-        """Reads ``VERSION()``.
-
-        >>> ServerKind.parse("10.11.6-MariaDB-log")
-        ServerKind(mariadb=True, version=(10, 11, 6))
-        """
-        numbers = [int(number) for number in re.findall(r"\d+", text)[:3]]
-        major, minor, patch = [*numbers, 0, 0, 0][:3]
-        return cls("mariadb" in text.lower(), (major, minor, patch))
+_INVOKER = re.compile(rb"CURRENT_(?:USER|ROLE)", re.IGNORECASE)
+_NO_COLLATIONS = CollationNumbers({})
 
 
 def reset_statement(server: ServerKind) -> str:
-    """The session's own settings again, after a statement ran under the log's."""
+    """Return the SET statement for the session's own settings, after a statement ran under the log's."""
     variables = [
         "timestamp=DEFAULT", "sql_mode=DEFAULT", "time_zone=DEFAULT", "lc_time_names=DEFAULT", "character_set_client=utf8mb4",
         "character_set_results=utf8mb4", f"collation_connection={_UTF8MB4_GENERAL_CI}", "collation_server=DEFAULT",
@@ -79,55 +72,62 @@ def reset_statement(server: ServerKind) -> str:
     ]  # fmt: skip
     if server.mariadb:
         variables += ["check_constraint_checks=1"]
-    elif server.version >= (8, 0, 16):
-        variables += ["default_collation_for_utf8mb4=DEFAULT", "sql_require_primary_key=DEFAULT", "default_table_encryption=DEFAULT"]
+    logged = (*_NUMBERS, "character_set_collations", "sql_if_exists", "system_versioning_insert_history")
+    names = [*logged, *unlogged_variables(server)]
+    variables += [f"{name}=DEFAULT" for name in names if has_variable(server, name) and f"{name}=DEFAULT" not in variables]
     return "SET " + ", ".join(variables)
 
 
-def context_statements(statement: Statement, log: Format, server: ServerKind) -> list[str]:
-    """The SET statement for a logged statement's status variables.
+def context_statements(
+    statement: Statement,
+    log: Format,
+    server: ServerKind,
+    collations: CollationNumbers = _NO_COLLATIONS,
+    kind: StatementKind | None = None,
+) -> list[str]:
+    """Return the SET statement for a logged statement's status variables, and for those variables that no log holds.
 
     Args:
         statement: The logged statement.
         log: The format that it was logged in.
         server: The target.
+        collations: The target's collations.
+        kind: What the statement is about, where that is known already.
 
     Raises:
-        LogNotUnderstood: A variable that this version does not know, or a statement that ended in an error on the source.
+        LogNotUnderstood: A variable that this version or the target does not know, a statement that ended in an error on the source, or
+            one that depends on who runs it.
     """
     context = statement.context
     _refuse_unknown(statement, context)
+    _refuse_dependent(statement, kind or StatementKind.read(statement.sql.decode("utf-8", "replace"), statement_rules(statement, server)))
     variables: list[str] = [f"timestamp={statement.timestamp}.{context.get('microseconds') or 0:06d}"]
-    variables += _flag_variables(statement, context.get("flags2") or 0, log)
+    variables += _flag_variables(statement, context.get("flags2") or 0, log, server)
     if context.get("sql_mode") is not None:
         variables.append(f"sql_mode={_sql_mode(statement, context['sql_mode'], server)}")
     if context.get("charset") is not None:
-        client, connection, default = context["charset"]
-        variables += [f"character_set_client={int(client)}", f"collation_connection={int(connection)}", f"collation_server={int(default)}"]
+        variables += _charset_variables(statement, context["charset"], collations)
+    variables += _default_collations(statement, context.get("character_set_collations") or [], server, collations)
     if context.get("time_zone"):
         variables.append(f"time_zone='{_time_zone(statement, context['time_zone'])}'")
-    if context.get("auto_increment") is not None:
-        increment, offset = context["auto_increment"]
-        variables += [f"auto_increment_increment={int(increment)}", f"auto_increment_offset={int(offset)}"]
-    numbers = (
-        "lc_time_names",
-        "explicit_defaults_for_timestamp",
-        "default_collation_for_utf8mb4",
-        "sql_require_primary_key",
-        "default_table_encryption",
-    )
-    variables += [f"{name}={int(context[name])}" for name in numbers if context.get(name) is not None]
+    # Servers log the two only where one of them is not 1, and the number of lc_time_names only where it is not that of en_US.
+    increment, offset = context.get("auto_increment") or (1, 1)
+    variables += [f"auto_increment_increment={int(increment)}", f"auto_increment_offset={int(offset)}"]
+    absent = _absent_numbers(log, server)
+    numbers = {name: context[name] if context.get(name) is not None else absent.get(name) for name in _NUMBERS}
+    variables += [f"{name}={int(number)}" for name, number in numbers.items() if number is not None]
+    variables += [f"{name}={value}" for name, value in unlogged_variables(server).items()]
     return ["SET " + ", ".join(variables)]
+
+
+def statement_rules(statement: Statement, server: ServerKind) -> Rules:
+    """Return how a server of this version reads a logged statement."""
+    return Rules(mariadb=server.mariadb, version=server.version, sql_mode=int(statement.context.get("sql_mode") or 0))
 
 
 def use_statement(statement: Statement) -> str | None:
     """``USE`` of the statement's default database, or None where it had none."""
     return f"USE {identifier(statement.database)}" if statement.database else None
-
-
-def creates_or_drops_database(sql: bytes) -> bool:
-    """Whether a statement makes or drops a database, whose own name may be its default database."""
-    return _DATABASE_DDL.match(sql) is not None
 
 
 def statement_text(statement: Statement, charset: str | None) -> tuple[str, bool]:
@@ -168,15 +168,78 @@ def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
             f"the statement ended in error {context['error_code']} on the source, perhaps half done; run it by hand and go on after it",
             position=statement.offset,
         )
-    if context.get("invoker") is not None and b"CURRENT_USER" in statement.sql.upper():
-        user, host = context["invoker"]
+
+
+def _refuse_dependent(statement: Statement, kind: StatementKind | None) -> None:
+    """Refuse a statement that means its invoker, or that fills new columns with what only the source's session knew."""
+    if _INVOKER.search(statement.sql) is not None and (kind is None or kind.names_invoker):
+        user, host = statement.context.get("invoker") or ("", "")
+        invoker = f"its invoker {user}@{host}" if user else "its invoker"
         raise LogNotUnderstood(
-            f"the statement means its invoker {user}@{host} by CURRENT_USER, which cannot be set; run it by hand and go on after it",
+            f"the statement means {invoker} by CURRENT_USER, which cannot be set; run it by hand and go on after it",
+            position=statement.offset,
+        )
+    if kind is not None and kind.unrepeatable is not None:
+        raise LogNotUnderstood(
+            f"the statement may fill a new column with {kind.unrepeatable}, which gave other values on the source than it would here, and"
+            " they are not logged; run it by hand, copy the column, and go on after it",
             position=statement.offset,
         )
 
 
-def _flag_variables(statement: Statement, flags: int, log: Format) -> list[str]:
+def _charset_variables(statement: Statement, charset: tuple[int, int, int], collations: CollationNumbers) -> list[str]:
+    """Set the three by their names: servers do not take all numbers that they log (MariaDB: 2304 is no ``character_set_client``)."""
+    client, *others = (int(number) for number in charset)
+    if collations is _NO_COLLATIONS:
+        names = [str(number) for number in (client, *others)]
+    else:
+        names = [collations.charset(client) or "", *(collations.collation(number) or "" for number in others)]
+    if "" in names:
+        number = (client, *others)[names.index("")]
+        raise LogNotUnderstood(
+            f"the statement ran under collation {number}, which the target does not have: use a target that has it, or let the source"
+            " write its DDL under one that both have (SET NAMES ... COLLATE ..., collation_server)",
+            position=statement.offset,
+        )
+    return [f"{name}={value}" for name, value in zip(_CHARSET_VARIABLES, names, strict=True)]
+
+
+def _default_collations(statement: Statement, logged: list[tuple[int, int]], server: ServerKind, collations: CollationNumbers) -> list[str]:
+    """Set ``character_set_collations``: a MariaDB that does not log it, because it is empty or unknown there, has compiled defaults."""
+    pairs = [(collations.charset(charset), collations.collation(collation)) for charset, collation in logged]
+    if has_variable(server, "character_set_collations"):
+        if any(None in pair for pair in pairs):
+            raise LogNotUnderstood("the statement's character_set_collations name a collation that the target does not have",
+                                   position=statement.offset)  # fmt: skip
+        text = ",".join(f"{charset}={collation}" for charset, collation in pairs)
+        return [f"character_set_collations='{text}'"]
+    if any(collation != Rules(mariadb=True, version=server.version).default_collation(charset or "") for charset, collation in pairs):
+        raise LogNotUnderstood(
+            "the statement names a character set whose default collation on the source (character_set_collations) is not that of the"
+            " target, which cannot be changed before MariaDB 11.2; use a newer target, or run it by hand with a COLLATE clause",
+            position=statement.offset,
+        )
+    return []
+
+
+def _absent_numbers(log: Format, server: ServerKind) -> dict[str, int]:
+    """Return what a variable is that the log does not hold, by the source's version.
+
+    MySQL up to 5.7 has no default_collation_for_utf8mb4; the manual says that a replica then takes utf8mb4_general_ci.
+    """
+    absent = {"lc_time_names": 0}
+    if log.mariadb:
+        return absent
+    if has_variable(server, "default_collation_for_utf8mb4"):
+        absent["default_collation_for_utf8mb4"] = _UTF8MB4_GENERAL_CI
+    if has_variable(server, "sql_require_primary_key"):
+        absent["sql_require_primary_key"] = 0
+    if log.version < (8, 0, 2):
+        absent["explicit_defaults_for_timestamp"] = 0
+    return absent
+
+
+def _flag_variables(statement: Statement, flags: int, log: Format, server: ServerKind) -> list[str]:
     known = _COMMON_FLAGS | (_MARIADB_FLAGS if log.mariadb else 0)
     if flags & ~known:
         raise LogNotUnderstood(
@@ -189,9 +252,21 @@ def _flag_variables(statement: Statement, flags: int, log: Format) -> list[str]:
     ]
     if log.mariadb:
         variables.append(f"check_constraint_checks={0 if flags & _NO_CHECK_CONSTRAINTS else 1}")
-        if _logs_explicit_defaults(log.version):
-            variables.append(f"explicit_defaults_for_timestamp={1 if flags & _EXPLICIT_DEFAULTS else 0}")
+        # Where it is not logged, it is off by default.
+        explicit = _logs_explicit_defaults(log.version) and flags & _EXPLICIT_DEFAULTS
+        variables.append(f"explicit_defaults_for_timestamp={1 if explicit else 0}")
+        variables += _switch(statement, "sql_if_exists", server, on=bool(flags & _IF_EXISTS))
+        variables += _switch(statement, "system_versioning_insert_history", server, on=bool(flags & _INSERT_HISTORY))
     return variables
+
+
+def _switch(statement: Statement, name: str, server: ServerKind, *, on: bool) -> list[str]:
+    """Set a variable that is off where the target does not know it."""
+    if has_variable(server, name):
+        return [f"{name}={int(on)}"]
+    if on:
+        raise LogNotUnderstood(f"the statement ran under {name}=1, which the target does not have", position=statement.offset)
+    return []
 
 
 def _logs_explicit_defaults(version: tuple[int, int, int]) -> bool:

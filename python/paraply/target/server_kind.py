@@ -1,0 +1,27 @@
+"""Which server a target is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["ServerKind"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """A server's family and version."""
+
+    mariadb: bool
+    version: tuple[int, int, int]
+
+    @classmethod
+    def parse(cls, text: str) -> ServerKind:
+        """Reads ``VERSION()``.
+
+        >>> ServerKind.parse("10.11.6-MariaDB-log")
+        ServerKind(mariadb=True, version=(10, 11, 6))
+        """
+        numbers = [int(number) for number in re.findall(r"\d+", text)[:3]]
+        major, minor, patch = [*numbers, 0, 0, 0][:3]
+        return cls("mariadb" in text.lower(), (major, minor, patch))
