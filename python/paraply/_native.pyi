@@ -303,7 +303,23 @@ def equality_hashes(collation: str, values: Any, mariadb: bool | None = None) ->
         UsageError: There is no such collation, or the values are not bytes.
     """
 
-def binlog_statements(block: Block, max_bytes: int | None = None, check: ReferenceCheck | None = None) -> BinlogStatements:
+@final
+class RowEnds:
+    """Which column of each of the target's system-versioned tables is the end of a row version. Thread-safe.
+
+    MariaDB 11.5 changed the end of current rows. Where a log is of the other time than the target, the value is exchanged in the rows.
+
+    Args:
+        later: The target is a MariaDB of 11.5 or newer.
+    """
+
+    def __new__(cls, later: bool) -> Self: ...
+    def note(self, fingerprint: int, column: int | None) -> None:
+        """Notes the column of a table, given by its table map's fingerprint; None for a table without versions."""
+
+def binlog_statements(
+    block: Block, max_bytes: int | None = None, check: ReferenceCheck | None = None, row_ends: RowEnds | None = None
+) -> BinlogStatements:
     """``BINLOG '...'`` statements with the block's row events, each with every table's map once, each made when it is asked for.
 
     Args:
@@ -404,7 +420,14 @@ class MySqlConnection:
             guard on, and the error.
         """
     def apply_each(
-        self, blocks: Sequence[Block], progress: Ledger | Sequence[str], channel: str, slot: int, epoch: int, max_bytes: int
+        self,
+        blocks: Sequence[Block],
+        progress: Ledger | Sequence[str],
+        channel: str,
+        slot: int,
+        epoch: int,
+        max_bytes: int,
+        row_ends: RowEnds | None = None,
     ) -> tuple[int, ParaplyError | None]:
         """Runs transactions that are a statement each, under autocommit, until one fails or is none.
 
@@ -419,6 +442,7 @@ class MySqlConnection:
             slot: Likewise.
             epoch: Likewise.
             max_bytes: Of a statement.
+            row_ends: The columns of system-versioned tables that may have to be converted.
 
         Returns:
             How many are committed, and the error of the next one.

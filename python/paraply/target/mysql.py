@@ -407,7 +407,7 @@ class MySqlTarget:
                 ) from None
             raise
         self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
-        self.checker = TableChecker(allow_nontransactional=plan.allow_nontransactional)
+        self.checker = TableChecker(self.server, allow_nontransactional=plan.allow_nontransactional)
         self.last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
         asks = not self.server.mariadb and self.last_writer is None and may_ask(control, self.mode, self.grants)
         self.references = References() if asks else None

@@ -148,7 +148,7 @@ def prepare(target: MySqlTarget, session: MySqlSession, part: Block, branch: Bra
     rows = rows_of(query_all(connection, head))
     if not rows or to_int(rows[0][0]) != target.epoch:
         raise AlreadyRunning("another apply took the channel over; this one ends here and has done no harm")
-    for statement in _native.binlog_statements(part, target.max_packet):
+    for statement in _native.binlog_statements(part, target.max_packet, None, target.checker.row_ends):
         connection.query(statement)
     connection.query(f"XA END {xid}")
     connection.query(f"XA PREPARE {xid}")

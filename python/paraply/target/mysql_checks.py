@@ -13,12 +13,12 @@ from paraply.schema.live import by_last_column
 from paraply.target.collation_numbers import CollationNumbers
 from paraply.target.mysql_privileges import Lack, account, lack_message
 from paraply.target.mysql_sql import Connection, identifier, name_literal, query_each, rows_of, to_int, to_text
+from paraply.target.server_kind import ServerKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
 
     from paraply._native import ColumnInfo, TableMap
-    from paraply.target.server_kind import ServerKind
 
 __all__ = ["TableChecker", "TargetColumn", "check_server", "words_of"]
 
@@ -37,7 +37,10 @@ _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoi
 #: MariaDB's temporal types of before 10.1.2 and its compressed columns: the same column, stored otherwise. The server converts.
 _OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
 _LONGLONG = 8
-_VERSIONED = "SYSTEM VERSIONED"
+_VERSIONED, _ROW_END = "SYSTEM VERSIONED", "ROW END"
+#: From here on the current rows of MariaDB's system-versioned tables end in 2106, before in 2038.
+_LATER_ENDS = (11, 5, 0)
+_ANY = ServerKind(False, (9, 7, 0))
 _NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _WORD = re.compile(r"[\w$\x80-\U0010ffff]+")
 _ODD = ""
@@ -66,11 +69,13 @@ class TargetColumn:
     charset: str | None
 
     @classmethod
-    def of(cls, row: tuple[Any, ...]) -> TargetColumn:
-        """Reads a row of the query of ``TableChecker``."""
+    def of(cls, row: tuple[Any, ...], *, mariadb: bool = False) -> TargetColumn:
+        """Read a row of the query of ``TableChecker``."""
         name, data_type, declared, octets, precision, scale, fraction, charset = row
         declared, data_type = to_text(declared), to_text(data_type).lower()
         code = _type_code(data_type, declared, to_int(octets), to_int(precision), to_int(scale), to_int(fraction))
+        if mariadb and data_type == "vector":
+            code = _VARCHAR, to_int(octets)
         type_code, metadata = code if code is not None else (None, 0)
         unsigned = "unsigned" in declared.lower() if data_type not in ("enum", "set") else False
         return cls(to_text(name), declared, type_code, metadata, unsigned, to_text(charset) or None)
@@ -114,12 +119,15 @@ class TableChecker:
     At the start all workers come with the same few tables; one of them looks, and the others wait for what it finds.
     """
 
-    def __init__(self, *, allow_nontransactional: bool) -> None:
+    def __init__(self, server: ServerKind = _ANY, *, allow_nontransactional: bool) -> None:
+        self._mariadb = server.mariadb
         self._allow_nontransactional = allow_nontransactional
         self._checked: set[tuple[str, str, int]] = set()
         self._named: dict[str, list[tuple[str, str, int]]] = {}
         self._looking: dict[tuple[str, str, int], threading.Lock] = {}
         self._collations: CollationNumbers | None = None
+        self.row_ends = _native.RowEnds(server.version >= _LATER_ENDS) if server.mariadb else None
+        """The columns of system-versioned tables that another version of MariaDB writes differently."""
         self.known = _native.KnownTables()
         """Table maps as they stand in the log, all of which were compared."""
 
@@ -173,22 +181,28 @@ class TableChecker:
             f"SELECT engine, table_type FROM information_schema.tables WHERE {where}",
             (
                 "SELECT column_name, data_type, column_type, character_octet_length, numeric_precision, numeric_scale, datetime_precision,"
-                f" character_set_name, ordinal_position FROM information_schema.columns WHERE {where}"
+                f" character_set_name, generation_expression, ordinal_position FROM information_schema.columns WHERE {where}"
             ),
         ]
         results = query_each(connection, statements)
         self._check_engine(name, results[0][1])
-        columns = [TargetColumn.of(row) for row in by_last_column(results[1][1])]
+        found = by_last_column(results[1][1])
+        columns = [TargetColumn.of(row[:8], mariadb=self._mariadb) for row in found]
         if not columns:
             lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")
             raise ApplyFailed(lack_message([lack], account(connection)), table=name)
         own = table_map.columns
+        versioned = to_text(results[0][1][0][1]).upper() == _VERSIONED
         if len(own) > len(columns):
             unique = "non_unique=0 AND index_type='HASH' AND seq_in_index=1"
             hashed = rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND {unique}"))[0][0]
-            versioned = to_text(results[0][1][0][1]).upper() == _VERSIONED
             own = without_hidden(own, len(columns), to_int(hashed), versioned=versioned)
         compare_columns(name, own, columns, self.collations(connection).charset)
+        if self.row_ends is not None:
+            named = next((place for place, row in enumerate(found) if to_text(row[8] or "").upper() == _ROW_END), None)
+            # Where the table names no column, the times of a row's beginning and end are the first ones behind its own.
+            hidden = len(columns) + 1 if named is None and len(table_map.columns) > len(columns) else None
+            self.row_ends.note(table_map.fingerprint, (named if named is not None else hidden) if versioned else None)
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:

@@ -24,6 +24,8 @@ _TOGETHER = 200
 _DUPLICATE = frozenset({1022, 1062, 1586})
 #: Values come from columns of the same type. A child may come before its parent, and dates may be as odd as the source allowed.
 _SETTINGS = "SET time_zone='+00:00', foreign_key_checks=0, sql_mode='STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'"
+#: What MariaDB says of the columns that hold when a row version began and ended.
+_VERSION_TIMES = ("ROW START", "ROW END")
 _NOT_WRITTEN = frozenset({"json", "vector"})
 
 
@@ -142,6 +144,9 @@ class MySqlLastWriter:
         if odd is not None:
             problem = f"policy 'unordered' cannot write the {odd.data_type.upper()} column {odd.name}; use --policy dependency"
             raise TypeNotMapped(problem, table=f"{database}.{name}")
+        if any(to_text(row[5] or "").upper() in _VERSION_TIMES for row in found):
+            problem = "policy 'unordered' cannot write the versions of a system-versioned table's rows; use --policy dependency"
+            raise SchemaMismatch(problem, table=f"{database}.{name}")
         found_key = by_last_column(rows_of(results, 1))
         parts = [by_name[to_text(column).lower()] for column, prefix in found_key if prefix is None]
         key = tuple(parts) if len(parts) == len(found_key) else ()

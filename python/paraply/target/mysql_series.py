@@ -59,7 +59,8 @@ def _by_statements(target: MySqlTarget, session: MySqlSession, blocks: Sequence[
     ledger = target.ledger
     progress = ledger.native or [mark.executed for mark in ledger.marks(fitting, session.slot)]
     limit = max(0, target.max_packet - _HEADROOM)
-    done, error = session.raw.apply_each(fitting, progress, target.store.channel, session.slot, target.epoch, limit)
+    place, ends = (target.store.channel, session.slot, target.epoch), target.checker.row_ends
+    done, error = session.raw.apply_each(fitting, progress, *place, limit, ends)
     if ledger.native is None:
         ledger.acknowledge_all(fitting[:done], session.slot)
     if error is None:
@@ -126,7 +127,7 @@ def _texts(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) 
         if not texts:
             session.send_format(block)
             form = _native.format_statement(block)
-        statements = list(_native.binlog_statements(block, target.max_packet, None))
+        statements = list(_native.binlog_statements(block, target.max_packet, None, target.checker.row_ends))
         if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or _native.format_statement(block) != form:
             break
         texts.append(b"; ".join([*(text.encode() for text in (*begin, target.store.fence())), statements[0]]))

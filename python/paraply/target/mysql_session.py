@@ -281,7 +281,7 @@ class MySqlSession:
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
         sources = (source,) if waves is None else waves
-        made = (_native.binlog_statements(one, target.max_packet, check) for one in sources)
+        made = (_native.binlog_statements(one, target.max_packet, check, target.checker.row_ends) for one in sources)
         statements = (statement for some in made for statement in some) if own else iter(())
         first = next(statements, None)
         along = [first] if first is not None and self._goes_along(head, first) else []

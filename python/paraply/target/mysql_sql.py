@@ -10,7 +10,7 @@ from paraply.errors import TemporaryFailure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from paraply._native import Block, Ledger
+    from paraply._native import Block, Ledger, RowEnds
     from paraply.errors import ParaplyError
 
 __all__ = [
@@ -56,7 +56,14 @@ class Connection(Protocol):
         """Runs and commits transactions until one fails; see ``paraply._native.MySqlConnection`` for all of it."""
 
     def apply_each(
-        self, blocks: Sequence[Block], progress: Ledger | Sequence[str], channel: str, slot: int, epoch: int, max_bytes: int
+        self,
+        blocks: Sequence[Block],
+        progress: Ledger | Sequence[str],
+        channel: str,
+        slot: int,
+        epoch: int,
+        max_bytes: int,
+        row_ends: RowEnds | None = None,
     ) -> tuple[int, ParaplyError | None]:
         """Runs transactions that are a statement each until one fails; see ``paraply._native.MySqlConnection`` for all of it."""
 

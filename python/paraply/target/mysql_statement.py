@@ -158,7 +158,8 @@ class StatementRunner:
 
     def _row_statements(self, block: Block) -> list[bytes]:
         """The rows of CREATE TABLE ... SELECT."""
-        return list(_native.binlog_statements(block, self._target.max_packet)) if block.has_rows else []
+        target = self._target
+        return list(_native.binlog_statements(block, target.max_packet, None, target.checker.row_ends)) if block.has_rows else []
 
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
         """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""

@@ -118,7 +118,7 @@ class XaRunner:
             if writer is not None:
                 writer.run(connection, written)
             else:
-                for statement in _native.binlog_statements(block, target.max_packet):
+                for statement in _native.binlog_statements(block, target.max_packet, None, target.checker.row_ends):
                     connection.query(statement)
             connection.query(f"XA END {xid}")
             self.sent = True

@@ -1,5 +1,7 @@
 //! Row events: the images of inserted, changed and deleted rows.
 
+mod places;
+
 use paraply_core::value::Value;
 
 use crate::decode::{decode, decode_json_diff};

@@ -65,7 +65,9 @@ mod _native {
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]
-    use crate::mysql::{PyBinlogStatements, PyMySqlConnection, binlog_statements, format_statement, whole_statement};
+    use crate::mysql::{
+        PyBinlogStatements, PyMySqlConnection, PyRowEnds, binlog_statements, format_statement, whole_statement,
+    };
     #[pymodule_export]
     use crate::postgres::PyPostgresRenderer;
     #[pymodule_export]

@@ -12,6 +12,7 @@ use paraply_target::mysql::binlog_statement::{self, Limits, Place, Wanted};
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
 use paraply_target::mysql::progress_row::ProgressRow;
 use paraply_target::mysql::references::Check;
+use paraply_target::mysql::row_ends::RowEnds;
 use paraply_target::mysql::series::{Guard, WholeEnded, commit_each, run_each};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyFloat, PyInt, PyList, PyTuple};
@@ -114,6 +115,7 @@ impl PyMySqlConnection {
 
     /// Runs and commits transactions that are a statement each, with the session's progress.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // taken over from Python
+    #[pyo3(signature = (blocks, progress, channel, slot, epoch, max_bytes, row_ends=None))]
     fn apply_each<'py>(
         &self,
         py: Python<'py>,
@@ -123,9 +125,10 @@ impl PyMySqlConnection {
         slot: u32,
         epoch: u64,
         max_bytes: usize,
+        row_ends: Option<&PyRowEnds>,
     ) -> (usize, Option<Bound<'py, PyAny>>) {
         let blocks: Vec<&PyBlock> = blocks.iter().map(Bound::get).collect();
-        let row = Row { channel, slot, epoch, max_bytes };
+        let row = Row { channel, slot, epoch, max_bytes, row_ends: row_ends.map(|row_ends| &*row_ends.0) };
         let ended = match &progress {
             Progress::Texts(texts) => py.detach(|| self.run(&blocks, texts, row)),
             Progress::Ledger(ledger) => {
@@ -170,6 +173,7 @@ struct Row<'a> {
     slot: u32,
     epoch: u64,
     max_bytes: usize,
+    row_ends: Option<&'a RowEnds>,
 }
 
 impl Row<'_> {
@@ -188,7 +192,7 @@ impl Row<'_> {
             position: block.end_offset(),
             ordinal: block.block.ordinal,
         };
-        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed };
+        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed, row_ends: self.row_ends };
         binlog_statement::whole_statement(transaction, &progress, limits, |event| block.block.wants(0, event)).ok()?
     }
 }
@@ -283,24 +287,43 @@ fn cell<'py>(py: Python<'py>, value: &Cell) -> Bound<'py, PyAny> {
     }
 }
 
+/// The columns of the target's system-versioned tables whose values another version writes differently.
+#[pyclass(name = "RowEnds", module = "paraply._native", frozen)]
+pub struct PyRowEnds(Arc<RowEnds>);
+
+#[pymethods]
+impl PyRowEnds {
+    #[new]
+    fn new(later: bool) -> Self {
+        Self(Arc::new(RowEnds::new(later)))
+    }
+
+    #[pyo3(signature = (fingerprint, column))]
+    fn note(&self, fingerprint: u64, column: Option<usize>) {
+        self.0.note(fingerprint, column);
+    }
+}
+
 /// `BINLOG` statements with the block's row events, made one after the other.
 #[pyfunction]
-#[pyo3(signature = (block, max_bytes=None, check=None))]
+#[pyo3(signature = (block, max_bytes=None, check=None, row_ends=None))]
 pub fn binlog_statements(
     block: &Bound<'_, PyBlock>,
     max_bytes: Option<usize>,
     check: Option<&PyReferenceCheck>,
+    row_ends: Option<&PyRowEnds>,
 ) -> PyBinlogStatements {
     let bytes = max_bytes.unwrap_or(Limits::default().bytes);
-    let limits = Limits { bytes, keyed: block.get().block.keyed };
     let check = check.map(|check| Arc::clone(&check.check));
-    PyBinlogStatements { block: block.clone().unbind(), limits, check, place: Mutex::default() }
+    let row_ends = row_ends.map(|row_ends| Arc::clone(&row_ends.0));
+    PyBinlogStatements { block: block.clone().unbind(), bytes, row_ends, check, place: Mutex::default() }
 }
 
 #[pyclass(name = "BinlogStatements", module = "paraply._native", frozen)]
 pub struct PyBinlogStatements {
     block: Py<PyBlock>,
-    limits: Limits,
+    bytes: usize,
+    row_ends: Option<Arc<RowEnds>>,
     check: Option<Arc<Check>>,
     place: Mutex<Place>,
 }
@@ -324,7 +347,8 @@ impl PyBinlogStatements {
                     true => Wanted::AsItIs,
                 }
             };
-            binlog_statement::next_wanted(block.transactions(), self.limits, &mut place, wanted)
+            let limits = Limits { bytes: self.bytes, keyed: block.keyed, row_ends: self.row_ends.as_deref() };
+            binlog_statement::next_wanted(block.transactions(), limits, &mut place, wanted)
         };
         let next = if block.block.bytes() <= FEW_BYTES { next() } else { py.detach(next) };
         let statement = next.map_err(|error| {
@@ -348,7 +372,7 @@ pub fn whole_statement<'py>(
     max_bytes: usize,
 ) -> Option<Bound<'py, PyBytes>> {
     let format = &block.block.first()?.format;
-    let statement = Row { channel, slot, epoch, max_bytes }.statement(block, executed, format)?;
+    let statement = Row { channel, slot, epoch, max_bytes, row_ends: None }.statement(block, executed, format)?;
     Some(PyBytes::new(py, &statement))
 }
 

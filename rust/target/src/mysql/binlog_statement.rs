@@ -16,6 +16,7 @@ use paraply_binlog::rows::NO_FOREIGN_KEY_CHECKS;
 use paraply_binlog::transaction::{Format, RawEvent, Transaction};
 
 use crate::mysql::progress_row::ProgressRow;
+use crate::mysql::row_ends::RowEnds;
 use fuse::Fuse;
 
 /// Length of an event's common header.
@@ -62,18 +63,20 @@ pub enum Error {
 }
 
 /// How events become statements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
     /// Bytes of statement text (the server's `max_allowed_packet`).
     pub bytes: usize,
     /// Every table has a unique key of NOT NULL columns, so that the server finds each row by itself: neighbouring row events
     /// that update or delete in one table become one. Without such a key a server searches for all rows of an event at once.
     pub keyed: bool,
+    /// The columns of system-versioned tables whose values may have to be converted.
+    pub row_ends: Option<&'a RowEnds>,
 }
 
-impl Default for Limits {
+impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { bytes: 16 << 20, keyed: false }
+        Self { bytes: 16 << 20, keyed: false, row_ends: None }
     }
 }
 
@@ -91,7 +94,7 @@ pub fn format_statement(format: &Format) -> Vec<u8> {
 /// An event is malformed, has no table map, or is larger than the server takes; a transaction's rows have no end.
 pub fn binlog_statements<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<Vec<Vec<u8>>, Error> {
     let transactions: Vec<_> = transactions.into_iter().collect();
     let mut place = Place::default();
@@ -120,7 +123,7 @@ pub struct Place {
 /// As [`binlog_statements`].
 pub fn next_statement<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits,
+    limits: Limits<'_>,
     place: &mut Place,
 ) -> Result<Option<Vec<u8>>, Error> {
     next_wanted(transactions, limits, place, |_, _| Wanted::AsItIs)
@@ -144,7 +147,7 @@ pub enum Wanted {
 /// As [`binlog_statements`].
 pub fn next_wanted<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits,
+    limits: Limits<'_>,
     place: &mut Place,
     wanted: impl Fn(usize, usize) -> Wanted,
 ) -> Result<Option<Vec<u8>>, Error> {
@@ -159,7 +162,7 @@ pub fn next_wanted<'a>(
 pub fn fused_events(transaction: &Transaction, keyed: bool) -> Result<Vec<u8>, Error> {
     let mut place = Place::default();
     let mut all = Vec::new();
-    let limits = Limits { bytes: usize::MAX, keyed };
+    let limits = Limits { bytes: usize::MAX, keyed, row_ends: None };
     while let Some(events) = next_events([transaction], limits, &mut place, |_, _| Wanted::AsItIs)? {
         all.extend_from_slice(&events);
     }
@@ -174,7 +177,7 @@ pub fn fused_events(transaction: &Transaction, keyed: bool) -> Result<Vec<u8>, E
 pub fn whole_statement(
     transaction: &Transaction,
     progress: &ProgressRow<'_>,
-    limits: Limits,
+    limits: Limits<'_>,
     wanted: impl Fn(usize) -> bool,
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut place = Place::default();
@@ -185,7 +188,7 @@ pub fn whole_statement(
 
 fn next_events<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits,
+    limits: Limits<'_>,
     place: &mut Place,
     wanted: impl Fn(usize, usize) -> Wanted,
 ) -> Result<Option<Vec<u8>>, Error> {
@@ -201,12 +204,12 @@ fn take_events<'a>(
 ) -> Result<Option<Vec<u8>>, Error> {
     for transaction in transactions.into_iter().skip(place.transaction) {
         for map in place.maps.iter().filter_map(|&index| transaction.events.get(index)) {
-            fuse.table_map(&RowEvent::read(transaction, map)?);
+            fuse.table_map(&RowEvent::read(transaction, map)?)?;
         }
         while let Some(event) = transaction.events.get(place.event) {
             let mut event = RowEvent::read(transaction, event)?;
             if event.table_map {
-                fuse.table_map(&event);
+                fuse.table_map(&event)?;
                 place.maps.push(place.event);
             } else {
                 let wanted = wanted(place.transaction, place.event);
@@ -241,6 +244,7 @@ fn take_events<'a>(
 #[derive(Clone, Copy)]
 struct RowEvent<'a> {
     bytes: &'a [u8],
+    format: &'a Format,
     type_code: u8,
     offset: u64,
     table_map: bool,
@@ -267,6 +271,7 @@ impl<'a> RowEvent<'a> {
         let ends_statement = !table_map && bytes[flags_at] & STATEMENT_END != 0;
         Ok(Self {
             bytes,
+            format: &transaction.format,
             type_code: event.type_code,
             offset: event.offset,
             table_map,

@@ -6,4 +6,5 @@ pub mod progress_row;
 pub mod receive;
 pub mod references;
 pub mod replica;
+pub mod row_ends;
 pub mod series;

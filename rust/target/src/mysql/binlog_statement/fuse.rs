@@ -1,9 +1,11 @@
 //! The rows of several statements of the source as one statement of ours.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, TABLE_MAP};
 use crate::mysql::progress_row::{self, ProgressRow};
+use crate::mysql::row_ends::{Conversion, RowEnds};
 
 /// Table ids that mean no table: a row event that only ends a statement.
 const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
@@ -23,6 +25,8 @@ struct Table<'a> {
     map: RowEvent<'a>,
     /// Its number in the statement that is being made; none until a row event needs it there.
     number: Option<u32>,
+    /// What becomes of the ends of its row versions.
+    conversion: Option<Conversion>,
 }
 
 /// A row event of the statement that is being made, which others may join.
@@ -53,11 +57,12 @@ pub(super) struct Fuse<'a> {
     flags: [u8; 2],
     /// Goes in front of the first statement's rows.
     progress: Option<&'a ProgressRow<'a>>,
+    row_ends: Option<&'a RowEnds>,
     closed: Option<Vec<u8>>,
 }
 
 impl<'a> Fuse<'a> {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits<'a>) -> Self {
         Self {
             keyed: limits.keyed,
             limit: limits.bytes,
@@ -72,24 +77,29 @@ impl<'a> Fuse<'a> {
             row_bytes: 0,
             flags: [0; 2],
             progress: None,
+            row_ends: limits.row_ends,
             closed: None,
         }
     }
 
     /// The same, and the first statement writes a session's progress too.
-    pub(super) fn with_progress(limits: Limits, progress: &'a ProgressRow<'a>) -> Self {
+    pub(super) fn with_progress(limits: Limits<'a>, progress: &'a ProgressRow<'a>) -> Self {
         let bytes = limits.bytes.saturating_sub(progress.room());
         Self { progress: Some(progress), ..Self::new(Limits { bytes, ..limits }) }
     }
 
     /// Says which table an id means from here on.
-    pub(super) fn table_map(&mut self, map: &RowEvent<'a>) {
+    pub(super) fn table_map(&mut self, map: &RowEvent<'a>) -> Result<(), Error> {
         let next = self.tables.len();
         let table = *self.by_map.entry(&map.bytes[map.flags_at..]).or_insert(next);
         if table == next {
-            self.tables.push(Table { map: *map, number: None });
+            let convert = |row_ends: &RowEnds| row_ends.conversion(map.bytes, map.format);
+            let conversion = self.row_ends.map(convert).transpose();
+            let conversion = conversion.map_err(|_| Error::Malformed { offset: map.offset })?.flatten();
+            self.tables.push(Table { map: *map, number: None, conversion });
         }
         self.by_id.insert(map.table_id(), table);
+        Ok(())
     }
 
     /// The source's statement ended: an id means nothing any more.
@@ -118,9 +128,14 @@ impl<'a> Fuse<'a> {
     }
 
     fn add(&mut self, event: &RowEvent<'a>, table: usize) -> Result<(), Error> {
-        let rows_at = rows_at(event).ok_or(Error::Malformed { offset: event.offset })?;
+        let malformed = Error::Malformed { offset: event.offset };
+        let rows_at = rows_at(event).ok_or_else(|| malformed.clone())?;
+        let own = match &self.tables[table].conversion {
+            Some(conversion) => Cow::Owned(conversion.convert(event.bytes, event.format).map_err(|_| malformed)?),
+            None => Cow::Borrowed(event.bytes),
+        };
         if self.joins(event, table, rows_at) {
-            let added = &event.bytes[rows_at..];
+            let added = &own[rows_at..];
             self.row_bytes += added.len();
             if let Some(last) = self.rows.last_mut() {
                 last.bytes.extend_from_slice(added);
@@ -131,7 +146,7 @@ impl<'a> Fuse<'a> {
             self.add_progress(progress, event);
         }
         let number = self.number(table);
-        let mut bytes = event.bytes.to_vec();
+        let mut bytes = own.into_owned();
         set_number(&mut bytes, event.flags_at, number);
         bytes[event.flags_at..event.flags_at + 2].copy_from_slice(&event.flags());
         self.row_bytes += bytes.len();

@@ -96,7 +96,7 @@ fn small(statements: usize) -> Transaction {
     transaction(&vec![one; statements].concat())
 }
 
-fn decoded<'a>(transactions: impl IntoIterator<Item = &'a Transaction>, limits: Limits) -> Vec<Vec<u8>> {
+fn decoded<'a>(transactions: impl IntoIterator<Item = &'a Transaction>, limits: Limits<'_>) -> Vec<Vec<u8>> {
     binlog_statements(transactions, limits).unwrap().iter().map(|s| decode(s)).collect()
 }
 
@@ -180,7 +180,7 @@ fn rows_of_no_table_only_end_a_statement() {
 #[test]
 fn r31_no_statement_is_longer_than_the_packet_and_each_is_whole() {
     let updates = transaction(&vec![[(MAP, map(9, 5)), (UPDATE, rows(9, END, &[1; 40]))]; 50].concat());
-    let limits = Limits { bytes: 1000, keyed: false };
+    let limits = Limits { bytes: 1000, ..Limits::default() };
     let statements = binlog_statements([&updates], limits).unwrap();
     assert!(statements.len() > 1);
     assert!(statements.iter().all(|s| s.len() < 1000));
@@ -200,7 +200,7 @@ fn r31_no_statement_is_longer_than_the_packet_and_each_is_whole() {
 #[test]
 fn r31_an_event_larger_than_the_packet_is_an_error_that_says_what_to_raise() {
     let large = transaction(&[(MAP, map(1, 1)), (ROWS, rows(1, END, &[0; 5000]))]);
-    let error = binlog_statements([&large, &small(1)], Limits { bytes: 1000, keyed: true }).unwrap_err();
+    let error = binlog_statements([&large, &small(1)], Limits { bytes: 1000, keyed: true, ..Limits::default() }).unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 1000, .. }));
     assert!(error.to_string().contains("max_allowed_packet"));
 }
@@ -230,7 +230,7 @@ fn one_statement_at_a_time_and_none_much_longer_than_it_has_to_be() {
     let events: Vec<_> =
         [(MAP, map(77, 5))].into_iter().chain((1..=7).map(|mark| large(mark, u8::from(mark == 7)))).collect();
     let transactions = [transaction(&events), small(3)];
-    let limits = Limits { bytes: 64 << 20, keyed: true };
+    let limits = Limits { bytes: 64 << 20, keyed: true, ..Limits::default() };
     let mut place = Place::default();
     let mut one_by_one = Vec::new();
     while let Some(statement) = next_statement(&transactions, limits, &mut place).unwrap() {
@@ -250,7 +250,7 @@ fn a_transaction_without_its_end_is_found_behind_its_first_statements() {
     let large = (ROWS, rows(77, 0, &vec![1; 4 << 20]));
     let transactions = [transaction(&[(MAP, map(77, 5)), large.clone(), large])];
     let mut place = Place::default();
-    let limits = Limits { bytes: 64 << 20, keyed: false };
+    let limits = Limits { bytes: 64 << 20, ..Limits::default() };
     assert!(next_statement(&transactions, limits, &mut place).unwrap().is_some());
     assert!(next_statement(&transactions, limits, &mut place).unwrap().is_some());
     assert!(matches!(next_statement(&transactions, limits, &mut place), Err(Error::Unfinished { .. })));
@@ -260,7 +260,7 @@ const PROGRESS: ProgressRow<'_> =
     ProgressRow { channel: "c", slot: 3, epoch: 7, executed: "0-1-9", file: "b.1", position: 500, ordinal: 9 };
 
 fn whole(transaction: &Transaction, bytes: usize) -> Option<Vec<Vec<u8>>> {
-    let statement = whole_statement(transaction, &PROGRESS, Limits { bytes, keyed: true }, |_| true).unwrap();
+    let statement = whole_statement(transaction, &PROGRESS, Limits { bytes, keyed: true, ..Limits::default() }, |_| true).unwrap();
     statement.map(|statement| split(&decode(&statement)))
 }
 

@@ -1,0 +1,57 @@
+//! Where the values of one column stand in a row event, for whoever has to change them in place.
+
+use super::{RowsEvent, count_bits};
+use crate::image_cursor::{Cursor, Decoded};
+use crate::table_map::bit_is_set;
+use crate::transaction::RowsKind;
+
+impl RowsEvent<'_> {
+    /// Visits the offsets in the event at which the values of a column begin, in all images; NULL has none.
+    ///
+    /// # Errors
+    ///
+    /// The rows are malformed, or hold differences of JSON documents.
+    pub fn visit_column(&self, column: usize, mut visit: impl FnMut(usize)) -> Decoded<()> {
+        let mut cursor = Cursor::new(self.event, self.rows_at);
+        if self.header.kind == RowsKind::PartialUpdate {
+            return Err(cursor.malformed("differences of JSON documents where whole rows were expected"));
+        }
+        while !cursor.is_at_end() {
+            let start = cursor.position();
+            for present in [self.before, self.after].into_iter().flatten() {
+                self.visit_image(&mut cursor, present, column, &mut visit)?;
+            }
+            if cursor.position() == start {
+                return Err(cursor.malformed("rows without any column"));
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_image(
+        &self,
+        cursor: &mut Cursor<'_>,
+        present: &[u8],
+        column: usize,
+        visit: &mut impl FnMut(usize),
+    ) -> Decoded<()> {
+        let columns = &self.table.columns;
+        let null_bits = cursor.take(count_bits(present, columns.len()).div_ceil(8))?;
+        let mut place = 0;
+        for (index, mapped) in columns.iter().enumerate() {
+            if !bit_is_set(present, index) {
+                continue;
+            }
+            let is_null = bit_is_set(null_bits, place);
+            place += 1;
+            if is_null {
+                continue;
+            }
+            if index == column {
+                visit(cursor.position());
+            }
+            mapped.layout.skip(cursor)?;
+        }
+        Ok(())
+    }
+}
