@@ -10,8 +10,15 @@ from server.version_servers import VersionServers, logged, make_version_servers,
 
 __all__ = ["make_version_servers"]
 
-COLLATIONS = "SELECT table_name, column_name, collation_name FROM information_schema.columns WHERE table_schema='d' ORDER BY 1, 2"
-DATABASES = "SELECT schema_name, default_collation_name FROM information_schema.schemata WHERE schema_name IN ('d', 'd2', 'd3')"
+#: MariaDB before 10.6 calls utf8mb3 by its old name.
+COLLATIONS = (
+    "SELECT table_name, column_name, REPLACE(collation_name, 'utf8_', 'utf8mb3_') FROM information_schema.columns"
+    " WHERE table_schema='d' ORDER BY 1, 2"
+)
+DATABASES = (
+    "SELECT schema_name, REPLACE(default_collation_name, 'utf8_', 'utf8mb3_') FROM information_schema.schemata"
+    " WHERE schema_name IN ('d', 'd2', 'd3')"
+)
 OLD_PAIRS = [("10.5", "11.8"), ("10.11", "11.8"), ("10.5", "10.11"), ("10.11", "10.5")]
 CHARSET_DDL = (
     "CREATE DATABASE d", "CREATE DATABASE d2 CHARACTER SET utf8mb4", "ALTER DATABASE d2 CHARACTER SET latin1",
@@ -66,7 +73,10 @@ def test_r33_default_collations_that_an_older_target_cannot_have_are_refused(mak
 
 @pytest.mark.parametrize("names", ["utf8mb4", "utf8mb3", "latin1", "utf8mb4 COLLATE utf8mb4_uca1400_as_cs", "utf8mb3 COLLATE utf8mb3_bin"])
 def test_r33_the_sessions_character_set_is_set_by_name(make_version_servers: VersionServers, tmp_path: Path, names: str) -> None:
-    source, target = make_version_servers.source("11.8"), make_version_servers.target("11.8", "--collation-server=latin1_bin")
+    source, target = (
+        make_version_servers.source("11.8"),
+        make_version_servers.target("11.8", "--character-set-server=latin1", "--collation-server=latin1_bin"),
+    )
     log = logged(
         source, tmp_path, f"SET NAMES {names}", "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, a VARCHAR(10) DEFAULT 'x')",
         "CREATE VIEW d.v AS SELECT 'a' AS literal, id FROM d.t", "INSERT INTO d.t VALUES (1, 'x')",
@@ -103,7 +113,8 @@ def test_r33_a_table_with_versions_is_altered(make_version_servers: VersionServe
 DIFFERENT = (
     "--auto-increment-increment=3", "--auto-increment-offset=2", "--lc-time-names=de_DE", "--default-week-format=3",
     "--div-precision-increment=9", "--default-regex-flags=EXTENDED", "--sql-mode=ANSI",
-    "--explicit-defaults-for-timestamp=OFF", "--collation-server=latin1_bin", "--system-versioning-alter-history=ERROR",
+    "--explicit-defaults-for-timestamp=OFF", "--character-set-server=latin1", "--collation-server=latin1_bin",
+    "--system-versioning-alter-history=ERROR",
 )  # fmt: skip
 COMPUTED = (
     "CREATE DATABASE d", "CREATE TABLE d.t (a DATE, b INT, s VARCHAR(20)) CHARSET latin1",
@@ -126,8 +137,8 @@ def test_r33_the_targets_own_settings_do_not_change_what_a_statement_means(
     source, target = make_version_servers.source(old), make_version_servers.target(new, *options)
     replayed(logged(source, tmp_path, *COMPUTED, "CREATE TABLE d.c (a TEXT CHARACTER SET utf8)"), target)
     columns = (
-        "SELECT table_name, column_name, column_type, is_nullable, column_default, extra, collation_name FROM information_schema.columns"
-        " WHERE table_schema='d' ORDER BY 1, 2"
+        "SELECT table_name, column_name, column_type, is_nullable, column_default, extra, REPLACE(collation_name, 'utf8_', 'utf8mb3_')"
+        " FROM information_schema.columns WHERE table_schema='d' ORDER BY 1, 2"
     )
     reads = ("SELECT * FROM d.t ORDER BY id", "SELECT * FROM d.u ORDER BY id", columns)
     assert seen(target, *reads) == seen(source, *reads)

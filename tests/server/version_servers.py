@@ -73,11 +73,11 @@ def replayed(log: Path, target: Server, *options: str) -> Outcome:
 
 
 def seen(server: Server, *queries: str) -> list[Any]:
-    """Return what a reader sees: the rows of each query, under one time zone; an error as its text."""
+    """Return what a reader sees: the rows of each query, under one time zone and sql_mode; an error as its text."""
     found: list[Any] = []
     for query in queries:
         try:
-            found.append(server.sql("SET time_zone='+00:00'", query))
+            found.append(server.sql("SET time_zone='+00:00', sql_mode=''", query))
         except pymysql.MySQLError as error:
             found.append(str(error))
     return found

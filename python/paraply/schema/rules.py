@@ -15,6 +15,7 @@ MODE_ANSI_QUOTES = 4
 MODE_ORACLE = 512
 MODE_NO_BACKSLASH_ESCAPES = 1048576
 MODE_STRICT = 2097152 | 4194304
+CHARSET_COLLATIONS_SINCE = (11, 2, 1)
 UCA1400_CHARSETS = ("utf8mb3", "utf8mb4", "ucs2", "utf16", "utf32")
 
 
@@ -27,7 +28,9 @@ class Rules:
         version: That server's version.
         sql_mode: The bit set of ``sql_mode``.
         server_collation: Collation of databases that do not say otherwise; None if not known.
-        utf8mb4_collation: Collation of utf8mb4 where none is named.
+        utf8mb4_collation: Collation of utf8mb4 where none is named (MySQL).
+        charset_collations: Collations of other character sets where none is named, if the log says (MariaDB 11.2 and later); those that it
+            does not say are at their compiled defaults then.
         explicit_timestamp: Whether TIMESTAMP columns are nullable by default; None if not known.
     """
 
@@ -36,6 +39,7 @@ class Rules:
     sql_mode: int = 0
     server_collation: str | None = None
     utf8mb4_collation: str | None = None
+    charset_collations: Mapping[str, str] | None = None
     explicit_timestamp: bool | None = None
 
     @classmethod
@@ -48,12 +52,16 @@ class Rules:
         table = collations("mariadb" if mariadb else "mysql")
         charset = context.get("charset")
         utf8mb4 = context.get("default_collation_for_utf8mb4")
+        pairs = context.get("character_set_collations") if mariadb and version >= CHARSET_COLLATIONS_SINCE else None
+        names = [table.name(collation) for _, collation in pairs or ()]
+        logged = {table.charset_of[name]: name for name in names if name is not None}
         return cls(
             mariadb=mariadb,
             version=version,
             sql_mode=int(context.get("sql_mode") or 0),
             server_collation=table.name(charset[2]) if charset else None,
             utf8mb4_collation=table.name(utf8mb4) if utf8mb4 else None,
+            charset_collations=logged if pairs is not None and None not in names else None,
             explicit_timestamp=context.get("explicit_defaults_for_timestamp"),
         )
 
@@ -84,6 +92,8 @@ class Rules:
     def default_collation(self, charset: str) -> str | None:
         """The collation of a character set that is named without one."""
         if self.mariadb:
+            if self.charset_collations is not None:
+                return self.charset_collations.get(charset, self.collations.default_of.get(charset))
             if self.version >= (11, 5, 0) and charset in UCA1400_CHARSETS:
                 return f"{charset}_uca1400_ai_ci"
             return self.collations.default_of.get(charset)
