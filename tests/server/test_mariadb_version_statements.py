@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-import pymysql
 import pytest
 from server.replay import run
-from server.version_servers import VersionServers, logged, make_version_servers, replayed, seen
+from server.version_servers import Server, VersionServers, logged, make_version_servers, replayed, seen
+
+from tests.servers import sql_connect
 
 __all__ = ["make_version_servers"]
 
@@ -56,49 +58,53 @@ NOW = [
 ]  # fmt: skip
 
 
+def other_user(*servers: Server) -> None:
+    """Make a second user, ``other``, with all privileges, and no roles, on each server; nothing of it is logged."""
+    for server in servers:
+        roles = [f"DROP ROLE IF EXISTS {role}" for role in ("r", "r2")]
+        grant = "GRANT ALL ON *.* TO other@localhost WITH GRANT OPTION"
+        server.sql("SET sql_log_bin=0", *roles, "CREATE OR REPLACE USER other@localhost IDENTIFIED BY 'other'", grant)
+
+
+def logged_by_other(source: Server, folder: Path, *statements: str) -> Path:
+    """Run statements as ``other`` and return their log."""
+    source.sql("FLUSH BINARY LOGS")
+    name = str(source.sql("SHOW BINARY LOGS")[-1][0])
+    connection = sql_connect(unix_socket=str(source.socket), user="other", password="other", autocommit=True)
+    with connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+    source.sql("FLUSH BINARY LOGS")
+    return Path(shutil.copyfile(source.data / name, folder / name))
+
+
 @pytest.mark.parametrize("statement", NOW)
 def test_r33_a_statement_that_depends_on_its_session_is_refused(
     make_version_servers: VersionServers, tmp_path: Path, statement: str
 ) -> None:
     source, target = make_version_servers.source("10.11"), make_version_servers.target("10.11")
-    for server in (source, target):
-        for role in ("r", "r2"):
-            server.sql(f"DROP ROLE IF EXISTS {role}")
+    other_user(source, target)
     before = (
         "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1), (2)", "CREATE ROLE r",
-        "CREATE SEQUENCE d.s", "CREATE EVENT d.e ON SCHEDULE EVERY 1 HOUR DO SELECT 1", "GRANT SELECT ON d.t TO app",
+        "CREATE SEQUENCE d.s", "CREATE EVENT d.e ON SCHEDULE EVERY 1 HOUR DO SELECT 1", "GRANT SELECT ON d.t TO other@localhost",
     )  # fmt: skip
-    log = logged(source, tmp_path, *before, statement)
-    try:
-        outcome = run(log, target.url)
-        assert outcome.code == 3, outcome
-        assert "run it by hand" in outcome.report["error"]["message"]
-    finally:
-        source.sql("GRANT ALL ON *.* TO app WITH GRANT OPTION")
+    outcome = run(logged_by_other(source, tmp_path, *before, statement), target.url)
+    assert outcome.code == 3, outcome
+    assert "run it by hand" in outcome.report["error"]["message"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_r33_an_invoker_that_no_text_names_is_taken_over(make_version_servers: VersionServers, tmp_path: Path, version: str) -> None:
     """ALTER EVENT makes its invoker the event's definer, and CREATE ROLE gives its invoker the role to hand on."""
     source, target = make_version_servers.source(version), make_version_servers.target(version)
-    for server in (source, target):
-        server.sql("DROP ROLE IF EXISTS r")
-        server.sql("CREATE OR REPLACE USER other@localhost IDENTIFIED BY 'app'")
-        server.sql("GRANT ALL ON *.* TO other@localhost WITH GRANT OPTION")
-    events = [f"CREATE EVENT d.e{number} ON SCHEDULE EVERY 1 HOUR DO SELECT 1" for number in (1, 2)]
-    source.sql("RESET MASTER", "CREATE DATABASE d", *events)
-    connection = pymysql.connect(unix_socket=str(source.socket), user="other", password="app", autocommit=True)
-    with connection, connection.cursor() as cursor:
-        cursor.execute("/* it changes */ ALTER EVENT d.e1 COMMENT 'changed'")
-        cursor.execute("CREATE ROLE r # for all of us")
-    log = logged(source, tmp_path, "SELECT 1")
-    name = str(source.sql("SHOW BINARY LOGS")[0][0])
-    log = tmp_path / name
-    log.write_bytes((source.data / name).read_bytes())
-    replayed(log, target)
+    other_user(source, target)
+    create = ["CREATE DATABASE d", *(f"CREATE EVENT d.e{number} ON SCHEDULE EVERY 1 HOUR DO SELECT 1" for number in (1, 2))]
+    replayed(logged(source, tmp_path, *create), target)
+    log = logged_by_other(source, tmp_path, "/* it changes */ ALTER EVENT d.e1 COMMENT 'changed'", "CREATE ROLE r # for all of us")
+    replayed(log, target, "--channel", "second")
     roles = "SELECT User, Host, Role, Admin_option FROM mysql.roles_mapping WHERE Role='r'"
     assert seen(target, DEFINITIONS[3], roles) == seen(source, DEFINITIONS[3], roles)
-    assert seen(source, roles)[0][0][0] == "other"
+    assert seen(target, roles) == [[("other", "localhost", "r", "Y")]]
 
 
 COMMENTED = [

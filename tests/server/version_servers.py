@@ -15,7 +15,7 @@ from server.replay import Outcome, run
 from tests.mariadb_versions import ROW_LOG, MariaDbInTree, mariadb_of_version
 from tests.servers import MariaDbServer
 
-__all__ = ["VersionServers", "logged", "make_version_servers", "replayed", "seen"]
+__all__ = ["Server", "VersionServers", "logged", "make_version_servers", "replayed", "seen"]
 
 Server = MariaDbServer | MariaDbInTree
 STANDING = ("information_schema", "mysql", "performance_schema", "sys")

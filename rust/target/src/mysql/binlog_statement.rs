@@ -94,7 +94,7 @@ pub fn format_statement(format: &Format) -> Vec<u8> {
 /// An event is malformed, has no table map, or is larger than the server takes; a transaction's rows have no end.
 pub fn binlog_statements<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits<'_>,
+    limits: Limits<'a>,
 ) -> Result<Vec<Vec<u8>>, Error> {
     let transactions: Vec<_> = transactions.into_iter().collect();
     let mut place = Place::default();
@@ -123,7 +123,7 @@ pub struct Place {
 /// As [`binlog_statements`].
 pub fn next_statement<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits<'_>,
+    limits: Limits<'a>,
     place: &mut Place,
 ) -> Result<Option<Vec<u8>>, Error> {
     next_wanted(transactions, limits, place, |_, _| Wanted::AsItIs)
@@ -147,7 +147,7 @@ pub enum Wanted {
 /// As [`binlog_statements`].
 pub fn next_wanted<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits<'_>,
+    limits: Limits<'a>,
     place: &mut Place,
     wanted: impl Fn(usize, usize) -> Wanted,
 ) -> Result<Option<Vec<u8>>, Error> {
@@ -188,7 +188,7 @@ pub fn whole_statement(
 
 fn next_events<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
-    limits: Limits<'_>,
+    limits: Limits<'a>,
     place: &mut Place,
     wanted: impl Fn(usize, usize) -> Wanted,
 ) -> Result<Option<Vec<u8>>, Error> {

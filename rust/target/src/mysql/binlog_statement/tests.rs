@@ -200,7 +200,8 @@ fn r31_no_statement_is_longer_than_the_packet_and_each_is_whole() {
 #[test]
 fn r31_an_event_larger_than_the_packet_is_an_error_that_says_what_to_raise() {
     let large = transaction(&[(MAP, map(1, 1)), (ROWS, rows(1, END, &[0; 5000]))]);
-    let error = binlog_statements([&large, &small(1)], Limits { bytes: 1000, keyed: true, ..Limits::default() }).unwrap_err();
+    let error =
+        binlog_statements([&large, &small(1)], Limits { bytes: 1000, keyed: true, ..Limits::default() }).unwrap_err();
     assert!(matches!(error, Error::TooLarge { limit: 1000, .. }));
     assert!(error.to_string().contains("max_allowed_packet"));
 }
@@ -260,7 +261,8 @@ const PROGRESS: ProgressRow<'_> =
     ProgressRow { channel: "c", slot: 3, epoch: 7, executed: "0-1-9", file: "b.1", position: 500, ordinal: 9 };
 
 fn whole(transaction: &Transaction, bytes: usize) -> Option<Vec<Vec<u8>>> {
-    let statement = whole_statement(transaction, &PROGRESS, Limits { bytes, keyed: true, ..Limits::default() }, |_| true).unwrap();
+    let statement =
+        whole_statement(transaction, &PROGRESS, Limits { bytes, keyed: true, ..Limits::default() }, |_| true).unwrap();
     statement.map(|statement| split(&decode(&statement)))
 }
 
