@@ -706,11 +706,18 @@ class LogReader:
         An error of the log is raised only after the transactions before it were handed out.
         """
 
-def xa_transactions(paths: Sequence[str]) -> list[tuple[str, int, tuple[int, int], str | None, str, bool]]:
-    """Every part of XA transactions that are prepared and ended apart, in order (R35).
+def look_ahead(
+    paths: Sequence[str],
+) -> tuple[
+    list[tuple[str, int, tuple[int, int], str | None, str, bool]],
+    list[tuple[str, int, tuple[int, int], str | None, int, str, bytes]],
+]:
+    """Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
 
-    Gives file, offset, index of the file with the offset behind the part, GTID, XID, and whether it is an end (XA COMMIT or XA
-    ROLLBACK). A damaged place ends the scan of its file without an error: the reader tells it.
+    Of a part: file, offset, index of the file with the offset behind the part, GTID, XID, and whether it is an end (XA COMMIT or XA
+    ROLLBACK). Of a change: file, offset of its transaction, index of the file with the offset behind the statement, GTID, offset of the
+    statement, the table that it names first (else its first word), and its text. A damaged place ends the scan of its file without an
+    error: the reader tells it.
     """
 
 @final
@@ -841,6 +848,16 @@ class TransactionBatch:
     def bytes(self) -> int: ...
     def emptied(self) -> TransactionBatch:
         """A batch of one transaction with nothing left but its identity: a filter left it out."""
+    def corrected(self, catalog: Catalog, tables: TableFilter | None = None) -> TransactionBatch | None:
+        """Return the batch as its server changed the rows, where a MySQL that logs cascades wrote it otherwise; None if nothing differs.
+
+        Args:
+            catalog: The definitions in force.
+            tables: The filter that the batch was read with.
+
+        Raises:
+            LogDamaged: A row event is damaged.
+        """
     def table_maps(self) -> list[TableMap]:
         """Each table map once."""
     def write_sets(self, catalog: Catalog, *, scheme: str = "fine", bytewise: bool = False, by_event: bool = False) -> WriteSets:

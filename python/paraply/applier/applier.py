@@ -335,6 +335,8 @@ class Applier:
             wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
             by_event=may_go_in_waves(options, self._target),
             on_hashed=parts.look_at if parts is not None else None,
+            corrects=True,
+            tables=place.get("tables"),
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         consistency = Consistency(options.consistency)

@@ -145,9 +145,14 @@ def scan(options: Options, look: Look, target: Target) -> DryRun:
 
     found, foresight = DryRun(look.outline), Foresight(target)
     reader = LogReader(options.paths, **options.reader_options())
-    while (batch := reader.next_batch()) is not None:
-        for transaction in batch:
-            _note(found, options, look, foresight, transaction)
+    try:
+        while (batch := reader.next_batch()) is not None:
+            for transaction in batch:
+                _note(found, options, look, foresight, transaction)
+    except LogNotUnderstood:
+        if look.outline.statement_changes is None:
+            raise
+        return found  # the plan says where the apply ends, and why
     found.stop = stop_place(reader, options.stop)
     if options.stop is not None and found.stop is None:
         look.outline.notes.append(f"the logs end before the stop ({options.stop.text})")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet
     from paraply.applier.preparation import Options
+    from paraply.applier.statement_changes import StatementChanges
     from paraply.applier.stop_point import StopPoint
     from paraply.source.file_order import LogFile
     from paraply.target.base import Peek
@@ -44,6 +45,7 @@ class Outline:
         stop: Where it stops, as the options say it; empty for the logs' end.
         filters: What is applied, as the options say it; empty for everything.
         notes: What the user should know.
+        statement_changes: Row changes in statement format, at the first of which the apply ends; None where there are none.
     """
 
     files: tuple[str, ...]
@@ -63,6 +65,7 @@ class Outline:
     stop: str = ""
     filters: str = ""
     notes: list[str] = field(default_factory=list)
+    statement_changes: StatementChanges | None = None
 
     def as_json(self) -> Mapping[str, Any]:
         """The fields of a command's JSON object."""
@@ -81,6 +84,7 @@ class Outline:
             "stop_options": self.stop or None,
             "filters": self.filters or None,
             "notes": self.notes,
+            "statement_changes": self.statement_changes.as_json() if self.statement_changes is not None else None,
         }
 
     def lines(self) -> list[str]:
@@ -98,6 +102,8 @@ class Outline:
         workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == "replication" else "")
         lines.append(f"how      {workers}, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
         lines.extend(f"note     {note}" for note in self.notes)
+        if self.statement_changes is not None:
+            lines.extend(self.statement_changes.lines())
         return lines
 
 

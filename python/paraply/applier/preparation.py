@@ -12,7 +12,8 @@ from paraply.applier.merge import may_merge
 from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
 from paraply.applier.policy import make_policy
 from paraply.applier.timestamps import check_tables
-from paraply.applier.xa import check_xa, find_xa
+from paraply.applier.statement_changes import count_statements
+from paraply.applier.xa import check_xa, find_ahead
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, UsageError
 from paraply.target.base import ApplyPlan, Progress
 from paraply.target.steady import steadily
@@ -156,7 +157,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
     _check_options(options, first, start_after)
-    xa = [] if options.live else find_xa(options.paths)
+    xa, statements = ([], []) if options.live else find_ahead(options.paths)
     plan = ApplyPlan(
         channel=options.channel,
         fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, options.filters.identity()),
@@ -198,6 +199,8 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
     if note is not None:
         outline.notes.append(note)
+    changes = count_statements(options, statements, held, place, mariadb=mariadb)
+    outline = replace(outline, statement_changes=changes)
     return Look(plan, outline, start, peek.runs_events)
 
 

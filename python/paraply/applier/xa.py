@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paraply.applier.statement_changes import RowStatement
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.target.xid import canonical_xid
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet
     from paraply.applier.preparation import Options
 
-__all__ = ["XaFound", "check_xa", "find_xa", "left_note"]
+__all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,12 @@ class XaFound:
     ends: bool
 
 
-def find_xa(paths: Sequence[str]) -> list[XaFound]:
-    """All parts in some logs, in order; of a damaged log those before the damage."""
-    from paraply._native import xa_transactions
+def find_ahead(paths: Sequence[str]) -> tuple[list[XaFound], list[RowStatement]]:
+    """Return the parts of XA transactions and the row changes in text of some logs, in order; of a damaged log those before the damage."""
+    from paraply._native import look_ahead
 
-    return [XaFound(*part) for part in xa_transactions(paths)]
+    parts, statements = look_ahead(paths)
+    return [XaFound(*part) for part in parts], [RowStatement(*statement) for statement in statements]
 
 
 def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:

@@ -251,7 +251,7 @@ class LiveApplier:
         jobs = JobList(self._options.workers, ordered=self._consistency.keeps_order)
         run = self._run = RunState(cast("Target", self._target), executed, RetryPolicy(), jobs, consistency=self._consistency)
         passed: Callable[[Any], bool] = lambda transaction: (transaction.gtid or "") in executed  # noqa: E731
-        feed = Feed(cast("LogReader", follower), SchemaCatalog(complete=True), Catalog(), passed=passed)
+        feed = Feed(cast("LogReader", follower), SchemaCatalog(complete=True), Catalog(), passed=passed, corrects=True)
         feed.seed(self._target.seed_tables())
         sessions = None if self._consistency.keeps_order else SessionOrder()
         merge = MergeSize("off", self._options.workers, most=1)

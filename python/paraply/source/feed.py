@@ -17,7 +17,7 @@ from paraply.source.statement_text import decode_statement
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from paraply._native import Catalog, LogReader, Transaction, TransactionBatch, WriteSets
+    from paraply._native import Catalog, LogReader, TableFilter, Transaction, TransactionBatch, WriteSets
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
 
@@ -90,6 +90,8 @@ class Feed:
         wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
         by_event: Whether the write sets tell what each row event touches.
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
+        corrects: Whether the rows are to be applied: where a server's log says of cascades what the server did not do, it is corrected.
+        tables: The filter of the reader, for those corrections.
     """
 
     def __init__(
@@ -108,7 +110,11 @@ class Feed:
         wants: Callable[[Transaction], bool] | None = None,
         by_event: bool = False,
         on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None,
+        corrects: bool = False,
+        tables: TableFilter | None = None,
     ) -> None:
+        self._corrects = corrects
+        self._tables = tables
         self._wants = wants
         self._on_hashed = on_hashed
         self._by_event = by_event
@@ -226,6 +232,8 @@ class Feed:
             self._adopt(batch[len(batch) - 1], *self._kept)
         if self._unsettled:
             self._settle(batch)
+        if self._corrects:
+            batch = batch.corrected(self._catalog, self._tables) or batch
         write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise, by_event=self._by_event)
         for reason, table, count in write_sets.fallbacks:
             self._fallbacks[reason, table] += count

@@ -22,6 +22,7 @@ pub mod image_cursor;
 pub mod json;
 pub mod known_tables;
 pub mod layout;
+pub mod logged_cascades;
 pub mod mariadb;
 mod optional_metadata;
 pub mod payload;

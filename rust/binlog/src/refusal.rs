@@ -3,9 +3,14 @@
 use crate::error::Fault;
 use crate::event::types;
 
+/// Return True if a statement with this first word changes rows.
+pub(crate) fn changes_rows(word: &str) -> bool {
+    matches!(word, "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "CALL" | "SELECT" | "WITH")
+}
+
 /// A statement that changes rows in text, or one that is not known.
 pub(crate) fn statement(word: &str) -> Fault {
-    if matches!(word, "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "CALL" | "SELECT" | "WITH") {
+    if changes_rows(word) {
         return Fault::not_understood(format!(
             "it is a change in statement format ({word}), which is not deterministic; set binlog_format=ROW on the source"
         ));

@@ -136,6 +136,11 @@ impl RowPlan {
         tables.filter(|table| table.map.unknown_fraction().is_some())
     }
 
+    /// The row events of the last prepared transaction with their tables, in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
     /// Row events that the last prepared transaction has.
     pub fn len(&self) -> usize {
         self.steps.len()

@@ -18,6 +18,9 @@ pub const NO_FOREIGN_KEY_CHECKS: u16 = 2;
 pub const RELAXED_UNIQUE_CHECKS: u16 = 4;
 /// The server carries out foreign keys itself, above its storage engines, and logs what cascades change (MySQL 9.6).
 pub const SQL_FOREIGN_KEYS: u16 = 16;
+/// A row of a parent goes and comes back in one statement, and its children stay: foreign keys must not be checked for its deletion.
+/// No server writes this flag; [`crate::logged_cascades`] sets it, and nobody but an applier gives it a meaning.
+pub const CHILDREN_STAY: u16 = 1 << 15;
 
 /// The table id of an event that carries no rows, only the end of a statement.
 const DUMMY_TABLE_ID: u64 = 0x00ff_ffff;
@@ -121,7 +124,18 @@ impl<'a> RowsEvent<'a> {
     /// Walks the rows, decoding the columns that are wanted (all where nothing is said).
     pub fn rows<'b>(&self, buffer: &'b mut RowBuffer<'a>, wanted: Option<&'b [bool]>) -> Rows<'a, 'b> {
         buffer.reset(self.table.columns.len());
-        Rows { event: *self, cursor: Cursor::new(self.event, self.rows_at), buffer, wanted, stopped: false }
+        let cursor = Cursor::new(self.event, self.rows_at);
+        Rows { event: *self, cursor, buffer, wanted, stopped: false, images: RowBytes::default() }
+    }
+
+    /// The event up to its first row.
+    pub(crate) fn head(&self) -> &'a [u8] {
+        self.event.get(..self.rows_at).unwrap_or_default()
+    }
+
+    /// Which columns the images before and after the change hold, as bits; none where there is no such image.
+    pub(crate) fn columns(&self) -> (Option<&'a [u8]>, Option<&'a [u8]>) {
+        (self.before, self.after)
     }
 
     /// Counts the rows (an update's two images are one).
@@ -171,6 +185,15 @@ pub struct Row<'a, 'r> {
     pub after: Option<&'r [Option<Value<'a>>]>,
 }
 
+/// The bytes of one row's images in their event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RowBytes<'a> {
+    pub(crate) before: &'a [u8],
+    /// Without the bits that say which JSON columns hold differences.
+    pub(crate) after: &'a [u8],
+    pub(crate) whole: &'a [u8],
+}
+
 /// Walks the rows of an event.
 #[derive(Debug)]
 pub struct Rows<'a, 'b> {
@@ -179,9 +202,15 @@ pub struct Rows<'a, 'b> {
     buffer: &'b mut RowBuffer<'a>,
     wanted: Option<&'b [bool]>,
     stopped: bool,
+    images: RowBytes<'a>,
 }
 
 impl<'a> Rows<'a, '_> {
+    /// The bytes of the row that was given last.
+    pub(crate) fn bytes(&self) -> RowBytes<'a> {
+        self.images
+    }
+
     /// The next row; none behind the last one or behind an error.
     pub fn next_row(&mut self) -> Option<Decoded<Row<'a, '_>>> {
         if self.stopped {
@@ -208,10 +237,17 @@ impl<'a> Rows<'a, '_> {
         if let Some(present) = self.event.before {
             image.read(&mut self.cursor, present, &[], &mut self.buffer.before)?;
         }
+        let middle = self.cursor.position();
+        let mut second = middle;
         if let Some(present) = self.event.after {
             let partial = self.partial_bits()?;
+            second = self.cursor.position();
             image.read(&mut self.cursor, present, partial, &mut self.buffer.after)?;
         }
+        let end = self.cursor.position();
+        let between = |from: usize, to: usize| self.event.event.get(from..to).unwrap_or_default();
+        self.images =
+            RowBytes { before: between(start, middle), after: between(second, end), whole: between(start, end) };
         if self.cursor.position() == start {
             return Err(self.cursor.malformed("rows without any column"));
         }

@@ -1,5 +1,9 @@
 //! What a statement in text is: how a transaction begins or ends, a DDL, or a change of rows that is not in row format.
 
+mod changed_table;
+
+pub(crate) use changed_table::changed_table;
+
 /// What a statement does to the transaction that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextKind {

@@ -40,7 +40,7 @@ impl Options {
 /// Whether a server of this version may have logged what its foreign keys' cascades changed (rule R15a).
 ///
 /// Each row event's own flag says whether it did.
-fn may_log_cascades(format: &Format) -> bool {
+pub(crate) fn may_log_cascades(format: &Format) -> bool {
     !format.mariadb && format.version >= SQL_FOREIGN_KEYS_SINCE
 }
 

@@ -1,4 +1,5 @@
-//! Finds XA transactions ahead of reading (rule R35): what a target cannot replay is refused before the first write.
+//! Finds XA transactions (rule R35) and row changes in statement format (rule R27) ahead of reading: what a target cannot replay is
+//! refused, or announced, before the first write.
 //!
 //! Only the events that begin and end transactions are looked at, nothing is unpacked or copied, so a scan takes a fraction
 //! of what reading takes. What is wrong with a log is not this scan's to say: it ends there, and the reader tells.
@@ -16,7 +17,8 @@ use crate::mariadb::{FL_COMPLETED_XA, FL_PREPARED_XA, MariadbGtid};
 use crate::payload::Payload;
 use crate::plan::Place;
 use crate::query::QueryEvent;
-use crate::text::TextKind;
+use crate::refusal::changes_rows;
+use crate::text::{TextKind, changed_table};
 
 /// One part of a transaction that is prepared and ended apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +37,45 @@ pub struct XaFound {
     pub ends: bool,
 }
 
+/// A change of rows in statement format. What MySQL compresses as a whole holds none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatementFound {
+    /// The file, as it was named.
+    pub file: String,
+    /// Where its transaction begins.
+    pub offset: u64,
+    /// The file's number and the offset behind the statement.
+    pub end: Place,
+    /// The transaction's GTID, where it has one.
+    pub gtid: Option<Gtid>,
+    /// Where the statement stands.
+    pub statement_offset: u64,
+    /// The table that it names first; else its first word.
+    pub table: String,
+    /// Its text; empty behind the first so many.
+    pub sql: Vec<u8>,
+}
+
+/// Statements whose texts are kept.
+const MOST_TEXTS: usize = 100;
+
+/// What a look at some logs finds.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Every XA PREPARE, XA COMMIT and XA ROLLBACK, in order. XA transactions that commit in one phase are ordinary ones.
+    pub xa: Vec<XaFound>,
+    /// Every change of rows in statement format, in order.
+    pub statements: Vec<StatementFound>,
+}
+
 /// Every XA PREPARE, XA COMMIT and XA ROLLBACK of some logs, in order.
-///
-/// XA transactions that commit in one phase are ordinary ones.
 pub fn xa_transactions(paths: &[PathBuf]) -> Vec<XaFound> {
-    let mut found = Vec::new();
+    look_ahead(paths).xa
+}
+
+/// Look through some logs.
+pub fn look_ahead(paths: &[PathBuf]) -> Found {
+    let mut found = Found::default();
     for (path, file) in paths.iter().zip(0..) {
         // What is no plain file can be read only once, and that is the reader's.
         if path.is_file() {
@@ -50,13 +86,29 @@ pub fn xa_transactions(paths: &[PathBuf]) -> Vec<XaFound> {
     found
 }
 
-/// The XA transactions of one file.
-fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Vec<XaFound>) -> Result<(), LogError> {
+/// What one file holds.
+fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<(), LogError> {
     let mut start = Start::default();
     let name = Arc::clone(events.name());
     while let Some(event) = events.next_event()? {
         let fault = |fault: Fault| fault.at(&name, event.offset);
         if start.note(&event) {
+            continue;
+        }
+        if let Some((table, sql)) = row_change(&event, all.statements.len() < MOST_TEXTS).map_err(fault)? {
+            let gtid = start.gtid(&event).map_err(fault)?;
+            let offset = start.offset.unwrap_or(event.offset);
+            let end = Place { file, offset: event.end_offset };
+            let statement_offset = event.offset;
+            all.statements.push(StatementFound {
+                file: name.to_string(),
+                offset,
+                end,
+                gtid,
+                statement_offset,
+                table,
+                sql,
+            });
             continue;
         }
         let found = match event.header.type_code {
@@ -67,9 +119,28 @@ fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Vec<XaFound>) -> Re
         let gtid = start.gtid(&event).map_err(fault)?;
         let offset = start.offset.unwrap_or(event.offset);
         let end = Place { file, offset: event.end_offset };
-        all.push(XaFound { file: name.to_string(), offset, end, gtid, xid, ends });
+        all.xa.push(XaFound { file: name.to_string(), offset, end, gtid, xid, ends });
     }
     Ok(())
+}
+
+/// The table and the text of a change of rows in statement format.
+fn row_change(event: &Event<'_>, with_text: bool) -> Result<Option<(String, Vec<u8>)>, Fault> {
+    let is_query = match event.header.type_code {
+        types::QUERY | types::EXECUTE_LOAD_QUERY => true,
+        types::MARIADB_QUERY_COMPRESSED => event.format.mariadb,
+        _ => false,
+    };
+    if !is_query {
+        return Ok(None);
+    }
+    let query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
+    let TextKind::Refused(word) = query.kind()? else { return Ok(None) };
+    if !changes_rows(&word) {
+        return Ok(None);
+    }
+    let table = changed_table(&query.sql, &String::from_utf8_lossy(query.database)).unwrap_or(word);
+    Ok(Some((table, if with_text { query.sql.to_vec() } else { Vec::new() })))
 }
 
 /// The GTID event that the events behind it belong to; read only where it is needed.

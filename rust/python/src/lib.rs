@@ -61,7 +61,7 @@ mod _native {
     #[pymodule_export]
     use crate::ledger::{PyLedger, progress_text, raise_position};
     #[pymodule_export]
-    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, xa_transactions};
+    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, look_ahead};
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
     #[pymodule_export]

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::filter::TableFilter;
+use paraply_binlog::known_tables::KnownTables;
+use paraply_binlog::logged_cascades::corrected;
 use paraply_binlog::plan::Passed;
 use paraply_binlog::reader::{LogReader, ReaderOptions};
 use paraply_binlog::relay::{Follower, StopHandle};
@@ -15,11 +17,12 @@ use paraply_binlog::split::split_rows;
 use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Identity, Transaction};
 use paraply_binlog::write_sets::{Options, Scratch, transaction_write_set};
-use paraply_binlog::xa_scan::{self, XaFound};
+use paraply_binlog::xa_scan::{self, StatementFound, XaFound};
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, WriteSet};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::block::{PyBlock, passed};
 use crate::catalog::PyCatalog;
@@ -320,6 +323,31 @@ impl PyTransactionBatch {
         })
     }
 
+    /// The batch as its server changed the rows, where it logs cascades otherwise; none where the log says the same.
+    #[pyo3(signature = (catalog, tables=None))]
+    fn corrected(&self, py: Python<'_>, catalog: &PyCatalog, tables: Option<&PyTableFilter>) -> PyResult<Option<Self>> {
+        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
+        let catalog = catalog.snapshot();
+        let found =
+            py.detach(|| self.corrections(&catalog, &filter)).map_err(|(error, gtid)| log_error(py, &error, gtid))?;
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let mut transactions = (*self.transactions).clone();
+        for (index, transaction) in found {
+            if let Some(place) = transactions.get_mut(index) {
+                *place = transaction;
+            }
+        }
+        Ok(Some(Self {
+            transactions: Arc::new(transactions),
+            files: Arc::clone(&self.files),
+            passed: self.passed.clone(),
+            positions: self.positions.clone(),
+            wanted: self.wanted.clone(),
+        }))
+    }
+
     #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false, by_event=false))]
     fn write_sets(
         &self,
@@ -358,6 +386,22 @@ impl PyTransactionBatch {
 }
 
 impl PyTransactionBatch {
+    /// The transactions that are changed otherwise than their log says, by their places.
+    fn corrections(&self, catalog: &Catalog, filter: &TableFilter) -> Result<Vec<(usize, Transaction)>, Failure> {
+        let mut known = KnownTables::default();
+        let mut found = Vec::new();
+        let unread = self.passed.iter().zip(&self.wanted).map(|(passed, wanted)| *passed || !wanted);
+        for ((index, transaction), unread) in self.transactions.iter().enumerate().zip(unread) {
+            if unread {
+                continue;
+            }
+            let corrected = corrected(transaction, catalog, filter, &mut known)
+                .map_err(|error| (error.into_log_error(file_name(&self.files, error.file)), gtid_text(transaction)))?;
+            found.extend(corrected.map(|corrected| (index, corrected)));
+        }
+        Ok(found)
+    }
+
     fn hash(&self, catalog: &Catalog, scratch: &mut Scratch) -> Result<(Vec<WriteSet>, Fallbacks), Failure> {
         let mut sets = Vec::with_capacity(self.transactions.len());
         let unread = self.passed.iter().zip(&self.wanted).map(|(passed, wanted)| *passed || !wanted);
@@ -410,15 +454,22 @@ impl PyWriteSets {
 
 /// A part of an XA transaction: file, offset, number of the file and offset behind it, GTID, XID, whether it ends.
 type XaPart = (String, u64, (u32, u64), Option<String>, String, bool);
+/// A change of rows in text: file, offset of its transaction, number of the file and offset behind it, GTID, its own offset, table, text.
+type RowStatement<'py> = (String, u64, (u32, u64), Option<String>, u64, String, Bound<'py, PyBytes>);
 
-/// Every part of XA transactions that are prepared and ended apart.
+/// Every part of XA transactions that are prepared and ended apart, and every change of rows in statement format.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
-pub fn xa_transactions(py: Python<'_>, paths: Vec<PathBuf>) -> Vec<XaPart> {
-    let found = py.detach(|| xa_scan::xa_transactions(&paths));
+pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>) -> (Vec<XaPart>, Vec<RowStatement<'_>>) {
+    let found = py.detach(|| xa_scan::look_ahead(&paths));
     let part = |part: XaFound| {
         let gtid = part.gtid.map(|gtid| gtid.to_string());
         (part.file, part.offset, (part.end.file, part.end.offset), gtid, part.xid, part.ends)
     };
-    found.into_iter().map(part).collect()
+    let statement = |found: StatementFound| {
+        let (gtid, end) = (found.gtid.map(|gtid| gtid.to_string()), (found.end.file, found.end.offset));
+        let sql = PyBytes::new(py, &found.sql);
+        (found.file, found.offset, end, gtid, found.statement_offset, found.table, sql)
+    };
+    (found.xa.into_iter().map(part).collect(), found.statements.into_iter().map(statement).collect())
 }

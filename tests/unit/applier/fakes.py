@@ -119,6 +119,9 @@ class Batch(list):  # type: ignore[type-arg]
     def table_maps(self) -> list[Any]:
         return []
 
+    def corrected(self, catalog: Catalog, tables: object = None) -> None:
+        return None
+
 
 class Catalog:
     def __init__(self) -> None:
@@ -348,14 +351,14 @@ def log_head(path: str) -> LogHead:
     return LogHead()
 
 
-def xa_transactions(*_: Any) -> list[Any]:
-    return []
+def look_ahead(*_: Any) -> tuple[list[Any], list[Any]]:
+    return [], []
 
 
 def native_module() -> types.ModuleType:
     module = types.ModuleType("paraply._native")
     module.log_head = log_head  # type: ignore[attr-defined]
-    module.xa_transactions = xa_transactions  # type: ignore[attr-defined]
+    module.look_ahead = look_ahead  # type: ignore[attr-defined]
     for part in (GtidSet, Catalog, LogReader, Planner, Block, Transaction):
         setattr(module, part.__name__, part)
     return module

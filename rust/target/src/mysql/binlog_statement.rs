@@ -12,7 +12,7 @@ mod fuse;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use paraply_binlog::rows::NO_FOREIGN_KEY_CHECKS;
+use paraply_binlog::rows::{CHILDREN_STAY, NO_FOREIGN_KEY_CHECKS};
 use paraply_binlog::transaction::{Format, RawEvent, Transaction};
 
 use crate::mysql::progress_row::ProgressRow;
@@ -288,8 +288,10 @@ impl<'a> RowEvent<'a> {
 
     /// The flags that it goes over with, but for the statement's end.
     fn flags(&self) -> [u8; 2] {
-        let more = if self.unchecked { NO_FOREIGN_KEY_CHECKS as u8 } else { 0 };
-        [self.bytes[self.flags_at] & !STATEMENT_END | more, self.bytes[self.flags_at + 1]]
+        let own = u16::from_le_bytes([self.bytes[self.flags_at], self.bytes[self.flags_at + 1]]);
+        let unchecked = self.unchecked || own & CHILDREN_STAY != 0;
+        let more = if unchecked { NO_FOREIGN_KEY_CHECKS } else { 0 };
+        (own & !CHILDREN_STAY & !u16::from(STATEMENT_END) | more).to_le_bytes()
     }
 }
 
