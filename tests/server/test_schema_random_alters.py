@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
 import pymysql
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.live import read_tables
-from tests.server.test_schema_against_server import DATABASE, comparable, context_of, difference, runner
+from paraply.schema.model import Table
+from tests.mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
+from tests.server.test_schema_against_server import DATABASE, Run, comparable, context_of, difference, mysql_connection, runner
 from tests.servers import MariaDbServer, mariadb_server
 
 __all__ = ["mariadb_server"]
@@ -51,32 +57,142 @@ ACTIONS = st.one_of(
     st.just("convert to character set latin1"),
     st.just("default charset utf8mb4 collate utf8mb4_unicode_ci"),
 )
-ALTERS = st.lists(st.lists(ACTIONS, min_size=1, max_size=3).map(", ".join), min_size=1, max_size=8)
+
+#: What stands first, and what is invisible, in every server that has invisible columns.
+ORDERS = st.one_of(
+    ACTIONS,
+    _text("add column {n} {t} invisible{p}", n=NAMES, t=TYPES, p=PLACES),
+    _text("add column {n} int first, add column {m} int first", n=NAMES, m=NAMES),
+    _text("modify {n} {t} invisible{p}", n=NAMES, t=TYPES, p=PLACES),
+    _text("add column {n} int as (1) virtual{p}", n=NAMES, p=PLACES),
+    st.just("add unique key ((a + 1))"),
+)
+ROW_ID = "my_row_id bigint unsigned not null auto_increment"
+#: MySQL's generated invisible primary key, and columns of the same name.
+GENERATED_KEYS = st.one_of(
+    ORDERS,
+    _text("add column {n} {t} after my_row_id", n=NAMES, t=TYPES),
+    _text("alter column my_row_id set {v}", v=st.sampled_from(["visible", "invisible"])),
+    _text("add column {c}{i} primary key{p}", c=st.just(ROW_ID), i=st.sampled_from(["", " invisible"]), p=PLACES),
+    _text("modify {c}{p}", c=st.just(ROW_ID), p=PLACES),
+    _text("drop primary key, drop column my_row_id{more}", more=st.sampled_from(["", ", add column d int first", ", add primary key (c)"])),
+    st.sampled_from(["engine=myisam", "engine=innodb"]),
+)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(alters=ALTERS)
+def _alters(actions: st.SearchStrategy[str]) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.lists(actions, min_size=1, max_size=3).map(", ".join), min_size=1, max_size=8)
+
+
+def _compare(
+    run: Run,
+    alters: Sequence[str],
+    *,
+    mariadb: bool,
+    version: tuple[int, int, int],
+    made: str,
+    before: str = "",
+    seen: Callable[[Table], Table] = comparable,
+) -> None:
+    """Run each ALTER in the server and on a catalog, and compare the two after each of them.
+
+    Args:
+        run: Runs a statement in the server.
+        alters: The actions of each ALTER.
+        mariadb: Whether it is a MariaDB.
+        version: The server's version.
+        made: The statement that makes the table.
+        before: What is run behind it.
+        seen: What of a table is compared.
+    """
+    context = context_of(run, mariadb=mariadb)
+    catalog = SchemaCatalog(complete=True)
+    run("SET SESSION sql_mode='STRICT_ALL_TABLES'")
+    done = []
+    run(f"DROP DATABASE IF EXISTS {DATABASE}")
+    start = [f"create database {DATABASE} charset utf8mb4", "create table p (id int primary key)", made]
+    for sql in [*start, *(f"alter table t {actions}" for actions in alters)]:
+        try:
+            run(sql)
+        except pymysql.err.MySQLError:
+            continue
+        if sql == start[0]:
+            run(f"USE {DATABASE}")
+        logged = sql
+        if sql == made:  # the log has the text with the generated key, as SHOW CREATE TABLE does
+            logged = str(run("SHOW CREATE TABLE t")[0][1])
+            if before:
+                run(before)
+        done.append(logged)
+        catalog.advance(logged, DATABASE, context, mariadb=mariadb, version=version)
+        ours = {table.name: seen(table) for table in catalog}
+        theirs = {table.name: seen(table) for table in read_tables(run, [DATABASE])}
+        # R13: unknown is allowed, different is not.
+        for name, table in ours.items():
+            if table != theirs.get(name):
+                pytest.fail("\n".join([*done, difference(table, theirs.get(name))]))
+
+
+def columns_and_unique_keys(table: Table) -> Table:
+    """What the rows of a log are read by."""
+    whole = comparable(table)
+    return replace(whole, keys=tuple(key for key in whole.keys if key.unique), foreign_keys=())
+
+
+MADE = "create table t (a int, b varchar(20), c int not null, key (c))"
+FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FEW
+@given(alters=_alters(ACTIONS))
 def test_random_alters_keep_the_catalog_equal_to_the_servers(mariadb_server: MariaDbServer, alters: list[str]) -> None:
     with mariadb_server.connect() as connection:
+        _compare(runner(connection), alters, mariadb=True, version=(10, 11, 6), made=MADE)
+
+
+@pytest.fixture(scope="module", params=MARIADB_VERSIONS)
+def mariadb(request: pytest.FixtureRequest) -> Iterator[tuple[Any, tuple[int, int, int]]]:
+    with mariadb_of_version(request.param) as server:
+        yield server, (*map(int, request.param.split(".")), 9)  # type: ignore[misc]
+
+
+QUICK = settings(FEW, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+"""Without shrinking, which takes many statements of a server."""
+
+
+@QUICK
+@given(alters=_alters(ORDERS))
+def test_random_places_of_columns_in_every_mariadb(mariadb: tuple[Any, tuple[int, int, int]], alters: list[str]) -> None:
+    server, version = mariadb
+    with server.connect() as connection:
+        _compare(runner(connection), alters, mariadb=True, version=version, made=MADE, seen=columns_and_unique_keys)
+
+
+@settings(QUICK, max_examples=40)
+@given(alters=_alters(GENERATED_KEYS), generates=st.booleans(), made=st.sampled_from([MADE, "create table t (c int not null)"]))
+@example(alters=["add column d bigint first"], generates=True, made=MADE)
+@example(alters=["alter column my_row_id set visible, add column d int first", "add column b int first"], generates=True, made=MADE)
+@example(alters=["engine=myisam, add column d int first"], generates=False, made=MADE)
+@example(alters=["engine=myisam", "engine=innodb, add column d int first"], generates=False, made=MADE)
+@example(
+    alters=["drop primary key, drop column my_row_id", f"add column {ROW_ID} invisible primary key", "add column d int first"],
+    generates=False,
+    made=MADE,
+)
+def test_random_places_of_columns_beside_a_generated_key_of_mysql(alters: list[str], generates: bool, made: str) -> None:
+    connection = mysql_connection()
+    try:
         run = runner(connection)
-        context = context_of(run, mariadb=True)
-        catalog = SchemaCatalog(complete=True)
-        run("SET SESSION sql_mode='STRICT_ALL_TABLES'")
-        start = [f"create or replace database {DATABASE} charset utf8mb4", "create table p (id int primary key)",
-                 "create table t (a int, b varchar(20), c int not null, key (c))"]  # fmt: skip
-        done = []
-        for sql in [*start, *(f"alter table t {actions}" for actions in alters)]:
-            try:
-                run(sql)
-            except pymysql.err.MySQLError:
-                continue
-            if sql == start[0]:
-                run(f"USE {DATABASE}")
-            done.append(sql)
-            catalog.advance(sql, DATABASE, context, mariadb=True, version=(10, 11, 6))
-            ours = {table.name: comparable(table) for table in catalog}
-            theirs = {table.name: comparable(table) for table in read_tables(run, [DATABASE])}
-            # R13: unknown is allowed, different is not.
-            for name, table in ours.items():
-                if table != theirs.get(name):
-                    pytest.fail("\n".join([*done, difference(table, theirs.get(name))]))
+        run("SET SESSION sql_generate_invisible_primary_key=1")
+        version = str(run("SELECT VERSION()")[0][0]).split("-", 1)[0].split(".")
+        _compare(
+            run,
+            alters,
+            mariadb=False,
+            version=(int(version[0]), int(version[1]), int(version[2])),
+            made=made,
+            seen=columns_and_unique_keys,
+            before="" if generates else "SET SESSION sql_generate_invisible_primary_key=0",
+        )
+    finally:
+        connection.close()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from paraply.schema.build import Draft, Lookup, column_of, same_name
 from paraply.schema.elements import KeySpec
+from paraply.schema.generated_key import keeps_generated_key_first
 from paraply.schema.lexer import DdlSyntaxError
 from paraply.schema.model import Column, KeyPart, Table
 from paraply.schema.rules import Rules
@@ -46,7 +47,8 @@ def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lo
     Raises:
         DdlSyntaxError: It does not fit the definition, so the definition is wrong.
     """
-    work = _Work(Draft.of(table), statement, rules)
+    first = table.columns[0].name if keeps_generated_key_first(table, defaults.engine, rules) else None
+    work = _Work(Draft.of(table), statement, rules, first)
     work.draft.charset, work.draft.collation = defaults.charset, defaults.collation
     work.draft.engine = defaults.engine
     work.drop_parts()
@@ -63,10 +65,11 @@ def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lo
 class _Work:
     """The steps of an ALTER, in the order in which the server takes them."""
 
-    def __init__(self, draft: Draft, statement: AlterTableStatement, rules: Rules) -> None:
+    def __init__(self, draft: Draft, statement: AlterTableStatement, rules: Rules, first: str | None) -> None:
         self.draft = draft
         self.actions = statement.actions
         self.rules = rules
+        self.first = first
         self.renames: dict[str, str] = {}
         self.added: list[str] = []
         self.skipped: set[int] = set()
@@ -162,7 +165,8 @@ class _Work:
         if position is None:
             columns.append(column)
         elif isinstance(position, str):
-            columns.insert(0, column)
+            behind = self.first is not None and bool(columns) and same_name(columns[0].name, self.first)
+            columns.insert(1 if behind else 0, column)
         else:
             columns.insert(self.draft.find(position[0]) + 1, column)
 

@@ -49,7 +49,7 @@ def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rule
         labels=kind.labels,
         generated=spec.generated,
         invisible=spec.invisible,
-        default=Default("expression") if spec.automatic else spec.default,
+        default=Default("automatic") if spec.automatic else spec.default,
     )
 
 

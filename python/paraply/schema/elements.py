@@ -86,7 +86,7 @@ def _attribute(cursor: Cursor, spec: ColumnSpec) -> ColumnSpec:
     if cursor.accept("NULL"):
         return replace(spec, nullable=True)
     if cursor.accept("AUTO_INCREMENT"):
-        return replace(spec, automatic=True, default=Default("expression"))
+        return replace(spec, automatic=True, default=Default("automatic"))
     if cursor.accept("DEFAULT"):
         return replace(spec, default=_default(cursor))
     if cursor.accept("SERIAL", "DEFAULT", "VALUE"):

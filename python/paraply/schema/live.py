@@ -10,7 +10,7 @@ from paraply.schema.build import in_order
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.cursor import Cursor
-from paraply.schema.model import Column, ForeignKey, Key, KeyPart, Table
+from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
 from paraply.schema.rules import Rules
 from paraply.schema.types import BINARY, read_type
 
@@ -147,6 +147,7 @@ def _column(row: list[Any], mariadb: bool) -> Column:
         labels=spec.labels,
         generated="virtual" if "VIRTUAL GENERATED" in extra else "stored" if "STORED GENERATED" in extra else None,
         invisible="INVISIBLE" in extra,
+        default=Default("automatic") if "AUTO_INCREMENT" in extra else None,
     )
 
 

@@ -13,12 +13,12 @@ class Default:
     """What a column's definition says about its default.
 
     Attributes:
-        kind: ``none`` without a DEFAULT clause, ``literal``, or ``expression`` for everything that must be computed
-            (CURRENT_TIMESTAMP, AUTO_INCREMENT, ``(uuid())``).
+        kind: ``none`` without a DEFAULT clause, ``literal``, ``automatic`` for AUTO_INCREMENT, or ``expression`` for everything else that
+            must be computed (CURRENT_TIMESTAMP, ``(uuid())``).
         text: A literal's value as text, unquoted; None for DEFAULT NULL.
     """
 
-    kind: Literal["none", "literal", "expression"] = "none"
+    kind: Literal["none", "literal", "automatic", "expression"] = "none"
     text: str | None = None
 
 

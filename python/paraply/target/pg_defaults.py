@@ -44,7 +44,7 @@ def fill_of(column: Column, mapping: ColumnMapping) -> str | None:
     True
     """
     default = column.default
-    if default is None or default.kind == "expression" or column.generated is not None:
+    if default is None or default.kind in {"automatic", "expression"} or column.generated is not None:
         return None
     if default.kind == "literal" and default.text is not None:
         if mapping.kind in _ADDRESSES:
