@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from paraply.schema.elements import ColumnSpec, ForeignSpec, KeySpec
 from paraply.schema.lexer import DdlSyntaxError
+from paraply.schema.literals import to_utc
 from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
 from paraply.schema.rules import Rules
 from paraply.schema.statements import Element
@@ -46,11 +47,19 @@ def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rule
         nullable=nullable,
         charset=kind.charset,
         collation=kind.collation,
-        labels=kind.labels,
+        labels=kind.text_labels,
         generated=spec.generated,
         invisible=spec.invisible,
-        default=Default("automatic") if spec.automatic else spec.default,
+        default=Default("automatic") if spec.automatic else _default(spec.default, kind.type, rules),
     )
+
+
+def _default(default: Default, type_: str, rules: Rules) -> Default:
+    """Return the default as it holds whatever the session's time zone is."""
+    if type_ != "timestamp" or default.kind != "literal" or default.text is None:
+        return default
+    text = to_utc(default.text, rules.time_zone) if default.form in {"string", "temporal"} else None
+    return Default("expression") if text is None else Default("literal", text, "utc", default.computed)
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from paraply.schema.collations import canonical_collation
+from paraply.schema.literals import read_bytes, read_literal
 from paraply.schema.model import Default, KeyPart
 from paraply.schema.types import TypeSpec, accept_compressed, read_type
 
@@ -138,19 +139,11 @@ def _skip_attribute(cursor: Cursor) -> None:
 
 
 def _default(cursor: Cursor) -> Default:
-    """Reads a default; only numbers, plain strings and NULL are known by their value."""
-    negative = cursor.at("-") and cursor.ahead(1).kind == "number"
-    first = cursor.ahead(1) if negative else cursor.token
-    start = cursor.index
-    text = cursor.string() if first.kind == "string" else None
-    if text is None:
+    """Read a default; only literals are known by their value."""
+    found = read_literal(cursor)
+    if found is None:
         _skip_default(cursor)
-    if first.upper == "NULL":
-        return Default("literal")
-    alone = cursor.index - start == (2 if negative else 1)
-    if first.kind == "number" and alone and first.text.isascii() and first.text.replace(".", "", 1).isdigit():
-        text = ("-" if negative else "") + first.text
-    return Default("literal", text) if text is not None else Default("expression")
+    return found or Default("expression")
 
 
 def _skip_default(cursor: Cursor) -> None:
@@ -163,8 +156,8 @@ def _skip_default(cursor: Cursor) -> None:
         return
     cursor.accept("-") or cursor.accept("+")
     first = cursor.next()
-    if first.kind == "word" and first.text.startswith("_") and cursor.token.kind in ("number", "string"):
-        cursor.next()
+    if first.kind == "word" and first.text.startswith("_") and (read_bytes(cursor) or cursor.token.kind == "string"):
+        pass
     elif first.kind in ("word", "name"):
         while cursor.accept("."):
             cursor.name()

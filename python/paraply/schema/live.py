@@ -144,7 +144,7 @@ def _column(row: list[Any], mariadb: bool) -> Column:
         nullable=nullable == "YES",
         charset="binary" if binary else canonical_charset(charset) if has_charset else None,
         collation="binary" if binary else canonical_collation(collation) if has_charset else None,
-        labels=spec.labels,
+        labels=spec.text_labels,
         generated="virtual" if "VIRTUAL GENERATED" in extra else "stored" if "STORED GENERATED" in extra else None,
         invisible="INVISIBLE" in extra,
         default=Default("automatic") if "AUTO_INCREMENT" in extra else None,

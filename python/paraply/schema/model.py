@@ -16,10 +16,15 @@ class Default:
         kind: ``none`` without a DEFAULT clause, ``literal``, ``automatic`` for AUTO_INCREMENT, or ``expression`` for everything else that
             must be computed (CURRENT_TIMESTAMP, ``(uuid())``).
         text: A literal's value as text, unquoted; None for DEFAULT NULL.
+        form: What the literal is: a ``string``, a ``number`` as written, a ``temporal`` literal (``DATE'...'``), ``bytes`` or ``bits`` in
+            hexadecimal (``bits`` are a number where a number is asked for), or ``utc``: a TIMESTAMP's value, in UTC.
+        computed: Whether it stands in parentheses, and so is checked only when a row gets it.
     """
 
     kind: Literal["none", "literal", "automatic", "expression"] = "none"
     text: str | None = None
+    form: Literal["string", "number", "temporal", "bytes", "bits", "utc"] = "string"
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Rules:
         charset_collations: Collations of other character sets where none is named, if the log says (MariaDB 11.2 and later); those that it
             does not say are at their compiled defaults then.
         explicit_timestamp: Whether TIMESTAMP columns are nullable by default; None if not known.
+        client_charset: Character set of the statement's text; None if not known.
+        time_zone: The session's ``time_zone``; None if the log does not say it.
     """
 
     mariadb: bool = False
@@ -41,6 +43,8 @@ class Rules:
     utf8mb4_collation: str | None = None
     charset_collations: Mapping[str, str] | None = None
     explicit_timestamp: bool | None = None
+    client_charset: str | None = None
+    time_zone: str | None = None
 
     @classmethod
     def of(cls, context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]) -> Rules:
@@ -55,6 +59,7 @@ class Rules:
         pairs = context.get("character_set_collations") if mariadb and version >= CHARSET_COLLATIONS_SINCE else None
         names = [table.name(collation) for _, collation in pairs or ()]
         logged = {table.charset_of[name]: name for name in names if name is not None}
+        client = table.name(charset[0]) if charset else None
         return cls(
             mariadb=mariadb,
             version=version,
@@ -63,6 +68,8 @@ class Rules:
             utf8mb4_collation=table.name(utf8mb4) if utf8mb4 else None,
             charset_collations=logged if pairs is not None and None not in names else None,
             explicit_timestamp=context.get("explicit_defaults_for_timestamp"),
+            client_charset=table.charset_of.get(client) if client else None,
+            time_zone=context.get("time_zone"),
         )
 
     @property

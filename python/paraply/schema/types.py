@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.cursor import Cursor
+from paraply.schema.lexer import DdlSyntaxError
+from paraply.schema.literals import CODECS, read_bytes
 from paraply.schema.rules import MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
 __all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
@@ -44,8 +46,13 @@ class TypeSpec:
     charset: str | None = None
     collation: str | None = None
     binary_collation: bool = False
-    labels: tuple[str, ...] = ()
+    labels: tuple[str | bytes, ...] = ()
     serial: bool = False
+
+    @property
+    def text_labels(self) -> tuple[str, ...]:
+        """The labels as text, once the character set is resolved."""
+        return tuple(_text_of(label, self.charset) for label in self.labels)
 
 
 def read_type(cursor: Cursor) -> TypeSpec:
@@ -99,7 +106,7 @@ def _type_name(cursor: Cursor) -> tuple[str, str | None]:
 
 def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
     if name in ("enum", "set"):
-        return TypeSpec(name, labels=tuple(label.rstrip(" ") for label in cursor.items(cursor.string)))
+        return TypeSpec(name, labels=tuple(cursor.items(lambda: _label(cursor))))
     numbers = cursor.items(cursor.number) if cursor.at("(") else []
     first = numbers[0] if numbers else None
     if name in TIMES:
@@ -116,11 +123,33 @@ def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
         return TypeSpec(name, length=first or 2048)
     if name == "float" and len(numbers) == 1 and first is not None and first > 24:
         return TypeSpec("double")
+    if name in ("float", "double") and len(numbers) == 2:
+        return TypeSpec(name, length=first, scale=numbers[1])
     if name == "serial":
         return TypeSpec("bigint", unsigned=True, serial=True)
     if name == "blob" and first:
         return TypeSpec(_sized("blob", first))
     return TypeSpec(name, length=first if name == "text" else None)
+
+
+def _label(cursor: Cursor) -> str | bytes:
+    """Read a label: a string, or bytes that are text in the column's character set, which is not known yet."""
+    found = read_bytes(cursor)
+    return cursor.string().rstrip(" ") if found is None else bytes.fromhex(found.text or "")
+
+
+def _text_of(label: str | bytes, charset: str | None) -> str:
+    """Return a label as text.
+
+    Raises:
+        DdlSyntaxError: Bytes in a character set that is not known here.
+    """
+    if isinstance(label, str):
+        return label
+    try:
+        return label.decode(CODECS[charset or ""]).rstrip(" ")
+    except (KeyError, UnicodeDecodeError):
+        raise DdlSyntaxError(f"a label in hexadecimal or binary in the character set {charset}") from None
 
 
 def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:
