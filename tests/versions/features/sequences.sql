@@ -1,0 +1,30 @@
+-- feature: sequences
+-- about: Sequences, their values, and changes of them
+-- only: mariadb
+-- refused: postgresql sequence
+CREATE SEQUENCE s START WITH 10 INCREMENT BY 5 MAXVALUE 1000 CACHE 10;
+CREATE TABLE t (id INT PRIMARY KEY, v BIGINT);
+INSERT INTO t VALUES (1,NEXT VALUE FOR s),(2,NEXTVAL(s));
+SELECT SETVAL(s,500);
+INSERT INTO t VALUES (3,NEXT VALUE FOR s);
+ALTER SEQUENCE s INCREMENT BY 2 RESTART 600;
+INSERT INTO t VALUES (4,NEXT VALUE FOR s);
+CREATE SEQUENCE c MINVALUE -5 MAXVALUE -1 INCREMENT BY -1 NOCACHE CYCLE;
+SELECT NEXTVAL(c);
+CREATE SEQUENCE gone;
+DROP SEQUENCE gone;
+RENAME TABLE c TO d;
+SELECT NEXTVAL(d);
+
+-- feature: sequence-default
+-- about: A sequence as a column's default
+-- only: mariadb
+-- refused: postgresql sequence
+CREATE SEQUENCE s;
+CREATE TABLE t (id BIGINT DEFAULT NEXT VALUE FOR s PRIMARY KEY, v INT);
+INSERT INTO t (v) VALUES (1),(2);
+INSERT INTO t (v) VALUES (3);
+BEGIN;
+INSERT INTO t (v) VALUES (4);
+ROLLBACK;
+INSERT INTO t (v) VALUES (5);
