@@ -23,10 +23,24 @@ def mysqld_command() -> list[str]:
     if (found := shutil.which("mysqld")) and "MariaDB" not in subprocess.run([found, "--version"], capture_output=True, text=True).stdout:
         return [found]
     url, data = os.environ.get("PARAPLY_TEST_MYSQL"), os.environ.get("PARAPLY_TEST_MYSQL_DATA")
+    if data and (found_in_tree := _of_a_tree(Path(data))):
+        return found_in_tree
     command = _of_a_running_one(url, Path(data)) if url and data else None
     if command is None:
         pytest.skip(NOT_THERE)
     return command
+
+
+def _of_a_tree(data: Path) -> list[str] | None:
+    """Return how to run the mysqld of the system tree that a data folder lies in, with the tree's own libraries."""
+    root = next((folder for folder in data.parents if (folder / "usr/sbin/mysqld").exists()), None)
+    if root is None or root == Path("/"):
+        return None
+    loader = next(root.glob("usr/lib*/ld-linux*.so.*"), None)
+    libraries = [str(path) for path in (*root.glob("usr/lib/*-linux-gnu"), root / "usr/lib/mysql/private")]
+    base = root / "usr"
+    command = [str(base / "sbin/mysqld"), "--no-defaults", f"--basedir={base}"]
+    return [str(loader), "--library-path", ":".join(libraries), *command] if loader is not None else None
 
 
 def _of_a_running_one(url: str, data: Path) -> list[str] | None:

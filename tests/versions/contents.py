@@ -1,0 +1,113 @@
+"""What a reader sees of a feature's databases and users, spelled so that two versions of a server can be compared.
+
+A version that spells the same definition in another way is no difference: ``SPELLINGS`` lists these, each seen on the servers named.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pymysql
+from reader_view import family_contents, quoted
+
+from versions.scripts import Feature
+from versions.servers import MySqlFamily
+
+__all__ = ["contents_of", "databases_of"]
+
+Contents = dict[str, list[str]]
+
+#: What differs in the text alone, and what it is compared as.
+SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # 10.5 says utf8 where later versions say utf8mb3.
+    (re.compile(r"\butf8(?=[_ |)]|$)"), "utf8mb3"),
+    # Columns in the form from before MariaDB 10.1.2 are made in the newer form by the same statement on a server with other settings.
+    (re.compile(r" /\* mariadb-5\.3 \*/"), ""),
+    # The end of a current row version is as late as the version can say (R36).
+    (re.compile(r"2038-01-19 03:14:07\.999999|2106-02-07 06:28:15\.999999"), "the end of time"),
+)
+
+
+def contents_of(server: MySqlFamily, feature: Feature) -> Contents:
+    """Return definitions and rows of a feature's databases, and its users."""
+    with server.connect() as connection, connection.cursor() as cursor:
+        databases = databases_of(cursor, feature)
+        contents = family_contents(cursor, databases)
+        _more_of_tables(cursor, databases, contents)
+        _users(cursor, feature, server.mariadb, contents)
+    return {name: [_spelled(line) for line in lines] for name, lines in contents.items()}
+
+
+def databases_of(cursor: pymysql.cursors.Cursor, feature: Feature) -> list[str]:
+    """Return the feature's own databases that are there."""
+    cursor.execute("SHOW DATABASES")
+    return sorted(name for (name,) in cursor.fetchall() if name == feature.database or name.startswith(f"{feature.database}__"))
+
+
+def _spelled(text: str) -> str:
+    for pattern, spelling in SPELLINGS:
+        text = pattern.sub(spelling, text)
+    return text
+
+
+_COLUMNS = (
+    "SELECT table_schema, table_name, column_name, data_type, collation_name, extra, column_type FROM information_schema.columns"
+    " WHERE table_schema=%s ORDER BY table_name, ordinal_position"
+)
+_FLAWS = "SELECT 1 FROM information_schema.tables WHERE table_schema=%s AND table_name=%s AND table_type IN ('BASE TABLE','SYSTEM VERSIONED')"
+
+
+def _more_of_tables(cursor: pymysql.cursors.Cursor, databases: list[str], contents: Contents) -> None:
+    """Add what ``SELECT *`` and ``SHOW CREATE TABLE`` do not tell: hidden columns, digits of floats, bytes of text, collations."""
+    for database in databases:
+        cursor.execute(_COLUMNS, (database,))
+        tables: dict[str, list[tuple[Any, ...]]] = {}
+        for row in cursor.fetchall():
+            tables.setdefault(row[1], []).append(row)
+        for table, columns in tables.items():
+            contents[f"collations of {database}.{table}"] = [f"{row[2]} {row[4]}" for row in columns if row[4]]
+            place = f"{quoted(database)}.{quoted(table)}"
+            if f"sequence {database}.{table}" in contents:
+                cursor.execute(f"SELECT * FROM {place}")
+                contents[f"values of {database}.{table}"] = [str(row) for row in cursor.fetchall()]
+            elif f"rows of {database}.{table}" in contents:
+                _exact_rows(cursor, database, table, columns, contents)
+
+
+def _exact_rows(cursor: pymysql.cursors.Cursor, database: str, table: str, columns: list[tuple[Any, ...]], contents: Contents) -> None:
+    versioned = f"row versions of {database}.{table}" in contents
+    read = [_exactly(quoted(row[2]), row[3]) for row in columns]
+    place = f"{quoted(database)}.{quoted(table)}"
+    if versioned:
+        if not any("ROW START" in str(line) for line in contents.get(f"system versioned {database}.{table}", [])):
+            read += ["ROW_START", "ROW_END"]
+        place += " FOR SYSTEM_TIME ALL"
+    cursor.execute(f"SELECT {', '.join(read)} FROM {place}")
+    contents[f"exact rows of {database}.{table}"] = sorted(str(row) for row in cursor.fetchall())
+    cursor.execute(f"CHECK TABLE {quoted(database)}.{quoted(table)} EXTENDED")
+    contents[f"check of {database}.{table}"] = [f"{row[2]} {row[3]}" for row in cursor.fetchall()]
+
+
+def _exactly(column: str, kind: str) -> str:
+    """Return how a column is read to the last bit."""
+    kind = kind.lower()
+    if kind in ("float", "double"):
+        return f"{column}+0e0"
+    if "char" in kind or "text" in kind or "blob" in kind or "binary" in kind or kind in ("vector", "geometry", "point", "bit"):
+        return f"HEX({column})"
+    return column
+
+
+def _users(cursor: pymysql.cursors.Cursor, feature: Feature, mariadb: bool, contents: Contents) -> None:
+    is_role = "is_role" if mariadb else "'N'"
+    like = feature.user.replace("_", "\\_")
+    cursor.execute(f"SELECT user, host, {is_role} FROM mysql.user WHERE user REGEXP %s OR user LIKE %s", (f"^{feature.user}.$", like))
+    for user, host, role in cursor.fetchall():
+        name = f"'{user}'" if role == "Y" else f"'{user}'@'{host}'"
+        statements = [f"SHOW GRANTS FOR {name}"] + ([] if role == "Y" else [f"SHOW CREATE USER {name}"])
+        lines = []
+        for statement in statements:
+            cursor.execute(statement)
+            lines += [str(row[0]) for row in cursor.fetchall()]
+        contents[f"user {name}"] = lines

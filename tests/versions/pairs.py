@@ -1,0 +1,142 @@
+"""A pair of a source and a target: features run there, and how each came out."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reader_view import differences, postgres_differences
+
+from versions.contents import contents_of, databases_of
+from versions.kinds import Pair
+from versions.refusals import kind_of
+from versions.runs import MODES, Ended, ScriptFailed, apply, run_script
+from versions.scripts import Feature
+from versions.servers import MySqlFamily, Postgres, started
+
+__all__ = ["Outcome", "RunningPair", "running_pair"]
+
+SECONDS_FOR_ONE = 60.0
+SECONDS_FOR_MANY = 240.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a feature came out in one mode.
+
+    Args:
+        status: ``same``, ``refused`` or ``different``.
+        kind: The kind of a refusal; empty if no document speaks of it.
+        text: What differs, or the error.
+    """
+
+    status: str
+    kind: str = ""
+    text: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        """True if the target has the source's content, or said why not for a documented reason."""
+        return self.status == "same" or (self.status == "refused" and bool(self.kind))
+
+
+Outcomes = dict[str, dict[str, Outcome]]
+
+
+class RunningPair:
+    """A source and a target that both run.
+
+    Args:
+        pair: Which.
+        source: The source.
+        target: The target.
+        folder: For copies of logs.
+    """
+
+    def __init__(self, pair: Pair, source: MySqlFamily, target: MySqlFamily | Postgres, folder: Path) -> None:
+        self.pair = pair
+        self._source = source
+        self._target = target
+        self._folder = folder
+
+    def run(self, features: Sequence[Feature], together: int, report: Callable[[str, dict[str, Outcome]], None] | None = None) -> Outcomes:
+        """Run features, and return how each came out, by name and mode.
+
+        Features whose refusal is expected run alone. The others share logs; where one of these stops an apply, halves of it are tried
+        until the feature is found that does.
+
+        Args:
+            features: Those that the source can run.
+            together: How many share a log, at most.
+            report: Called with each feature's outcome as soon as it is known.
+        """
+        alone = [feature for feature in features if feature.refusals(self.pair.source, self.pair.target)]
+        shared = [feature for feature in features if feature not in alone]
+        batches = [[feature] for feature in alone] + [shared[start : start + together] for start in range(0, len(shared), together)]
+        outcomes: Outcomes = {}
+        while batches:
+            batch = batches.pop(0)
+            if not batch:
+                continue
+            try:
+                found = self._run_batch(batch)
+            except ScriptFailed as error:
+                found = {error.feature.name: dict.fromkeys(MODES, Outcome("different", "", f"the script: {error}"))}
+                batches.insert(0, [feature for feature in batch if feature is not error.feature])
+            if found is None:
+                middle = len(batch) // 2
+                batches[:0] = [batch[:middle], batch[middle:]]
+                continue
+            outcomes.update(found)
+            for name, outcome in found.items():
+                if report is not None:
+                    report(name, outcome)
+        return outcomes
+
+    def _run_batch(self, batch: Sequence[Feature]) -> Outcomes | None:
+        """Run features with one log; return None if several share it and the apply did not come to its end."""
+        self._source.reset()
+        for feature in batch:
+            run_script(feature, self._source)
+        logs = self._source.copy_logs(self._folder / "logs")
+        until = self._source.last_gtid()
+        outcomes: Outcomes = {feature.name: {} for feature in batch}
+        seconds = SECONDS_FOR_ONE if len(batch) == 1 else SECONDS_FOR_MANY
+        for mode in MODES:
+            self._target.reset()
+            ended = apply(mode, self._source, logs, until, self._target, self._folder, seconds)
+            if ended.code and len(batch) > 1:
+                return None
+            for feature in batch:
+                outcomes[feature.name][mode] = self._outcome(feature, ended)
+        return outcomes
+
+    def _outcome(self, feature: Feature, ended: Ended) -> Outcome:
+        if ended.code in (1, 2, 3):
+            kind = kind_of(ended, self.pair.source, self.pair.target)
+            return Outcome("refused", kind, f"exit code {ended.code}, {ended.kind}: {ended.message}")
+        if ended.code:
+            return Outcome("different", "", f"exit code {ended.code}, {ended.kind}: {ended.message}")
+        different = self._differences(feature)
+        return Outcome("different", "", "\n".join(different)) if different else Outcome("same")
+
+    def _differences(self, feature: Feature) -> list[str]:
+        if isinstance(self._target, Postgres):
+            with self._source.connect() as connection, connection.cursor() as cursor:
+                return postgres_differences(cursor, self._target.url, databases_of(cursor, feature))
+        return differences(contents_of(self._source, feature), contents_of(self._target, feature))
+
+
+@contextlib.contextmanager
+def running_pair(pair: Pair) -> Iterator[RunningPair]:
+    """Start both servers of a pair; end them with the context."""
+    with (
+        tempfile.TemporaryDirectory(prefix="paraply-versions-") as folder,
+        started(pair.source, 1) as source,
+        started(pair.target, 2) as target,
+    ):
+        assert isinstance(source, MySqlFamily)
+        yield RunningPair(pair, source, target, Path(folder))
