@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint format bench cases collations docs faults fuzz wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python lint format bench cases collations versions docs faults fuzz wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,13 @@ bench: build ## Measure the kernels, and apply beside the server's own client pi
 
 collations: build ## Compare all collations with real servers (PARAPLY_TEST_MYSQL, MariaDB; an hour) and write the table of the docs
 	@$(BIN)/python tools/collations.py
+
+# Names of pairs or sources, and of features or areas, with spaces between; everything without. WRITE=1 writes the page of the docs.
+PAIRS    ?=
+FEATURES ?=
+
+versions: build ## Run every feature on every pair of versions, go on where an earlier run ended, and print the table
+	@PYTHONPATH=tests $(BIN)/python -m versions --pairs "$(PAIRS)" --features "$(FEATURES)" $(if $(WRITE),--write)
 
 FAULTS ?= 300
 

@@ -14,18 +14,18 @@ from reader_view import family_contents, quoted
 from versions.scripts import Feature
 from versions.servers import MySqlFamily
 
-__all__ = ["contents_of", "databases_of"]
+__all__ = ["contents_of", "databases_of", "spelled"]
 
 Contents = dict[str, list[str]]
 
 #: What differs in the text alone, and what it is compared as.
 SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     # 10.5 says utf8 where later versions say utf8mb3.
-    (re.compile(r"\butf8(?=[_ |)]|$)"), "utf8mb3"),
+    (re.compile(r"\butf8(?=_|\b)"), "utf8mb3"),
     # Columns in the form from before MariaDB 10.1.2 are made in the newer form by the same statement on a server with other settings.
     (re.compile(r" /\* mariadb-5\.3 \*/"), ""),
     # The end of a current row version is as late as the version can say (R36).
-    (re.compile(r"2038-01-19 03:14:07\.999999|2106-02-07 06:28:15\.999999"), "the end of time"),
+    (re.compile(r"(2038-01-19 03:14:07|2106-02-07 06:28:15)\.999999"), "the end of time"),
 )
 
 
@@ -36,7 +36,7 @@ def contents_of(server: MySqlFamily, feature: Feature) -> Contents:
         contents = family_contents(cursor, databases)
         _more_of_tables(cursor, databases, contents)
         _users(cursor, feature, server.mariadb, contents)
-    return {name: [_spelled(line) for line in lines] for name, lines in contents.items()}
+    return {name: [spelled(line) for line in lines] for name, lines in contents.items()}
 
 
 def databases_of(cursor: pymysql.cursors.Cursor, feature: Feature) -> list[str]:
@@ -45,7 +45,8 @@ def databases_of(cursor: pymysql.cursors.Cursor, feature: Feature) -> list[str]:
     return sorted(name for (name,) in cursor.fetchall() if name == feature.database or name.startswith(f"{feature.database}__"))
 
 
-def _spelled(text: str) -> str:
+def spelled(text: str) -> str:
+    """Return a definition or row with what only its version spells so in one spelling."""
     for pattern, spelling in SPELLINGS:
         text = pattern.sub(spelling, text)
     return text
@@ -55,7 +56,6 @@ _COLUMNS = (
     "SELECT table_schema, table_name, column_name, data_type, collation_name, extra, column_type FROM information_schema.columns"
     " WHERE table_schema=%s ORDER BY table_name, ordinal_position"
 )
-_FLAWS = "SELECT 1 FROM information_schema.tables WHERE table_schema=%s AND table_name=%s AND table_type IN ('BASE TABLE','SYSTEM VERSIONED')"
 
 
 def _more_of_tables(cursor: pymysql.cursors.Cursor, databases: list[str], contents: Contents) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reader_view import differences, postgres_differences
@@ -29,13 +29,19 @@ class Outcome:
 
     Args:
         status: ``same``, ``refused`` or ``different``.
-        kind: The kind of a refusal; empty if no document speaks of it.
         text: What differs, or the error.
+        error: Class of the error of a refusal.
+        kind: The kind of a refusal; empty if no document tells of it.
     """
 
     status: str
-    kind: str = ""
     text: str = ""
+    error: str = ""
+    kind: str = ""
+
+    def named(self, pair: Pair) -> Outcome:
+        """Return the same with the kind of its refusal."""
+        return replace(self, kind=kind_of(self.error, self.text, pair.source, pair.target) if self.status == "refused" else "")
 
     @property
     def is_good(self) -> bool:
@@ -84,7 +90,7 @@ class RunningPair:
             try:
                 found = self._run_batch(batch)
             except ScriptFailed as error:
-                found = {error.feature.name: dict.fromkeys(MODES, Outcome("different", "", f"the script: {error}"))}
+                found = {error.feature.name: dict.fromkeys(MODES, Outcome("different", f"the script: {error}"))}
                 batches.insert(0, [feature for feature in batch if feature is not error.feature])
             if found is None:
                 middle = len(batch) // 2
@@ -116,12 +122,11 @@ class RunningPair:
 
     def _outcome(self, feature: Feature, ended: Ended) -> Outcome:
         if ended.code in (1, 2, 3):
-            kind = kind_of(ended, self.pair.source, self.pair.target)
-            return Outcome("refused", kind, f"exit code {ended.code}, {ended.kind}: {ended.message}")
+            return Outcome("refused", f"exit code {ended.code}, {ended.kind}: {ended.message}", ended.kind).named(self.pair)
         if ended.code:
-            return Outcome("different", "", f"exit code {ended.code}, {ended.kind}: {ended.message}")
+            return Outcome("different", f"exit code {ended.code}, {ended.kind}: {ended.message}")
         different = self._differences(feature)
-        return Outcome("different", "", "\n".join(different)) if different else Outcome("same")
+        return Outcome("different", "\n".join(different)) if different else Outcome("same")
 
     def _differences(self, feature: Feature) -> list[str]:
         if isinstance(self._target, Postgres):

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from versions.kinds import Version
-from versions.runs import Ended
 
 __all__ = ["KINDS", "Kind", "is_documented", "kind_of"]
 
@@ -24,14 +23,16 @@ class Kind:
 
     Args:
         name: As features name it.
+        title: As documentation names it.
         targets: Condition of the targets that refuse so; ``older`` for targets older than the source, ``any`` for all.
-        error: The error's class.
+        error: What the error's class matches.
         message: What the error's message matches.
         document: File below ``docs`` that tells of it.
         words: Words of that document which do so.
     """
 
     name: str
+    title: str
     targets: str
     error: str
     message: str
@@ -39,9 +40,39 @@ class Kind:
     words: str
 
 
+PG = "targets/postgresql.md"
 KINDS = (
-    Kind("statement-format", "any", "LogNotUnderstood", r"statement", "limits.md", "row changes in statement format"),
-)
+    Kind("statement-format", "rows in statement format", "any", "LogNotUnderstood", r"in statement format", "limits.md",
+         "row changes in statement format"),
+    Kind("engine", "tables without transactions", "mysql", "SchemaMismatch", r"has no transactions", "targets/mysql.md",
+         "Tables in engines other than InnoDB, NDB, RocksDB and TokuDB are refused"),
+    Kind("engine", "tables without transactions", "mariadb", "SchemaMismatch", r"has no transactions", "targets/mysql.md",
+         "Tables in engines other than InnoDB, NDB, RocksDB and TokuDB are refused"),
+    Kind("older-definition", "definitions that only newer versions know, into an older target", "older", "ApplyFailed|SchemaMismatch",
+         r"error (1064|1115|1193|1231|1273|1286|4161|1911)\b", "limits.md",
+         "The target may be older than the source as far as it understands the events and the DDL"),
+    Kind("zero-date", "dates with zero parts", "postgresql", "ValueNotStorable", r"date", PG, "dates and timestamps with zero parts"),
+    Kind("nul-character", "text with a NUL character", "postgresql", "ValueNotStorable", r"NUL", PG, "text with a NUL character"),
+    Kind("enum-error-value", "the error value of an ENUM", "postgresql", "ValueNotStorable", r"ENUM|label", PG, "an ENUM's error value"),
+    Kind("type", "types without a counterpart", "postgresql", "TypeNotMapped", r"has no counterpart", PG, "an error before the table's first row"),
+    Kind("charset", "rare character sets", "postgresql", "TypeNotMapped", r"character set", PG,
+         "Any other character set is an error before the first row"),
+    Kind("long-name", "names of more than 63 bytes", "postgresql", "LogNotUnderstood|UsageError|SchemaMismatch|ApplyFailed", r"63 bytes", PG,
+         "Names of more than 63 bytes are refused"),
+    Kind("needs-rows", "changes of columns that only the source can compute", "postgresql", "LogNotUnderstood",
+         r"only the source can compute|cannot follow exactly", PG, "table must be empty, else the apply stops before the statement"),
+    Kind("partition", "rows taken or moved by whole partitions", "postgresql", "LogNotUnderstood", r"changes rows without logging them", PG,
+         "where the tables have rows, the apply ends there with exit code 3"),
+    Kind("versioning", "system versioning", "postgresql", "LogNotUnderstood", r"(?i)system.versioning", PG, "MariaDB's system versioning, periods"),
+    Kind("period", "application-time periods", "postgresql", "LogNotUnderstood", r"(?i)period", PG, "MariaDB's system versioning, periods"),
+    Kind("sequence", "sequences", "postgresql", "LogNotUnderstood", r"(?i)sequence", PG, "periods (`PERIOD FOR`) and sequences"),
+    Kind("partial-insert", "inserts without all columns", "postgresql", "SchemaMismatch", r"leaves out column", PG,
+         "Inserts must carry every column"),
+    Kind("xa", "XA transactions that are prepared and ended apart", "postgresql", "LogNotUnderstood", r"XA", PG,
+         "XA transactions that are prepared and ended apart cannot be applied"),
+    Kind("cascade", "cascades that the source does not log", "postgresql", "ApplyFailed", r"through foreign keys", PG,
+         "a change of a parent row that would cascade stops the apply with exit code 1"),
+)  # fmt: skip
 
 
 @cache
@@ -54,10 +85,11 @@ def is_documented(kind: Kind) -> bool:
     return " ".join(kind.words.split()) in _text(kind.document)
 
 
-def kind_of(ended: Ended, source: Version, target: Version) -> str:
+def kind_of(error: str, message: str, source: Version, target: Version) -> str:
     """Return the name of the documented kind that an error belongs to; empty if there is none."""
     for kind in KINDS:
-        if kind.error == ended.kind and _concerns(kind, source, target) and re.search(kind.message, ended.message) and is_documented(kind):
+        fits = re.fullmatch(kind.error, error) and re.search(kind.message, message)
+        if fits and _concerns(kind, source, target) and is_documented(kind):
             return kind.name
     return ""
 

@@ -99,7 +99,8 @@ def apply(mode: str, source: MySqlFamily, logs: Sequence[Path], until: str, targ
         arguments = ["replicate", "--from", source.url, "--to", target.url, "--relay-log", str(relay), "--until", until]
     path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "paraply", *arguments, "--json", "--quiet"]
-    environment = {**os.environ, "PYTHONPATH": path}
+    # Compiled modules are kept, wherever the environment says that they are not: a command is short.
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "pycache")}
     try:
         done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=seconds, cwd=folder)
     except subprocess.TimeoutExpired:

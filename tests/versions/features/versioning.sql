@@ -90,7 +90,7 @@ UPDATE t SET v=11 WHERE id=1;
 -- about: Versions by transaction numbers
 -- only: mariadb
 -- refused: postgresql versioning
--- refused: mariadb versioning-by-transaction
+-- refused: mariadb statement-format
 CREATE TABLE t (id INT PRIMARY KEY, v INT, s BIGINT UNSIGNED GENERATED ALWAYS AS ROW START, e BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s,e)) WITH SYSTEM VERSIONING;
 INSERT INTO t (id,v) VALUES (1,1);
 UPDATE t SET v=2;

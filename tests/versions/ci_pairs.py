@@ -1,0 +1,45 @@
+"""What the tests of all pairs of continuous integration share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from versions.kinds import CI_PAIRS, Pair, Version
+from versions.pairs import Outcome, running_pair
+from versions.scripts import Feature, all_features
+
+__all__ = ["Found", "check", "ci_features", "ci_pairs", "run_all"]
+
+Found = tuple[Pair, dict[str, dict[str, Outcome]]]
+
+
+def ci_pairs(source: Version) -> list[Pair]:
+    """Return the pairs of a source that continuous integration runs."""
+    return [pair for pair in CI_PAIRS if pair.source == source]
+
+
+def ci_features(source: Version) -> list[Feature]:
+    """Return the features that a source can run."""
+    return [feature for feature in all_features() if feature.runs_on(source)]
+
+
+def run_all(pair: Pair) -> Iterator[Found]:
+    """Run all features of a pair; those that no target refuses share one log."""
+    features = ci_features(pair.source)
+    with running_pair(pair) as running:
+        yield pair, running.run(features, len(features))
+
+
+def check(found: Found, feature: Feature) -> None:
+    """Fail unless a feature came out the same, or was refused for the reason that it names."""
+    pair, outcomes = found
+    expected = feature.refusals(pair.source, pair.target)
+    for mode, outcome in outcomes[feature.name].items():
+        if expected:
+            told = f"{mode}: expected a refusal ({' or '.join(expected)}), got {outcome}"
+            assert outcome.status == "refused", told
+            assert outcome.kind in expected, told
+        elif outcome.status != "same":
+            pytest.fail(f"{mode}: {outcome.status}: {outcome.text}")

@@ -1,0 +1,128 @@
+"""The table of versions, for a terminal and for documentation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from versions.kinds import PAIRS, Pair
+from versions.pairs import Outcome
+from versions.refusals import KINDS
+from versions.scripts import Feature, all_features
+
+__all__ = ["counted", "failures", "features_of", "page", "summary"]
+
+Outcomes = dict[str, dict[str, Outcome]]
+STATUSES = ("same", "refused", "different")
+
+HEAD = """# Versions
+
+Which server versions paraply was tried with, as `make versions` found it out and wrote it here.
+
+Each feature is a script of statements (`tests/versions/features`). It runs on a real source; its log is applied to a real target twice:
+*offline* from copies of the binlog files (`paraply apply`), and *live* from the running source (`paraply replicate --until`). Afterwards
+definitions and rows of source and target are compared as a reader sees them: in a target of the same family every `SHOW CREATE`, every value as
+text and to the last bit, all versions of rows of system-versioned tables, users and their rights; in PostgreSQL every table, column and value by
+[the types' table](../targets/postgresql.md#what-each-type-becomes).
+
+- **same**: the target shows what the source shows, in both ways.
+- **refused**: the command ended with an error for a reason that is documented, listed below.
+- **different**: anything else. It must be 0.
+"""
+
+TAIL = """## What rests on logs and manuals alone
+
+No server of these versions was at hand. They are not in the table above.
+
+| version | what it rests on |
+|---|---|
+| MySQL 5.7, 8.0, 8.4 | the servers' manuals and sources, and public log files of the servers' own tests, which are read and checked but not compared with a source |
+| MySQL 9.0 to 9.6 | as before; rules that changed between them (such as logged cascades from 9.6 on) follow the release notes |
+| MariaDB 10.0 to 10.4, 10.6, 11.0 to 11.4, 12.x | manuals, sources and public log files; versions between two that were tried |
+| PostgreSQL 14, 16, 17 | the types and statements that are used are the same in 14 to 18 by the manual |
+"""
+
+
+def counted(outcomes: Outcomes) -> Counter[str]:
+    """Return how many features came out how; a feature is as good as the worse of its modes."""
+    return Counter(worst(modes) for modes in outcomes.values())
+
+
+def worst(modes: dict[str, Outcome]) -> str:
+    """Return a feature's status over its modes; a refusal that no document tells of counts as different."""
+    if not all(outcome.is_good for outcome in modes.values()):
+        return "different"
+    return "refused" if any(outcome.status == "refused" for outcome in modes.values()) else "same"
+
+
+def failures(pair: Pair, outcomes: Outcomes) -> list[str]:
+    """Return a line for each feature and mode that came out different."""
+    return [
+        f"{pair.name} {name} {mode}: {outcome.status}: {outcome.text}"
+        for name, modes in outcomes.items()
+        for mode, outcome in modes.items()
+        if not outcome.is_good
+    ]
+
+
+def summary(found: dict[Pair, Outcomes]) -> list[str]:
+    """Return the lines of the table for a terminal and for Markdown."""
+    lines = ["| source | target | features | same | refused | different |", "|---|---|---:|---:|---:|---:|"]
+    for pair, outcomes in found.items():
+        numbers = counted(outcomes)
+        cells = [pair.source.title, pair.target.title, str(len(outcomes)), *(str(numbers[status]) for status in STATUSES)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def page(found: dict[Pair, Outcomes], path: Path) -> None:
+    """Write the page of documentation.
+
+    Args:
+        found: The outcomes of all pairs.
+        path: The file.
+    """
+    parts = [HEAD, "## Pairs\n", "\n".join(summary(found)) + "\n", *_by_feature(found), *_refusals(found), TAIL]
+    path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _by_feature(found: dict[Pair, Outcomes]) -> Iterable[str]:
+    """Yield a table of features and sources: to which targets each was the same."""
+    targets = [target for target in dict.fromkeys(pair.target for pair in PAIRS) if any(pair.target == target for pair in found)]
+    yield "## Features\n"
+    yield "Of each target: in how many of its pairs the feature came out the same, and in how many it was refused. A dash: no source has it.\n"
+    lines = ["| feature | " + " | ".join(target.title for target in targets) + " |", "|---|" + "---|" * len(targets)]
+    for feature in all_features():
+        cells = [_cell([outcomes[feature.name] for pair, outcomes in found.items() if pair.target == target and feature.name in outcomes])
+                 for target in targets]  # fmt: skip
+        lines.append(f"| {feature.about} | {' | '.join(cells)} |")
+    yield "\n".join(lines) + "\n"
+
+
+def _cell(all_modes: Sequence[dict[str, Outcome]]) -> str:
+    numbers = Counter(worst(modes) for modes in all_modes)
+    return ", ".join(f"{numbers[status]} {status}" for status in STATUSES if numbers[status]) or "-"
+
+
+def _refusals(found: dict[Pair, Outcomes]) -> Iterable[str]:
+    """Yield the reasons of refusals, with the documents that tell of them."""
+    kinds: dict[str, set[str]] = {}
+    for pair, outcomes in found.items():
+        for modes in outcomes.values():
+            for outcome in modes.values():
+                if outcome.status == "refused" and outcome.kind:
+                    kinds.setdefault(outcome.kind, set()).add(pair.target.family)
+    yield "## Reasons of refusals\n"
+    lines = ["| reason | targets | where it is documented |", "|---|---|---|"]
+    for kind in KINDS:
+        if kind.name in kinds:
+            lines.append(f"| {kind.title} | {', '.join(sorted(kinds[kind.name]))} | [{kind.document}](../{kind.document}) |")
+    yield "\n".join(lines) + "\n"
+
+
+def features_of(pair: Pair, features: Sequence[Feature]) -> list[Feature]:
+    """Return the features that a pair's source can run."""
+    return [feature for feature in features if feature.runs_on(pair.source)]
+
+
