@@ -45,7 +45,9 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 def _turn(test: str) -> int:
     group = group_of(test)
-    return [MYSQL, SPARK].index(group) if group in (MYSQL, SPARK) else 2 if group.startswith("tests/server/") else 3
+    if group in (MYSQL, SPARK):
+        return [MYSQL, SPARK].index(group)
+    return 2 if group.startswith("tests/versions/") else 3 if group.startswith("tests/server/") else 4
 
 
 def make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:

@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from versions.kinds import PAIRS, Pair, pairs_of
 from versions.pairs import Outcome, running_pair
 from versions.results import FOLDER, Results

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
 from versions.kinds import CI_PAIRS, Pair, Version
 from versions.pairs import Outcome, running_pair
 from versions.scripts import Feature, all_features

@@ -10,7 +10,6 @@ from typing import Any
 
 import pymysql
 from reader_view import family_contents, quoted
-
 from versions.scripts import Feature
 from versions.servers import MySqlFamily
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CI_PAIRS", "MARIADB_10_11", "MARIADB_10_5", "MARIADB_11_8", "MYSQL", "PAIRS", "SOURCES", "TARGETS", "Pair", "Version", "pairs_of"]
+__all__ = [
+    "CI_PAIRS", "MARIADB_10_5", "MARIADB_10_11", "MARIADB_11_8", "MYSQL", "PAIRS", "SOURCES", "TARGETS", "Pair", "Version", "pairs_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

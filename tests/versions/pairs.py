@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reader_view import differences, postgres_differences
-
 from versions.contents import contents_of, databases_of
 from versions.kinds import Pair
 from versions.refusals import kind_of

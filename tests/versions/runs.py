@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pymysql
-
 from versions.scripts import Feature
 from versions.servers import MySqlFamily, Target
 

@@ -19,9 +19,9 @@ from mariadb_versions import mariadb_of_version
 from own_mysql import running_mysql
 from reader_view import SERVER_DATABASES, quoted
 from servers import LocalServer, free_port
+from versions.kinds import Version
 
 from paraply.target.embedded import EmbeddedPostgres
-from versions.kinds import Version
 
 __all__ = ["MySqlFamily", "Postgres", "Target", "started"]
 

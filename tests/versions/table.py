@@ -20,27 +20,27 @@ HEAD = """# Versions
 
 Which server versions paraply was tried with, as `make versions` found it out and wrote it here.
 
-Each feature is a script of statements (`tests/versions/features`). It runs on a real source; its log is applied to a real target twice:
-*offline* from copies of the binlog files (`paraply apply`), and *live* from the running source (`paraply replicate --until`). Afterwards
-definitions and rows of source and target are compared as a reader sees them: in a target of the same family every `SHOW CREATE`, every value as
-text and to the last bit, all versions of rows of system-versioned tables, users and their rights; in PostgreSQL every table, column and value by
-[the types' table](../targets/postgresql.md#what-each-type-becomes).
+Each feature is a script of statements (`tests/versions/features`). It runs on a real source; its log is applied to a real target
+twice: *offline* from copies of the binlog files (`paraply apply`), and *live* from the running source (`paraply replicate --until`).
+Afterwards definitions and rows of source and target are compared as a reader sees them. In a target of the same family these are every
+`SHOW CREATE`, every value as text and to the last bit, all versions of rows of system-versioned tables, and users with their rights. In
+PostgreSQL they are every table, column and value by [the table of types](../targets/postgresql.md#what-each-type-becomes).
 
 - **same**: the target shows what the source shows, in both ways.
-- **refused**: the command ended with an error for a reason that is documented, listed below.
+- **refused**: the command ended with an error for a reason that is documented; the reasons are listed below.
 - **different**: anything else. It must be 0.
 """
 
 TAIL = """## What rests on logs and manuals alone
 
-No server of these versions was at hand. They are not in the table above.
+No server of these versions was at hand, so they are not in the tables above.
 
 | version | what it rests on |
 |---|---|
-| MySQL 5.7, 8.0, 8.4 | the servers' manuals and sources, and public log files of the servers' own tests, which are read and checked but not compared with a source |
-| MySQL 9.0 to 9.6 | as before; rules that changed between them (such as logged cascades from 9.6 on) follow the release notes |
-| MariaDB 10.0 to 10.4, 10.6, 11.0 to 11.4, 12.x | manuals, sources and public log files; versions between two that were tried |
-| PostgreSQL 14, 16, 17 | the types and statements that are used are the same in 14 to 18 by the manual |
+| MySQL 5.7, 8.0, 8.4 | manuals and sources of the servers, and public log files, which are read and applied, not compared with a source |
+| MySQL 9.0 to 9.6 | the same; what changed between them, such as cascades that are logged from 9.6 on, follows the release notes |
+| MariaDB 10.0 to 10.4, 10.6, 11.0 to 11.7, 12.x | manuals, sources and public log files |
+| PostgreSQL 14, 16, 17 | the manual: the types and statements that are used are the same in 14 to 18 |
 """
 
 
@@ -91,7 +91,7 @@ def _by_feature(found: dict[Pair, Outcomes]) -> Iterable[str]:
     """Yield a table of features and sources: to which targets each was the same."""
     targets = [target for target in dict.fromkeys(pair.target for pair in PAIRS) if any(pair.target == target for pair in found)]
     yield "## Features\n"
-    yield "Of each target: in how many of its pairs the feature came out the same, and in how many it was refused. A dash: no source has it.\n"
+    yield "For each target: in how many of its pairs a feature came out how. A dash stands where no source has the feature.\n"
     lines = ["| feature | " + " | ".join(target.title for target in targets) + " |", "|---|" + "---|" * len(targets)]
     for feature in all_features():
         cells = [_cell([outcomes[feature.name] for pair, outcomes in found.items() if pair.target == target and feature.name in outcomes])
@@ -124,5 +124,3 @@ def _refusals(found: dict[Pair, Outcomes]) -> Iterable[str]:
 def features_of(pair: Pair, features: Sequence[Feature]) -> list[Feature]:
     """Return the features that a pair's source can run."""
     return [feature for feature in features if feature.runs_on(pair.source)]
-
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
 from versions.ci_pairs import Found, check, ci_features, ci_pairs, run_all
 from versions.kinds import MARIADB_10_11
 from versions.scripts import Feature

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from versions.contents import spelled
 from versions.kinds import CI_PAIRS, MARIADB_10_5, MARIADB_10_11, MARIADB_11_8, MYSQL, PAIRS, SOURCES, TARGETS, pairs_of
 from versions.pairs import Outcome
@@ -44,8 +43,8 @@ def test_a_script_is_cut_into_statements() -> None:
     first, second = parse(SCRIPT, "area")
     read = list(first.statements_for(MYSQL))
     assert [statement.text for statement in read] == [
-        "CREATE TABLE v_first.t (a INT,\n  b INT)", "INSERT INTO t VALUES (1)", "NONSENSE", "CREATE PROCEDURE p()\nBEGIN\n  SELECT 1;\nEND", "",
-        "GRANT x TO u_first",
+        "CREATE TABLE v_first.t (a INT,\n  b INT)", "INSERT INTO t VALUES (1)", "NONSENSE", "CREATE PROCEDURE p()\nBEGIN\n  SELECT 1;\nEND",
+        "", "GRANT x TO u_first",
     ]  # fmt: skip
     assert [statement.session for statement in read] == ["one", "two", "two", "two", "two", "one"]
     assert [statement.fails for statement in read] == [False, False, True, False, False, False]

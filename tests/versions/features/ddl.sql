@@ -234,7 +234,7 @@ CREATE DATABASE IF NOT EXISTS {db};
 INSERT INTO t VALUES (1,1,1);
 SET sql_if_exists=ON;
 DROP TABLE nothere;
-ALTER TABLE t DROP COLUMN q;
+ALTER TABLE nothere ADD z INT;
 INSERT INTO t VALUES (2,2,2);
 
 -- feature: comments-around
