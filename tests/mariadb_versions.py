@@ -122,7 +122,8 @@ class MariaDbInTree(LocalServer):
         program = next(name for name in ("mariadb-install-db", "mysql_install_db") if (self._tree / "usr/bin" / name).exists())
         unfinished = base.with_suffix(".new")
         shutil.rmtree(unfinished, ignore_errors=True)
-        arguments = [f"--datadir=/srv/{unfinished.name}", "--auth-root-authentication-method=normal", "--skip-test-db", "--force", "--user=root"]
+        options = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force", "--user=root"]
+        arguments = [f"--datadir=/srv/{unfinished.name}", *options]
         done = subprocess.run(self._chroot(program, "--no-defaults", *arguments), check=False, capture_output=True, text=True)
         assert done.returncode == 0, f"{program}: {done.stdout[-2000:]} {done.stderr[-2000:]}"
         unfinished.rename(base)

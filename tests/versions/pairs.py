@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +52,36 @@ class Outcome:
 Outcomes = dict[str, dict[str, Outcome]]
 
 
+class _Stopped(Exception):
+    """An apply of a log that several features share was stopped.
+
+    Args:
+        ended: How it ended.
+        ends: The number of each feature's last transaction.
+    """
+
+    def __init__(self, ended: Ended, ends: Sequence[int]) -> None:
+        super().__init__(ended.message)
+        self.ended = ended
+        self.ends = ends
+
+
+def _number(gtid: str) -> int:
+    return int(re.split("[-:]", gtid)[-1])
+
+
+def _parts(batch: list[Feature], stopped: _Stopped) -> list[list[Feature]]:
+    """Return a batch without the feature that an error names, by its transaction or database; its halves if it names none."""
+    named = [feature for feature in batch if re.search(rf"\b{feature.database}(__\w+)?\b", stopped.ended.message)]
+    if not named and stopped.ended.gtid:
+        number = _number(stopped.ended.gtid)
+        named = [feature for feature, end in zip(batch, stopped.ends, strict=True) if end >= number]
+    if named:
+        return [[named[0]], [feature for feature in batch if feature is not named[0]]]
+    middle = len(batch) // 2
+    return [batch[:middle], batch[middle:]]
+
+
 class RunningPair:
     """A source and a target that both run.
 
@@ -70,8 +101,8 @@ class RunningPair:
     def run(self, features: Sequence[Feature], together: int, report: Callable[[str, dict[str, Outcome]], None] | None = None) -> Outcomes:
         """Run features, and return how each came out, by name and mode.
 
-        Features whose refusal is expected run alone. The others share logs; where one of these stops an apply, halves of it are tried
-        until the feature is found that does.
+        Features whose refusal is expected run alone. The others share logs; where an apply of these is stopped, the feature that the
+        error names runs alone, or halves of them run by themselves where it names none.
 
         Args:
             features: Those that the source can run.
@@ -91,9 +122,8 @@ class RunningPair:
             except ScriptFailed as error:
                 found = {error.feature.name: dict.fromkeys(MODES, Outcome("different", f"the script: {error}"))}
                 batches.insert(0, [feature for feature in batch if feature is not error.feature])
-            if found is None:
-                middle = len(batch) // 2
-                batches[:0] = [batch[:middle], batch[middle:]]
+            except _Stopped as stopped:
+                batches[:0] = _parts(batch, stopped)
                 continue
             outcomes.update(found)
             for name, outcome in found.items():
@@ -101,11 +131,17 @@ class RunningPair:
                     report(name, outcome)
         return outcomes
 
-    def _run_batch(self, batch: Sequence[Feature]) -> Outcomes | None:
-        """Run features with one log; return None if several share it and the apply did not come to its end."""
+    def _run_batch(self, batch: Sequence[Feature]) -> Outcomes:
+        """Run features with one log.
+
+        Raises:
+            _Stopped: Several share it, and the apply did not come to its end.
+        """
         self._source.reset()
+        ends = []
         for feature in batch:
             run_script(feature, self._source)
+            ends.append(_number(self._source.last_gtid()))
         logs = self._source.copy_logs(self._folder / "logs")
         until = self._source.last_gtid()
         outcomes: Outcomes = {feature.name: {} for feature in batch}
@@ -114,7 +150,7 @@ class RunningPair:
             self._target.reset()
             ended = apply(mode, self._source, logs, until, self._target, self._folder, seconds)
             if ended.code and len(batch) > 1:
-                return None
+                raise _Stopped(ended, ends)
             for feature in batch:
                 outcomes[feature.name][mode] = self._outcome(feature, ended)
         return outcomes

@@ -37,11 +37,12 @@ class ScriptFailed(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: exit code, the error's class and its message."""
+    """How a command ended: exit code, the error's class, its message, and the transaction that it names."""
 
     code: int
     kind: str = ""
     message: str = ""
+    gtid: str = ""
 
 
 def run_script(feature: Feature, source: MySqlFamily) -> None:
@@ -110,4 +111,4 @@ def apply(mode: str, source: MySqlFamily, logs: Sequence[Path], until: str, targ
         error = json.loads(done.stdout)["error"]
     except (ValueError, KeyError):
         return Ended(done.returncode, "NoReport", done.stderr[-2000:])
-    return Ended(done.returncode, str(error["class"]), str(error["message"]))
+    return Ended(done.returncode, str(error["class"]), str(error["message"]), str(error["gtid"] or ""))
