@@ -98,7 +98,13 @@ class RunningPair:
         self._target = target
         self._folder = folder
 
-    def run(self, features: Sequence[Feature], together: int, report: Callable[[str, dict[str, Outcome]], None] | None = None) -> Outcomes:
+    def run(
+        self,
+        features: Sequence[Feature],
+        together: int,
+        report: Callable[[str, dict[str, Outcome]], None] | None = None,
+        modes_of_refused: Sequence[str] = MODES,
+    ) -> Outcomes:
         """Run features, and return how each came out, by name and mode.
 
         Features whose refusal is expected run alone. The others share logs; where an apply of these is stopped, the feature that the
@@ -108,6 +114,7 @@ class RunningPair:
             features: Those that the source can run.
             together: How many share a log, at most.
             report: Called with each feature's outcome as soon as it is known.
+            modes_of_refused: The modes in which features run whose refusal is expected.
         """
         alone = [feature for feature in features if feature.refusals(self.pair.source, self.pair.target)]
         shared = [feature for feature in features if feature not in alone]
@@ -118,7 +125,7 @@ class RunningPair:
             if not batch:
                 continue
             try:
-                found = self._run_batch(batch)
+                found = self._run_batch(batch, modes_of_refused if batch[0] in alone else MODES)
             except ScriptFailed as error:
                 found = {error.feature.name: dict.fromkeys(MODES, Outcome("different", f"the script: {error}"))}
                 batches.insert(0, [feature for feature in batch if feature is not error.feature])
@@ -131,7 +138,7 @@ class RunningPair:
                     report(name, outcome)
         return outcomes
 
-    def _run_batch(self, batch: Sequence[Feature]) -> Outcomes:
+    def _run_batch(self, batch: Sequence[Feature], modes: Sequence[str]) -> Outcomes:
         """Run features with one log.
 
         Raises:
@@ -146,7 +153,7 @@ class RunningPair:
         until = self._source.last_gtid()
         outcomes: Outcomes = {feature.name: {} for feature in batch}
         seconds = SECONDS_FOR_ONE if len(batch) == 1 else SECONDS_FOR_MANY
-        for mode in MODES:
+        for mode in modes:
             self._target.reset()
             ended = apply(mode, self._source, logs, until, self._target, self._folder, seconds)
             if ended.code and len(batch) > 1:
