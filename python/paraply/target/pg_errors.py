@@ -19,6 +19,9 @@ _TEMPORARY = frozenset({"40001", "40P01", "55P03", "57014"})
 _CONNECTION = ("08", "57P")
 _SCHEMA = frozenset({"42P01", "42703", "3F000", "42804", "428C9", "42P07"})
 
+TOO_LARGE = "54000"
+"""A limit of the server: a row, or a row of an index, is too large."""
+
 _CHANGED = "the target was changed by someone else, or the replay began too early"
 _HINTS = {
     "22P05": "the value cannot be stored in PostgreSQL: correct it on the source, or leave its table out",
@@ -33,6 +36,9 @@ _HINTS = {
     "42P07": "another channel, or somebody else, made this table: remove it, or start with an empty database",
     "53100": "free disk space on the target's server, then run the same command again",
     "53200": "the target's server ran out of memory",
+    TOO_LARGE: "the row, or its part of an index, is larger than PostgreSQL takes: make the row smaller on the source, leave its table"
+    " out, or use a MySQL or MariaDB target",
+    "54011": "PostgreSQL takes at most 1,600 columns: leave the table out, or use a MySQL or MariaDB target",
     "55P03": "another connection holds the lock: let it commit, or end it with pg_terminate_backend",
     "53300": "the server has no connection left: use fewer workers or raise max_connections",
 }

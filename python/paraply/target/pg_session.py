@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound, ValueNotStorable
 from paraply.target.pg_connection import PgConnection, StatementFailed
 from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
-from paraply.target.pg_errors import failure
+from paraply.target.pg_errors import TOO_LARGE, failure
 from paraply.target.pg_last_writer import ANY_ROWS
 from paraply.target.pg_source_tables import drop_table, store_table
 
@@ -24,6 +24,8 @@ __all__ = ["PostgresSession"]
 
 MAX_ROUND_TRIP_BYTES = 1 << 20
 MAX_ROUND_TRIP_STATEMENTS = 2000
+MAX_NAMED_ROWS = 5
+"""Rows of a failed block whose keys an error names."""
 
 Rendered = tuple[bytes, int, str]
 """SQL text, the rows that it must affect, the table."""
@@ -221,7 +223,23 @@ class PostgresSession:
             raise self._located(LogNotUnderstood(problem, table=step.table), block)
 
     def _failure(self, failed: StatementFailed, block: Block, table: str) -> ParaplyError:
-        return failure(failed.error, gtid=block.first_gtid, table=table or None, file=block.file, position=block.offset)
+        error = failure(failed.error, gtid=block.first_gtid, table=table or None, file=block.file, position=block.offset)
+        if failed.error.state == TOO_LARGE and error.key is None and block.kind == "dml":
+            error.key = self._keys_of(block, table)
+        return error
+
+    def _keys_of(self, block: Block, table: str) -> str | None:
+        """Return the primary keys of the table's changed rows; None where there are many, or no primary key."""
+        known = self._target.definition(table)
+        if known is None or known.primary_key is None:
+            return None
+        names = [column.name for column in known.columns]
+        places = {part.column: names.index(part.column) for part in known.primary_key.parts if part.column in names}
+        changes = block.changes(known.database, known.name, sorted(places.values()), MAX_NAMED_ROWS + 1)
+        if len(changes) > MAX_NAMED_ROWS:
+            return None
+        images = [after or before or {} for before, after in changes]
+        return " or ".join(", ".join(f"{name}={_shown(image.get(place))}" for name, place in places.items()) for image in images)
 
     def _located(self, error: ParaplyError, block: Block) -> ParaplyError:
         """Adds where it happened, as far as the error does not say it."""
@@ -231,6 +249,11 @@ class PostgresSession:
         if error.file is None:
             error.file, error.position = block.file, block.offset
         return error
+
+
+def _shown(value: object) -> str:
+    """Return a value of a key for a message."""
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Sequence[Rendered]]:

@@ -392,6 +392,10 @@ class PostgresTarget:
             if key not in self._tables:
                 self._put(table)
 
+    def definition(self, name: str) -> Table | None:
+        """Return the source's definition of a table, by ``database.table``; None where it is not known."""
+        return next((table for table in list(self._tables.values()) if table.full_name == name), None)
+
     def check_tables(self, connection: PgConnection, tables: Iterable[str]) -> None:
         """Compares tables with their mapping before their first row and after each of their DDLs (R31, R32)."""
         for name in tables:
