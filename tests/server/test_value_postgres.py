@@ -52,7 +52,7 @@ def test_added_columns_get_the_sources_defaults(postgres_place: PostgresPlace, t
         "f UUID DEFAULT '6CCD780CBABA102695645B8C65-6024DB'", "g INET4 DEFAULT '010.1.02.3'", "h INET6 DEFAULT '1.2.3.4'",
         "i INET6 DEFAULT '2001:DB8::1'", "j BINARY(0) NOT NULL", "k CHAR(0) NOT NULL",
     ]  # fmt: skip
-    log = made(tmp_path, "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", *(f"ALTER TABLE t ADD {column}" for column in added))
+    log = made(tmp_path, "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", *(f"ALTER TABLE t ADD {column}" for column in added), version="11.8")
     applied(log, postgres_place.url)
     nil = "00000000-0000-0000-0000-000000000000"
     row = asked(postgres_place, "SELECT a::text, host(b), host(c), e, f::text, host(g), host(h), host(i), j, k FROM d.t")

@@ -164,8 +164,6 @@ class PostgresSession:
         self._connection.close()
 
     def _render(self, block: Block) -> list[Rendered]:
-        if not block.rows:
-            return []
         try:
             writer = self._target.last_writer
             rendered = self._target.renderer.render(block) if writer is None else writer.statements(block)
@@ -225,7 +223,8 @@ class PostgresSession:
     def _failure(self, failed: StatementFailed, block: Block, table: str) -> ParaplyError:
         error = failure(failed.error, gtid=block.first_gtid, table=table or None, file=block.file, position=block.offset)
         if failed.error.state == TOO_LARGE and error.key is None and block.kind == "dml":
-            error.key = self._keys_of(block, table)
+            with suppress(ParaplyError):  # the rows cannot be read a second way; the server's error is what counts
+                error.key = self._keys_of(block, table)
         return error
 
     def _keys_of(self, block: Block, table: str) -> str | None:

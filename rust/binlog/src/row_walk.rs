@@ -216,8 +216,8 @@ pub fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decode
 
 /// Counts the rows of one event.
 ///
-/// `MariaDB`'s old temporal columns of unknown precision are taken for such without a fraction; where the rows are none then, they count as
-/// none.
+/// `MariaDB`'s old temporal columns of unknown precision are taken for such without a fraction; where the bytes are no such rows, they
+/// count as one row: a transaction with rows must never look like one without.
 ///
 /// # Errors
 ///
@@ -234,7 +234,7 @@ pub fn count_event(bytes: &[u8], map: &TableMap, format: &Format) -> Decoded<u64
     let mut count = 0;
     while let Some(row) = rows.next_row() {
         if row.is_err() {
-            return Ok(0);
+            return Ok(1);
         }
         count += 1;
     }
@@ -243,7 +243,8 @@ pub fn count_event(bytes: &[u8], map: &TableMap, format: &Format) -> Decoded<u64
 
 /// Counts the changed rows of a transaction (an update's two images are one row).
 ///
-/// Rows of `MariaDB`'s tables with old temporal columns are counted as if those had no fraction; where that cannot be, as none.
+/// Rows of `MariaDB`'s tables with old temporal columns are counted as if those had no fraction; where that cannot be, an event counts
+/// as one row.
 pub fn count_rows(transaction: &Transaction) -> Result<u64, RowsError> {
     let mut known = KnownTables::default();
     let mut plan = RowPlan::default();

@@ -239,8 +239,9 @@ impl PyBlock {
         let name = TableName::new(database, table);
         let found = py.detach(|| changes(self.block.transactions(), &name, &columns, most));
         let found = match found {
-            // The rows cannot be named without the table's definition; what is to be told of them is another error.
-            Err(error) if error.what == UNKNOWN_FRACTION => Vec::new(),
+            Err(error) if error.what == UNKNOWN_FRACTION => {
+                return Err(raise(py, "LogNotUnderstood", &format!("{name} holds {UNKNOWN_FRACTION}"), &self.place()));
+            }
             found => found.map_err(|error| raise(py, "LogDamaged", &error.to_string(), &self.place()))?,
         };
         let dict = |image: Option<PlainImage>| image.map(|image| image_dict(py, image)).transpose();
