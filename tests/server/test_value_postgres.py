@@ -30,7 +30,10 @@ def test_uuid_and_addresses_are_keys_in_postgresql(postgres_place: PostgresPlace
     values = kind.values
     statements = [
         f"CREATE TABLE t (k {kind.type} PRIMARY KEY, v {kind.type}, n INT)",
-        *(f"INSERT INTO t VALUES ({value}, {other}, {n})" for n, (value, other) in enumerate(zip(values, (*values[1:], "NULL"), strict=True))),
+        *(
+            f"INSERT INTO t VALUES ({value}, {other}, {n})"
+            for n, (value, other) in enumerate(zip(values, (*values[1:], "NULL"), strict=True))
+        ),
         "UPDATE t SET n=n+100",
         f"UPDATE t SET v=NULL WHERE k={values[0]}",
         f"DELETE FROM t WHERE k={values[1]}",
@@ -52,7 +55,13 @@ def test_added_columns_get_the_sources_defaults(postgres_place: PostgresPlace, t
         "f UUID DEFAULT '6CCD780CBABA102695645B8C65-6024DB'", "g INET4 DEFAULT '010.1.02.3'", "h INET6 DEFAULT '1.2.3.4'",
         "i INET6 DEFAULT '2001:DB8::1'", "j BINARY(0) NOT NULL", "k CHAR(0) NOT NULL",
     ]  # fmt: skip
-    log = made(tmp_path, "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", *(f"ALTER TABLE t ADD {column}" for column in added), version="11.8")
+    log = made(
+        tmp_path,
+        "CREATE TABLE t (id INT PRIMARY KEY)",
+        "INSERT INTO t VALUES (1)",
+        *(f"ALTER TABLE t ADD {column}" for column in added),
+        version="11.8",
+    )
     applied(log, postgres_place.url)
     nil = "00000000-0000-0000-0000-000000000000"
     row = asked(postgres_place, "SELECT a::text, host(b), host(c), e, f::text, host(g), host(h), host(i), j, k FROM d.t")
@@ -78,7 +87,10 @@ def test_changes_of_these_types_keep_the_values(postgres_place: PostgresPlace, t
 
 def test_the_text_of_an_inet6_differs_so_that_its_change_is_refused(postgres_place: PostgresPlace, tmp_path: Path) -> None:
     log = made(
-        tmp_path, "CREATE TABLE t (id INT PRIMARY KEY, a INET6)", "INSERT INTO t VALUES (1, '1:0:2:3:4:5:6:7')", "ALTER TABLE t MODIFY a TEXT"
+        tmp_path,
+        "CREATE TABLE t (id INT PRIMARY KEY, a INET6)",
+        "INSERT INTO t VALUES (1, '1:0:2:3:4:5:6:7')",
+        "ALTER TABLE t MODIFY a TEXT",
     )
     outcome = run(log, postgres_place.url)
     assert outcome.code == 3
@@ -150,18 +162,22 @@ def test_a_row_that_is_too_big_is_named_with_what_to_do(postgres_place: Postgres
     log = made(tmp_path, f"CREATE TABLE t (id INT PRIMARY KEY, {columns})", f"INSERT INTO t VALUES (7, {values})")
     outcome = run(log, postgres_place.url)
     error = outcome.report["error"]
-    assert (outcome.code, error["table"]) == (1, "d.t")
+    assert outcome.code == 1
     assert "row is too big" in error["message"]
     assert "larger than PostgreSQL takes" in error["message"]
-    assert error["key"] == "id=7"
+    assert "table d.t" in error["message"]
+    assert "key id=7" in error["message"]
 
 
 def test_an_update_that_makes_a_row_too_big_is_named(postgres_place: PostgresPlace, tmp_path: Path) -> None:
     columns = ", ".join(f"c{number} TIME" for number in range(600))
     sets = ", ".join(f"c{number}='1:00:00'" for number in range(600))
-    log = made(tmp_path, f"CREATE TABLE t (id INT PRIMARY KEY, {columns})", "INSERT INTO t (id) VALUES (7), (8)", f"UPDATE t SET {sets} WHERE id=8")
+    log = made(
+        tmp_path, f"CREATE TABLE t (id INT PRIMARY KEY, {columns})", "INSERT INTO t (id) VALUES (7), (8)", f"UPDATE t SET {sets} WHERE id=8"
+    )
     outcome = run(log, postgres_place.url)
-    assert (outcome.code, outcome.report["error"]["table"], outcome.report["error"]["key"]) == (1, "d.t", "id=8")
+    assert outcome.code == 1
+    assert "key id=8" in outcome.report["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -171,11 +187,14 @@ def test_an_update_that_makes_a_row_too_big_is_named(postgres_place: PostgresPla
         (("CREATE TABLE t (id INT PRIMARY KEY, d DATE)", "SET sql_mode=''", "INSERT INTO t VALUES (7, '2024-02-00')"), "2024-02-00"),
     ],
 )
-def test_values_without_a_counterpart_name_the_row(postgres_place: PostgresPlace, tmp_path: Path, statements: tuple[str, ...], said: str) -> None:
+def test_values_without_a_counterpart_name_the_row(
+    postgres_place: PostgresPlace, tmp_path: Path, statements: tuple[str, ...], said: str
+) -> None:
     outcome = run(made(tmp_path, *statements), postgres_place.url)
     error = outcome.report["error"]
-    assert (outcome.code, error["table"], error["key"]) == (1, "d.t", "'7'")
+    assert outcome.code == 1
     assert said in error["message"]
+    assert "key '7'" in error["message"]
 
 
 def test_keys_that_fit_no_index_row_are_left_out(postgres_place: PostgresPlace, tmp_path: Path) -> None:

@@ -10,7 +10,19 @@ from typing import Any
 
 import paraply
 
-__all__ = ["BYTES", "MARIADB", "MYSQL", "NUMBER", "PLAIN", "Kind", "log_of", "shown_by_rows", "shown_by_server", "statements_of", "texts_of_charsets"]
+__all__ = [
+    "BYTES",
+    "MARIADB",
+    "MYSQL",
+    "NUMBER",
+    "PLAIN",
+    "Kind",
+    "log_of",
+    "shown_by_rows",
+    "shown_by_server",
+    "statements_of",
+    "texts_of_charsets",
+]
 
 PLAIN, BYTES, NUMBER = "CONVERT({} USING utf8mb4)", "HEX({})", "{}+0"
 DOUBLES = ("0.1", "-0.5", "1e15", "123456789012345", "1.7976931348623157e308", "2.2250738585072014e-308", "1e-15", "1e-16", "0", "3")
@@ -174,7 +186,9 @@ def texts_of_charsets(sql: Sql, data: Path, folder: Path) -> dict[str, list[tupl
         row = dict(change["after"])
         ours[change["table"], row["id"]] = row["v"]
     return {
-        name: [(code, text, ours[name, code]) for code, text in sql("SET NAMES utf8mb4", f"SELECT id, CONVERT(v USING utf8mb4) FROM v.{name}")]
+        name: [
+            (code, text, ours[name, code]) for code, text in sql("SET NAMES utf8mb4", f"SELECT id, CONVERT(v USING utf8mb4) FROM v.{name}")
+        ]
         for name in names
     }
 

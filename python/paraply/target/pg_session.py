@@ -140,8 +140,7 @@ class PostgresSession:
         try:
             self._begin(block, [])
             self._run_plan(block, plan)
-            if block.rows:
-                self._send([], self._render(block), block)
+            self._send([], self._render(block), block)
             self.commit()
         except ConnectionLost:
             # Whether it is in is found out by Target.committed, which keeps or takes back the definitions.
