@@ -40,8 +40,10 @@ def test_uuid_and_addresses_are_whole_in_key_before_and_after(version: str, tmp_
     statements = [
         "CREATE DATABASE d",
         "CREATE TABLE d.u (id UUID, a INET4, b INET6, PRIMARY KEY (id, a, b))",
-        f"INSERT INTO d.u VALUES ({ADDRESSES}), ('81a21fb4-fa5d-76ec-8265-1f13d37a905e','1.2.3.4','::'), "
-        "('82a21fb4-fa5d-76ec-8265-1f13d37a905e','1.2.3.4','::')",
+        (
+            f"INSERT INTO d.u VALUES ({ADDRESSES}), ('81a21fb4-fa5d-76ec-8265-1f13d37a905e','1.2.3.4','::'), "
+            "('82a21fb4-fa5d-76ec-8265-1f13d37a905e','1.2.3.4','::')"
+        ),
         "UPDATE d.u SET a='0.0.0.0' WHERE b='2001:db8::1'",
         "DELETE FROM d.u",
     ]
