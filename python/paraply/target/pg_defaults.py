@@ -27,7 +27,7 @@ _IMPLICIT = dict.fromkeys(("integer", "unsigned", "decimal", "real", "double", "
     "interval": "00:00:00",
     "json": "null",
     "uuid": "00000000-0000-0000-0000-000000000000",
-    "inet4": "0.0.0.0",
+    "inet4": "0.0.0.0",  # noqa: S104 - a value, nothing listens there
     "inet6": "::",
 }
 """What a NOT NULL column without DEFAULT clause gets (reference manual, Data Type Default Values)."""
