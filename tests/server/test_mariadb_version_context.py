@@ -68,7 +68,7 @@ def test_r33_default_collations_that_an_older_target_cannot_have_are_refused(mak
     outcome = run(log, target.url)
     assert outcome.code == 3
     assert "character_set_collations" in outcome.report["error"]["message"]
-    assert seen(target, "SHOW TABLES FROM d") == [[]] or seen(target, "SHOW TABLES FROM d") == [()]
+    assert seen(target, "SHOW TABLES FROM d") == [[]]
 
 
 @pytest.mark.parametrize("names", ["utf8mb4", "utf8mb3", "latin1", "utf8mb4 COLLATE utf8mb4_uca1400_as_cs", "utf8mb3 COLLATE utf8mb3_bin"])

@@ -352,8 +352,9 @@ impl PyBinlogStatements {
         };
         let next = if block.block.bytes() <= FEW_BYTES { next() } else { py.detach(next) };
         let statement = next.map_err(|error| {
-            let too_large = matches!(error, binlog_statement::Error::TooLarge { .. });
-            let class = if too_large { "ApplyFailed" } else { "LogDamaged" };
+            use binlog_statement::Error::{TooLarge, TooLate};
+            let is_targets = matches!(error, TooLarge { .. } | TooLate { .. });
+            let class = if is_targets { "ApplyFailed" } else { "LogDamaged" };
             raise(py, class, &error.to_string(), &block.place())
         })?;
         Ok(statement.map(|statement| PyBytes::new(py, &statement)))

@@ -1,4 +1,4 @@
-//! Where the values of one column stand in a row event, for whoever has to change them in place.
+//! Where the values stand in a row event, for whoever has to change them in place.
 
 use super::{RowsEvent, count_bits};
 use crate::image_cursor::{Cursor, Decoded};
@@ -6,12 +6,12 @@ use crate::table_map::bit_is_set;
 use crate::transaction::RowsKind;
 
 impl RowsEvent<'_> {
-    /// Visits the offsets in the event at which the values of a column begin, in all images; NULL has none.
+    /// Visits the values of all images: the column, and the offset in the event at which its value begins; NULL has none.
     ///
     /// # Errors
     ///
     /// The rows are malformed, or hold differences of JSON documents.
-    pub fn visit_column(&self, column: usize, mut visit: impl FnMut(usize)) -> Decoded<()> {
+    pub fn visit_values(&self, mut visit: impl FnMut(usize, usize)) -> Decoded<()> {
         let mut cursor = Cursor::new(self.event, self.rows_at);
         if self.header.kind == RowsKind::PartialUpdate {
             return Err(cursor.malformed("differences of JSON documents where whole rows were expected"));
@@ -19,7 +19,7 @@ impl RowsEvent<'_> {
         while !cursor.is_at_end() {
             let start = cursor.position();
             for present in [self.before, self.after].into_iter().flatten() {
-                self.visit_image(&mut cursor, present, column, &mut visit)?;
+                self.visit_image(&mut cursor, present, &mut visit)?;
             }
             if cursor.position() == start {
                 return Err(cursor.malformed("rows without any column"));
@@ -32,8 +32,7 @@ impl RowsEvent<'_> {
         &self,
         cursor: &mut Cursor<'_>,
         present: &[u8],
-        column: usize,
-        visit: &mut impl FnMut(usize),
+        visit: &mut impl FnMut(usize, usize),
     ) -> Decoded<()> {
         let columns = &self.table.columns;
         let null_bits = cursor.take(count_bits(present, columns.len()).div_ceil(8))?;
@@ -47,9 +46,7 @@ impl RowsEvent<'_> {
             if is_null {
                 continue;
             }
-            if index == column {
-                visit(cursor.position());
-            }
+            visit(index, cursor.position());
             mapped.layout.skip(cursor)?;
         }
         Ok(())

@@ -48,6 +48,15 @@ pub enum Error {
         /// File offset of the transaction.
         offset: u64,
     },
+    /// A time that the server's version cannot hold.
+    #[error(
+        "the row event at offset {offset} has a TIMESTAMP later than 2038-01-19 03:14:07 UTC, where those of MariaDB before 11.5 end: \
+         use a target of 11.5 or later"
+    )]
+    TooLate {
+        /// File offset of the event.
+        offset: u64,
+    },
     /// One event that is larger than the server takes.
     #[error(
         "the row event at offset {offset} needs {bytes} bytes of statement and the server takes {limit}: raise max_allowed_packet"

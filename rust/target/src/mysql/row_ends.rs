@@ -3,6 +3,9 @@
 //! Up to 11.4 it is 2038-01-19 03:14:07.999999 UTC, from 11.5 on 2106-02-07 06:28:15.999999 UTC. A server's own applier converts the
 //! rows of an older source, but not those of `BINLOG` statements, and an older server does not know the newer value: all rows would
 //! become history. So the value is exchanged in the images before they go over, in both directions.
+//!
+//! Other values of `TIMESTAMP` may lie behind 2038 from 11.5 on. An older server does not refuse them in rows, but does not find them
+//! again by an index (seen on 10.5) or fails without saying why (10.11), so they are refused here.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -17,8 +20,11 @@ const LATER_SINCE: (u8, u8, u8) = (11, 5, 0);
 /// `TIMESTAMP(6)` as row images hold it: seconds and microseconds, the most significant byte first.
 const EARLIER: [u8; 7] = [0x7f, 0xff, 0xff, 0xff, 0x0f, 0x42, 0x3f];
 const LATER: [u8; 7] = [0xff, 0xff, 0xff, 0xff, 0x0f, 0x42, 0x3f];
-/// The code of `TIMESTAMP` with fractions in a table map.
+/// The codes of `TIMESTAMP` in a table map: as servers before 10.1.2 wrote it, and with fractions.
+const TIMESTAMP: u8 = 7;
 const TIMESTAMP2: u8 = 17;
+/// The first bit of the seconds: they lie behind 2038.
+const LATE: u8 = 0x80;
 
 /// Which column of each of the target's system-versioned tables is the end of a row version.
 #[derive(Debug)]
@@ -53,29 +59,54 @@ impl RowEnds {
         let is_time = |column: &usize| {
             map.columns.get(*column).is_some_and(|column| (column.type_code, column.metadata) == (TIMESTAMP2, 6))
         };
-        let (from, to) = if self.later { (EARLIER, LATER) } else { (LATER, EARLIER) };
-        Ok(column.filter(is_time).map(|column| Conversion { map, column, from, to }))
+        let column = column.filter(is_time);
+        let has_times = map.columns.iter().any(|column| matches!(column.type_code, TIMESTAMP | TIMESTAMP2));
+        Ok((column.is_some() || (!self.later && has_times)).then_some(Conversion { map, column, later: self.later }))
     }
+}
+
+/// Why rows have no form that the target takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unconverted {
+    /// They are damaged.
+    Malformed,
+    /// A time lies behind 2038, and the target's times end there.
+    TooLate,
 }
 
 /// Exchanges the end of current rows in the row events of one table.
 #[derive(Debug)]
 pub(super) struct Conversion {
     map: TableMap,
-    column: usize,
-    from: [u8; 7],
-    to: [u8; 7],
+    /// The end of a row version.
+    column: Option<usize>,
+    /// The target's times end in 2106.
+    later: bool,
 }
 
 impl Conversion {
     /// The event with the target's value.
-    pub(super) fn convert(&self, event: &[u8], format: &Format) -> Decoded<Vec<u8>> {
-        let mut converted = event.to_vec();
-        RowsEvent::parse(event, &self.map, format)?.visit_column(self.column, |at| {
-            if let Some(value) = converted.get_mut(at..at + self.from.len()).filter(|value| **value == self.from) {
-                value.copy_from_slice(&self.to);
+    pub(super) fn convert(&self, event: &[u8], format: &Format) -> Result<Vec<u8>, Unconverted> {
+        let rows = RowsEvent::parse(event, &self.map, format).map_err(|_| Unconverted::Malformed)?;
+        let (from, to) = if self.later { (EARLIER, LATER) } else { (LATER, EARLIER) };
+        let (mut converted, mut too_late) = (event.to_vec(), false);
+        let exchange = |column, at| {
+            let value = converted.get_mut(at..at + from.len()).filter(|value| **value == from);
+            match value.filter(|_| Some(column) == self.column) {
+                Some(value) => value.copy_from_slice(&to),
+                None => too_late |= !self.later && self.is_late(column, event.get(at..at + 4).unwrap_or_default()),
             }
-        })?;
-        Ok(converted)
+        };
+        rows.visit_values(exchange).map_err(|_| Unconverted::Malformed)?;
+        if too_late { Err(Unconverted::TooLate) } else { Ok(converted) }
+    }
+
+    /// Whether the seconds of a value lie behind 2038.
+    fn is_late(&self, column: usize, seconds: &[u8]) -> bool {
+        match self.map.columns.get(column).map(|column| column.type_code) {
+            Some(TIMESTAMP2) => seconds.first().is_some_and(|byte| byte & LATE != 0),
+            Some(TIMESTAMP) => seconds.last().is_some_and(|byte| byte & LATE != 0),
+            _ => false,
+        }
     }
 }

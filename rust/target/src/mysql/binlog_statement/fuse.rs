@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, TABLE_MAP};
 use crate::mysql::progress_row::{self, ProgressRow};
-use crate::mysql::row_ends::{Conversion, RowEnds};
+use crate::mysql::row_ends::{Conversion, RowEnds, Unconverted};
 
 /// Table ids that mean no table: a row event that only ends a statement.
 const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
@@ -128,10 +128,12 @@ impl<'a> Fuse<'a> {
     }
 
     fn add(&mut self, event: &RowEvent<'a>, table: usize) -> Result<(), Error> {
-        let malformed = Error::Malformed { offset: event.offset };
-        let rows_at = rows_at(event).ok_or_else(|| malformed.clone())?;
+        let rows_at = rows_at(event).ok_or(Error::Malformed { offset: event.offset })?;
         let own = match &self.tables[table].conversion {
-            Some(conversion) => Cow::Owned(conversion.convert(event.bytes, event.format).map_err(|_| malformed)?),
+            Some(conversion) => Cow::Owned(conversion.convert(event.bytes, event.format).map_err(|why| match why {
+                Unconverted::Malformed => Error::Malformed { offset: event.offset },
+                Unconverted::TooLate => Error::TooLate { offset: event.offset },
+            })?),
             None => Cow::Borrowed(event.bytes),
         };
         if self.joins(event, table, rows_at) {
