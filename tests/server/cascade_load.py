@@ -6,10 +6,10 @@ import random
 
 __all__ = ["CascadeLoad"]
 
-DATABASES = ("casc", "casc_other")
 ON_DELETE = ["", " ON DELETE CASCADE", " ON DELETE CASCADE", " ON DELETE CASCADE", " ON DELETE SET NULL"]
 ON_UPDATE = ["", " ON UPDATE CASCADE", " ON UPDATE CASCADE", " ON UPDATE SET NULL"]
-TABLES = {"p0": "casc", "p1": "casc", "c0": "casc", "c1": "casc_other", "c2": "casc", "g": "casc_other"}
+#: Tables, and in which of the two databases they stand.
+TABLES = {"p0": 0, "p1": 0, "c0": 0, "c1": 1, "c2": 0, "g": 1}
 #: Which tables a child may refer to.
 PARENTS = {"c0": ["p0", "p1"], "c1": ["p0", "p1"], "c2": ["p0", "c0", "c1"], "g": ["c0", "c1", "c2", "p1"]}
 KEYS = ["id", "u"]
@@ -27,14 +27,15 @@ class CascadeLoad:
 
     def __init__(self, seed: int, *, triggers: bool = True) -> None:
         self._draw = random.Random(seed)
-        self.setup = [f"CREATE DATABASE {database}" for database in DATABASES]
+        self.databases = (f"casc_{seed}", f"casc_{seed}_other")
+        self.setup = [f"CREATE DATABASE {database}" for database in self.databases] + [f"USE {self.databases[0]}"]
         for table in TABLES:
             self.setup.append(self._create(table))
-        self.setup.append("CREATE TABLE casc.noted (id INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(20), ref INT)")
+        self.setup.append(f"CREATE TABLE {self.databases[0]}.noted (id INT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(20), ref INT)")
         if triggers and self._draw.random() < 0.6:
             self._trigger(self._draw.choice(["p0", "p1", "c0", "c1"]))
         # The parents have every number that a child may refer to.
-        self.setup += [f"INSERT INTO casc.{name} (id, u, a, b, n) VALUES ({n}, {7 - n}, NULL, NULL, 0)" for name in ("p0", "p1") for n in range(1, 7)]
+        self.setup += [f"INSERT INTO {self._name(name)} (id, u, a, b, n) VALUES ({n}, {7 - n}, NULL, NULL, 0)" for name in ("p0", "p1") for n in range(1, 7)]
         self.setup += [self._insert(table) for table in PARENTS for _ in range(5)]
 
     def _create(self, table: str) -> str:
@@ -51,7 +52,7 @@ class CascadeLoad:
                 parent = draw.choice(parents)
                 key = draw.choice(KEYS)
                 actions = draw.choice(ON_DELETE) + draw.choice(ON_UPDATE)
-                constraints.append(f"FOREIGN KEY ({column}) REFERENCES {TABLES[parent]}.{parent} ({key}){actions}")
+                constraints.append(f"FOREIGN KEY ({column}) REFERENCES {self._name(parent)} ({key}){actions}")
         return f"CREATE TABLE {self._name(table)} ({', '.join(columns + constraints)})"
 
     def _trigger(self, table: str) -> None:
@@ -59,11 +60,11 @@ class CascadeLoad:
         event = draw.choice(["BEFORE DELETE", "AFTER DELETE", "BEFORE UPDATE", "AFTER UPDATE"])
         other = draw.choice([name for name in ("c0", "c1", "c2", "g") if name != table])
         action = draw.choice([
-            f"INSERT INTO casc.noted (what, ref) VALUES ('{table}', OLD.id)",
+            f"INSERT INTO {self.databases[0]}.noted (what, ref) VALUES ('{table}', OLD.id)",
             f"DELETE FROM {self._name(other)} WHERE n = OLD.n",
             f"UPDATE {self._name(other)} SET n = n + 1 WHERE id = OLD.id",
         ])  # fmt: skip
-        self.setup.append(f"CREATE TRIGGER {TABLES[table]}.tr {event} ON {self._name(table)} FOR EACH ROW {action}")
+        self.setup.append(f"CREATE TRIGGER {self.databases[TABLES[table]]}.tr {event} ON {self._name(table)} FOR EACH ROW {action}")
 
     def changes(self, count: int) -> list[str]:
         """Return statements, of which many fail."""
@@ -79,7 +80,8 @@ class CascadeLoad:
                 return self._insert(table)
             case "replace":
                 table = draw.choice(["p0", "p1", "p0", "p1", "c0", "c1", "c2", "g"])
-                rows = ", ".join(self._row(table) for _ in range(draw.choice([1, 1, 2, 3])))
+                # A new row may refer to the row that it takes the place of; the server lets it, and is left with an open reference.
+                rows = ", ".join(self._row(table, references=table in PARENTS) for _ in range(draw.choice([1, 1, 2, 3])))
                 return f"REPLACE INTO {self._name(table)} (id, u, a, b, n) VALUES {rows}"
             case "delete":
                 return f"DELETE FROM {name} WHERE id {draw.choice(['=', '<', '>'])} {self._id()}"
@@ -91,7 +93,6 @@ class CascadeLoad:
                 table = draw.choice(["p0", "p1"])
                 return f"REPLACE INTO {self._name(table)} (id, u, a, b, n) SELECT id, u, a, b, n+1 FROM {self._name(table)}"
         parent, child = draw.choice([(parent, child) for child, parents in PARENTS.items() for parent in parents])
-        tables = draw.choice([f"x, {child} AS y", "x", "y"])
         first, second = draw.sample([f"{self._name(parent)} AS x", f"{self._name(child)} AS y"], 2)
         on = draw.choice(["y.a=x.id", "y.b=x.id", "y.a=x.u", "TRUE"])
         where = f"x.id {draw.choice(['=', '<'])} {self._id()}"
@@ -102,16 +103,16 @@ class CascadeLoad:
         return f"UPDATE {first} STRAIGHT_JOIN {second} ON {on} SET {sets} WHERE {where}"
 
     def _name(self, table: str) -> str:
-        return f"{TABLES[table]}.{table}"
+        return f"{self.databases[TABLES[table]]}.{table}"
 
     def _id(self) -> int:
         return self._draw.randrange(1, 7)
 
-    def _row(self, table: str) -> str:
-        own = table in PARENTS or self._draw.random() < 0.3
-        references = [str(self._id()) if own and self._draw.random() < 0.85 else "NULL" for _ in range(2)]
+    def _row(self, table: str, *, references: bool = True) -> str:
+        own = references and (table in PARENTS or self._draw.random() < 0.3)
+        refers_to = [str(self._id()) if own and self._draw.random() < 0.85 else "NULL" for _ in range(2)]
         second = self._id() if self._draw.random() < 0.9 else "NULL"
-        return f"({self._id()}, {second}, {', '.join(references)}, {self._draw.randrange(3)})"
+        return f"({self._id()}, {second}, {', '.join(refers_to)}, {self._draw.randrange(3)})"
 
     def _insert(self, table: str) -> str:
         return f"INSERT INTO {self._name(table)} (id, u, a, b, n) VALUES {self._row(table)}"
