@@ -35,14 +35,16 @@ class CascadeLoad:
         if triggers and self._draw.random() < 0.6:
             self._trigger(self._draw.choice(["p0", "p1", "c0", "c1"]))
         # The parents have every number that a child may refer to.
-        self.setup += [f"INSERT INTO {self._name(name)} (id, u, a, b, n) VALUES ({n}, {7 - n}, NULL, NULL, 0)" for name in ("p0", "p1") for n in range(1, 7)]
+        numbers = [f"({number}, {7 - number}, NULL, NULL, 0)" for number in range(1, 7)]
+        self.setup += [f"INSERT INTO {self._name(name)} (id, u, a, b, n) VALUES {row}" for name in ("p0", "p1") for row in numbers]
         self.setup += [self._insert(table) for table in PARENTS for _ in range(5)]
 
     def _create(self, table: str) -> str:
         draw = self._draw
         # What nobody refers to may do without keys.
         keyless = table == "g" and draw.random() < 0.5
-        columns = ["id INT" if keyless else "id INT PRIMARY KEY", "u INT" if keyless else "u INT, UNIQUE KEY (u)", "a INT", "b INT", "n INT"]
+        keys = ["id INT", "u INT"] if keyless else ["id INT PRIMARY KEY", "u INT, UNIQUE KEY (u)"]
+        columns = [*keys, "a INT", "b INT", "n INT"]
         if draw.random() < 0.3:
             columns.append(draw.choice(["v INT AS (a + 1) VIRTUAL", "v INT AS (n + 1) STORED"]))
         constraints = []

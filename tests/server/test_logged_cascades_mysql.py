@@ -45,8 +45,8 @@ TWO_KEYS = [
 ]
 TEXT = [
     "CREATE TABLE p (k VARCHAR(5) COLLATE utf8mb4_0900_ai_ci PRIMARY KEY, n INT)",
-    "CREATE TABLE c (id INT PRIMARY KEY, k VARCHAR(5) COLLATE utf8mb4_0900_ai_ci,"
-    " FOREIGN KEY (k) REFERENCES p (k) ON DELETE CASCADE ON UPDATE CASCADE)",
+    """CREATE TABLE c (id INT PRIMARY KEY, k VARCHAR(5) COLLATE utf8mb4_0900_ai_ci,
+      FOREIGN KEY (k) REFERENCES p (k) ON DELETE CASCADE ON UPDATE CASCADE)""",
     "INSERT INTO p VALUES ('a',1),('b',1)",
     "INSERT INTO c VALUES (1,'a'),(2,'b')",
 ]
@@ -126,11 +126,11 @@ class Source(SqlPlace):
     def run(self, statements: Sequence[str], *, may_fail: bool = False) -> None:
         """Run statements in one session."""
         parts = self._parts
-        with sql_connect(host=parts.hostname, port=parts.port, user=parts.username, password=parts.password, autocommit=True) as made:
-            with made.cursor() as cursor:
-                for statement in statements:
-                    with contextlib.suppress(*([pymysql.MySQLError] if may_fail else [])):
-                        cursor.execute(statement)
+        made = sql_connect(host=parts.hostname, port=parts.port, user=parts.username, password=parts.password, autocommit=True)
+        with made, made.cursor() as cursor:
+            for statement in statements:
+                with contextlib.suppress(*([pymysql.MySQLError] if may_fail else [])):
+                    cursor.execute(statement)
 
     def content(self) -> Content:
         """Return every table of the test as a reader sees it."""

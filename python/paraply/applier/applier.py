@@ -265,6 +265,8 @@ class Applier:
             start = start_run(self._options, self._target, look)
             run, feed = self._prepare(start)
             run.notes.extend(look.outline.notes)
+            if look.outline.statement_changes is not None:
+                run.notes.append(look.outline.statement_changes.note)
             run.runs_events = look.runs_events
             monitor = self._monitor = RunMonitor(self._options, self._files, look, self._on_progress, timeline, self._receiver)
             return self._apply(start, run, feed, monitor)

@@ -11,8 +11,8 @@ from paraply.applier.fingerprint import plan_fingerprint
 from paraply.applier.merge import may_merge
 from paraply.applier.outline import Outline, check_gap, check_stop, make_outline
 from paraply.applier.policy import make_policy
-from paraply.applier.timestamps import check_tables
 from paraply.applier.statement_changes import count_statements
+from paraply.applier.timestamps import check_tables
 from paraply.applier.xa import check_xa, find_ahead
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, UsageError
 from paraply.target.base import ApplyPlan, Progress

@@ -78,17 +78,20 @@ class StatementChanges:
             "first": [statement.as_json() for statement in self.first],
         }
 
-    def lines(self) -> list[str]:
-        """The lines of the plan for people."""
+    @property
+    def note(self) -> str:
+        """The count in one line."""
         named = ", ".join(f"{table} {count:,}" for table, count in self.tables[:_TABLES])
         more = f" and {len(self.tables) - _TABLES:,} more tables" if len(self.tables) > _TABLES else ""
         which = "1 row change is" if self.count == 1 else f"{self.count:,} row changes are"
+        return f"{which} in statement format, which cannot be replayed exactly: {named}{more}"
+
+    def lines(self) -> list[str]:
+        """The lines of the plan for people."""
         default = ", MariaDB's default is MIXED" if self.mariadb else ""
-        stop = self.first[0].gtid
-        before = f" (--stop-before {stop} ends in order there)" if stop else ""
         lines = [
-            f"STOP     {which} in statement format, which cannot be replayed exactly: {named}{more}",
-            f"         the apply ends before the first with exit code 3{before}; set binlog_format=ROW on the source{default}",
+            f"STOP     {self.note}",
+            f"         the apply ends before the first with exit code 3; set binlog_format=ROW on the source{default}",
         ]
         lines += [f"         {statement.file}:{statement.position}  {statement.text}" for statement in self.first]
         return lines
@@ -107,7 +110,7 @@ def count_statements(
         mariadb: Whether a MariaDB wrote the log.
     """
     left = [statement for statement in found if not _passed(statement, skip, place)]
-    if left and options.stop is not None:
+    if left:
         left = _before_stop(options, left)
     if not left:
         return None
@@ -119,7 +122,8 @@ def _before_stop(options: Options, parts: Sequence[RowStatement]) -> list[RowSta
     """Return those in front of the place where the options end the apply, or all of them if reading does not get to that place."""
     from paraply._native import LogReader
 
-    assert options.stop is not None
+    if options.stop is None:
+        return list(parts)
     reader = LogReader(options.paths, **options.stop.reader_options())
     try:
         while reader.next_batch() is not None:

@@ -16,6 +16,7 @@ mod hashing;
 mod ledger;
 mod log;
 mod log_head;
+mod look_ahead;
 mod mysql;
 mod postgres;
 mod references;
@@ -61,9 +62,11 @@ mod _native {
     #[pymodule_export]
     use crate::ledger::{PyLedger, progress_text, raise_position};
     #[pymodule_export]
-    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets, look_ahead};
+    use crate::log::{PyLogReader, PyTransactionBatch, PyWriteSets};
     #[pymodule_export]
     use crate::log_head::{PyLogHead, PyTableFilter, log_gtids, log_head};
+    #[pymodule_export]
+    use crate::look_ahead::look_ahead;
     #[pymodule_export]
     use crate::mysql::{
         PyBinlogStatements, PyMySqlConnection, PyRowEnds, binlog_statements, format_statement, whole_statement,

@@ -1,0 +1,91 @@
+"""Row changes in statement format: the plan counts and names them before anything is written (R27)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
+from server.point_in_time import apply
+from server.replay import PostgresPlace, SqlPlace
+from server.source_log import copy_binlogs
+from servers import mysql_url
+
+TABLES = [
+    "CREATE DATABASE mixed",
+    "CREATE TABLE mixed.item (id INT PRIMARY KEY, n INT)",
+    "CREATE TABLE mixed.log (id INT PRIMARY KEY, t TEXT)",
+]
+ROWS = ["SET SESSION binlog_format=ROW", "INSERT INTO mixed.item VALUES (1,1)"]
+STATEMENTS = [
+    "INSERT INTO mixed.item VALUES (2,2),(3,3)",
+    "USE mixed",
+    "UPDATE item SET n=n+1 WHERE id=2",
+    "INSERT INTO `log` (id, t) SELECT id, 'into nowhere' FROM item",
+    "DELETE FROM log WHERE id=2",
+    "ALTER TABLE item ADD COLUMN m INT",
+    "TRUNCATE TABLE mixed.log",
+]
+COUNTED = {"mixed.item": 2, "mixed.log": 2}
+
+
+def changes_in(outcome_plan: dict[str, Any]) -> dict[str, Any]:
+    changes = outcome_plan["statement_changes"]
+    assert {entry["table"]: entry["count"] for entry in changes["tables"]} == COUNTED
+    assert changes["count"] == 4
+    return dict(changes)
+
+
+def check_plans(logs: list[Path], place: PostgresPlace) -> None:
+    """Check the dry run, its text and the apply."""
+    place.empty()
+    dry = apply(logs, place.url, "--dry-run")
+    assert dry.code == 0, dry.report.get("error")
+    first = changes_in(dry.report["plan"])["first"]
+    assert [statement["table"] for statement in first] == ["mixed.item", "mixed.item", "mixed.log", "mixed.log"]
+    assert first[0]["sql"] == STATEMENTS[0]
+    assert dry.report["transactions"] == 4, "what stands before the first of them"
+    command = [sys.executable, "-m", "paraply", "apply", *map(str, logs), "--to", place.url]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert run.returncode == 3
+    said = run.stderr
+    assert "STOP     4 row changes are in statement format" in said
+    assert f"{first[0]['file']}:{first[0]['position']}  {STATEMENTS[0]}" in said
+    assert said.index("STOP ") < said.index("error")
+    with psycopg.connect(place.url) as connection:
+        assert connection.execute("SELECT id, n FROM mixed.item").fetchall() == [(1, 1)], "all before the first of them is applied"
+    failed = apply(logs, place.url)
+    assert failed.code == 3
+    assert failed.report["error"]["position"] == first[0]["position"]
+    assert any("statement format" in note for note in failed.report["notes"])
+    origin, separator, number = first[0]["gtid"].rpartition(":" if ":" in first[0]["gtid"] else "-")
+    place.empty()
+    stopped = apply(logs, place.url, "--stop-at", f"{origin}{separator}{int(number) - 1}")
+    assert stopped.code == 0, stopped.report.get("error")
+    assert not any("statement format" in note for note in stopped.report["notes"])
+
+
+@pytest.mark.parametrize("version", MARIADB_VERSIONS)
+def test_r27_a_mixed_log_of_mariadb_is_announced(version: str, postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    with mariadb_of_version(version, ["--log-bin=binlog", "--binlog-format=MIXED", "--server-id=1"]) as server:
+        server.sql(*TABLES, *ROWS, "SET SESSION binlog_format=MIXED", *STATEMENTS, "FLUSH BINARY LOGS")
+        logs = [Path(shutil.copy(server.data / "binlog.000001", tmp_path))]
+    check_plans(logs, postgres_place)
+
+
+def test_r27_statement_format_of_mysql_is_announced(postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    place = SqlPlace(mysql_url())
+    place.sql("DROP DATABASE IF EXISTS mixed")
+    place.empty()
+    try:
+        place.sql(*TABLES, *ROWS, "SET SESSION binlog_format=STATEMENT", *STATEMENTS)
+        logs = copy_binlogs(place.url, tmp_path)
+    finally:
+        place.sql("DROP DATABASE IF EXISTS mixed")
+        place.empty()
+    check_plans(logs, postgres_place)
