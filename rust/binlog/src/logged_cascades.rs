@@ -1,6 +1,6 @@
 //! Row events that a server with logged cascades (MySQL 9.6 and later) writes otherwise than it changed the rows.
 //!
-//! Such a server carries out foreign keys itself and logs every row that a cascade changes. Two kinds of statements are logged so that
+//! Such a server carries out foreign keys itself and logs every row that a cascade changes. Three kinds of statements are logged so that
 //! the server's own applier ends with other rows, or stops (seen on 9.7.4; kindred reports are bugs 80821 and 102586 of bugs.mysql.com):
 //!
 //! - REPLACE of a parent's row leaves the children alone that refer to what the new row has as well. The log holds a deletion and an
@@ -9,6 +9,8 @@
 //! - DELETE from a parent and a child logs the child's row twice: deleted by the cascade, and deleted by the statement, which finds the
 //!   row that is marked as deleted. Here the second one is left out. Where the cascade sets NULL, the statement's image is the row
 //!   before the cascade; here it becomes the row as the cascade left it.
+//! - UPDATE of a parent's key to one that its collation calls equal cascades to the children first. Whoever then changes the parent with
+//!   foreign keys checked is refused, because the children still refer to the key. Here such a change is marked [`CHILDREN_STAY`] too.
 
 mod repeated;
 mod returned;
@@ -103,14 +105,17 @@ fn is_suspect(tables: &mut Vec<(u64, Seen)>, header: &RowsHeader<'_>) -> bool {
     });
     let Some((_, seen)) = tables.get_mut(place) else { return false };
     let before = *seen;
-    seen.cascaded |= header.flags & NO_FOREIGN_KEY_CHECKS != 0;
+    let is_checked = header.flags & NO_FOREIGN_KEY_CHECKS == 0;
+    seen.cascaded |= !is_checked;
     match header.kind {
         RowsKind::Insert => before.deleted,
         RowsKind::Delete => {
             seen.deleted = true;
             before.cascaded
         }
-        RowsKind::Update | RowsKind::PartialUpdate => false,
+        // A key that keeps its value but for upper and lower case is found by its children, which have the new one already.
+        RowsKind::Update => is_checked && tables.iter().any(|(_, seen)| seen.cascaded),
+        RowsKind::PartialUpdate => false,
     }
 }
 
@@ -134,7 +139,11 @@ impl<'a> Statement<'a> {
                 if event.header.kind == RowsKind::Delete {
                     return deletions(step, table, event, &returned, &mut repeated).map(Some);
                 }
-                repeated.note(step, table, event).map(|()| None)
+                repeated.note(step, table, event)?;
+                if event.header.kind == RowsKind::Update {
+                    return changes(step, table, event, &returned).map(Some);
+                }
+                Ok(None)
             })?;
             if let Some((head, deletions)) = deletions
                 && let Some(events) = rewrite(head, &deletions)
@@ -165,7 +174,7 @@ impl<'a> Statement<'a> {
     }
 }
 
-/// The head of an event of deletions, and what becomes of each of its rows.
+/// The head of a row event, and what becomes of each of its rows.
 type Deletions<'a> = (&'a [u8], Vec<Deletion<'a>>);
 
 fn deletions<'a>(
@@ -189,6 +198,25 @@ fn deletions<'a>(
             Some(bytes) if bytes.as_ptr() == rows.bytes().whole.as_ptr() => Deletion::AsItIs(bytes),
             Some(bytes) => Deletion::Other(bytes),
         });
+    }
+    Ok((event.head(), found))
+}
+
+/// The same of an event of changes.
+fn changes<'a>(
+    step: &Step,
+    table: &'a KnownTable,
+    event: &RowsEvent<'a>,
+    returned: &Returned<'_>,
+) -> Decoded<Deletions<'a>> {
+    let mut found = Vec::new();
+    let mut buffer = RowBuffer::default();
+    let mut rows = event.rows(&mut buffer, Some(&table.hashed));
+    while let Some(row) = rows.next_row() {
+        let row = row?;
+        let children_stay = returned.children_stay_with_change(step, table, event.header.flags, row);
+        let bytes = rows.bytes().whole;
+        found.push(if children_stay { Deletion::ChildrenStay(bytes) } else { Deletion::AsItIs(bytes) });
     }
     Ok((event.head(), found))
 }

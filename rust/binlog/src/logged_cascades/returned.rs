@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use paraply_core::collation::Collation;
 use paraply_core::schema::{Catalog, Table, TableName};
 use paraply_core::value::Value;
 
@@ -9,7 +10,7 @@ use crate::filter::TableFilter;
 use crate::image_cursor::Decoded;
 use crate::known_tables::KnownTable;
 use crate::row_walk::Step;
-use crate::rows::{NO_FOREIGN_KEY_CHECKS, RowBuffer, RowsEvent, SQL_FOREIGN_KEYS};
+use crate::rows::{NO_FOREIGN_KEY_CHECKS, Row, RowBuffer, RowsEvent, SQL_FOREIGN_KEYS};
 use crate::transaction::RowsKind;
 
 type Image<'a, 'r> = &'r [Option<Value<'a>>];
@@ -94,6 +95,60 @@ impl<'c> Returned<'c> {
         }
         comes_back
     }
+}
+
+impl Returned<'_> {
+    /// Return True if the children of a changed row stay: a key that they refer to is written otherwise and yet the same.
+    ///
+    /// The row's own references must not change with it, because nothing of the row is checked then.
+    pub(super) fn children_stay_with_change(
+        &self,
+        step: &Step,
+        table: &KnownTable,
+        flags: u16,
+        row: Row<'_, '_>,
+    ) -> bool {
+        let (Ok(definition), Some(before), Some(after)) = (&table.definition, row.before, row.after) else {
+            return false;
+        };
+        if flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) != SQL_FOREIGN_KEYS {
+            return false;
+        }
+        let at = |image: Image<'_, '_>, column: usize| {
+            image.get(column).copied().flatten().map(|value| format!("{value:?}"))
+        };
+        // A minimal image leaves out what did not change.
+        let changed = |column: &usize| at(after, *column).is_some_and(|new| at(before, *column) != Some(new));
+        if definition.foreign_keys.iter().flat_map(|key| &key.columns).any(changed) {
+            return false;
+        }
+        let mut same = false;
+        for of in self.referenced.get(&step.table).into_iter().flatten() {
+            let columns: Vec<_> = of.columns.iter().copied().filter(|column| changed(column)).collect();
+            if columns.is_empty() {
+                continue;
+            }
+            let equal = |&column: &usize| {
+                let form =
+                    |image: Image<'_, '_>| equality_form(definition, column, image.get(column).copied().flatten());
+                form(before).is_some_and(|old| form(after) == Some(old))
+            };
+            if !columns.iter().all(equal) {
+                return false;
+            }
+            same = true;
+        }
+        same
+    }
+}
+
+/// What all texts have in common that the column's collation calls equal; none for other values.
+fn equality_form(table: &Table, column: usize, value: Option<Value<'_>>) -> Option<Vec<u8>> {
+    let Some(Value::Bytes(bytes)) = value else { return None };
+    let collation = Collation::by_name(table.columns.get(column)?.collation.as_deref()?)?;
+    let mut form = Vec::new();
+    collation.equality_form(bytes, &mut form).ok()?;
+    Some(form)
 }
 
 fn referenced_columns(catalog: &Catalog, parent: &Table) -> Vec<Referenced> {

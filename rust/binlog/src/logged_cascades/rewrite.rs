@@ -13,7 +13,7 @@ const FLAGS_AT: usize = 25;
 /// The table id of an event that only ends a statement.
 const NO_TABLE: [u8; 6] = [0xff, 0xff, 0xff, 0, 0, 0];
 
-/// What becomes of a deleted row in the corrected event.
+/// What becomes of a row in the corrected event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deletion<'a> {
     AsItIs(&'a [u8]),
@@ -35,6 +35,17 @@ pub(super) struct Rewritten {
 pub(super) struct Replacement {
     events: Vec<Vec<u8>>,
     rows_left_out: u64,
+}
+
+#[cfg(test)]
+impl Replacement {
+    pub(super) fn events(&self) -> &[Vec<u8>] {
+        &self.events
+    }
+
+    pub(super) fn rows_left_out(&self) -> u64 {
+        self.rows_left_out
+    }
 }
 
 /// Return what takes the place of an event, given by all that stands before its rows; none if it stays.
