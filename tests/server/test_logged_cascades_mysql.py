@@ -107,7 +107,6 @@ MODES = [
     ["--workers", "0"],
     ["--workers", "4", "--policy", "optimistic"],
     ["--workers", "4", "--consistency", "eventual", "--merge", "off"],
-    ["--workers", "4", "--policy", "row", "--consistency", "eventual", "--gtid", "none"],
     ["--gtid", "preserve"],
 ]
 
