@@ -58,6 +58,10 @@ alter table alt default character set latin1
 alter table alt add n1 varchar(5), add n2 varchar(5) character set utf8mb4
 alter table alt convert to character set utf8mb4 collate utf8mb4_general_ci
 alter table alt rename to alt2, add last_one int
+create table introduced (a varchar(5) not null default _utf8mb4 x'C3A9', b varchar(5) default _latin1 0xE9, c varbinary(5) default _binary b'01000001', d varchar(5) default N'a', e varchar(5) default n'b', f varchar(9) default _latin1'a' 'b')
+create table coded_labels (a enum(0xE4, '1', '2') charset latin1, b enum(x'41', b'01000010', 0b01000011, 'd'), c set(0x6162, X'63'))
+alter table coded_labels modify b enum(x'41', b'01000010', 0b01000011, 'd', 0x65)
+create table literals (a bool default false, b bit(3) default b'101', c int default 0x10, d int default +5, e float(7,2) default 1e1, f double(9,3) unsigned, g date default '2024-02-29', h int default (((-5))))
 alter table alt2 rename column n1 to n2, rename column n2 to n1
 create table widths (a tinytext, b text, c mediumtext, d char(5), e varchar(100), f enum('a'), g blob, h varbinary(9)) charset latin1
 alter table widths convert to character set utf8mb4
@@ -125,6 +129,12 @@ create table geo_types (a geomcollection, b geometry not null srid 0, c multipoi
 """
 
 MARIADB_ONLY = r"""
+create table q (id int primary key, c varchar(10), d int)
+alter table q modify column q.c varchar(500)
+alter table q add column d_schema.q.r int after q.c, add key kr (q.r, d_schema.q.d)
+alter table q change q.d q.dd bigint, alter column q.dd set default 5
+alter table q drop d_schema.q.r, add unique (q.c(5))
+create index kd on q (q.dd)
 create or replace table replaced (a int)
 create or replace table replaced (a int, b int unique)
 create table if not exists replaced (zzz int)

@@ -65,7 +65,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[Run, bool]]:
 
 def context_of(run: Run, mariadb: bool) -> dict[str, Any]:
     """The status variables that this session's statements would be logged with."""
-    server = run("SELECT ID FROM information_schema.COLLATIONS WHERE COLLATION_NAME=@@collation_server")[0][0]
+    known = run("SELECT ID FROM information_schema.COLLATIONS WHERE COLLATION_NAME=@@collation_server")
+    if not known:  # MariaDB since 10.10 has a name for each character set there
+        known = run("SELECT ID FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY WHERE FULL_COLLATION_NAME=@@collation_server")
+    server = known[0][0]
     explicit = run("SELECT @@explicit_defaults_for_timestamp")[0][0]
     context = {"charset": (255, 255, server), "sql_mode": 0, "explicit_defaults_for_timestamp": bool(explicit)}
     if not mariadb:

@@ -282,7 +282,7 @@ class Applier:
             LogError: The log is damaged or not understood.
         """
         look = self._look()
-        return None if look is None else scan(self._options, look, self._target)
+        return None if look is None else scan(self._options, look, self._target, self._forecast_schema(look))
 
     def _look(self) -> Look | None:
         """Everything that can be found out before the first write; None for logs without a transaction."""
@@ -377,12 +377,21 @@ class Applier:
         """
         from paraply.schema.catalog import SchemaCatalog
 
-        if self._schema is None:
-            return SchemaCatalog(complete=same_family, lists_tables=not same_family)
         create_tables = getattr(self._target, "create_tables", None)
-        if create_tables is not None:
+        if create_tables is not None and self._schema is not None:
             create_tables(list(self._schema))
-        schema = self._schema.without_tables() if goes_on else self._schema.copy()
+        return self._empty_schema(SchemaCatalog(complete=same_family), same_family=same_family, goes_on=goes_on)
+
+    def _forecast_schema(self, look: Look) -> SchemaCatalog:
+        """Return the definitions that ``run`` would begin with; nothing is made in the target."""
+        from paraply.schema.catalog import SchemaCatalog
+
+        same_family = self._target.family == ("mariadb" if look.plan.mariadb else "mysql")
+        goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
+        return self._empty_schema(SchemaCatalog(complete=same_family), same_family=same_family, goes_on=goes_on)
+
+    def _empty_schema(self, empty: SchemaCatalog, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
+        schema = empty if self._schema is None else self._schema.without_tables() if goes_on else self._schema.copy()
         schema.lists_tables = not same_family
         return schema
 

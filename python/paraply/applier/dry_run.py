@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paraply._native import Transaction
     from paraply.applier.outline import Outline
     from paraply.applier.preparation import Look, Options
+    from paraply.schema.catalog import SchemaCatalog
     from paraply.target.base import Target
 
 __all__ = ["DryRun", "Landmark", "PlannedStatement", "estimate_seconds", "scan"]
@@ -130,20 +131,21 @@ def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[flo
     )
 
 
-def scan(options: Options, look: Look, target: Target) -> DryRun:
+def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) -> DryRun:
     """Reads the logs as an apply would.
 
     Args:
         options: The options.
         look: What is known of log and target.
         target: Asked which statements it could not take.
+        schema: The definitions that the apply would begin with.
 
     Raises:
         LogError: The log is damaged or not understood, at a place that the apply would reach.
     """
     from paraply._native import LogReader
 
-    found, foresight = DryRun(look.outline), Foresight(target)
+    found, foresight = DryRun(look.outline), Foresight(target, schema, target.standing(look.plan))
     reader = LogReader(options.paths, **options.reader_options())
     try:
         while (batch := reader.next_batch()) is not None:
@@ -164,12 +166,14 @@ def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, tra
         foresight.problem(transaction, runs=False)
         found.skipped += 1
         return
+    foresight.adopt()
     runs = not transaction.filtered
     if transaction.statements:
         runs = _note_statement(found, options, foresight, transaction)
     if not runs:
         found.filtered += 1
         return
+    foresight.note_rows(transaction)
     place = Landmark.of(transaction)
     found.first, found.last = found.first or place, place
     found.transactions += 1

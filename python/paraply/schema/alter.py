@@ -118,7 +118,7 @@ class _Reader:
             return True
         if cursor.accept("ORDER", "BY"):
             while True:
-                cursor.name()
+                cursor.column_name()
                 cursor.accept_any(("ASC", "DESC"))
                 if not cursor.accept(","):
                     return True
@@ -153,7 +153,7 @@ class _Reader:
     def _position(self) -> str | tuple[str] | None:
         if self.cursor.accept("FIRST"):
             return "FIRST"
-        return (self.cursor.name(),) if self.cursor.accept("AFTER") else None
+        return (self.cursor.column_name(),) if self.cursor.accept("AFTER") else None
 
     def _drop(self) -> None:
         cursor = self.cursor
@@ -174,7 +174,7 @@ class _Reader:
         else:
             cursor.accept("COLUMN")
         if_exists = cursor.accept("IF", "EXISTS")
-        name = cursor.name()
+        name = cursor.column_name() if what == "column" else cursor.name()
         cursor.accept_any(("RESTRICT", "CASCADE"))
         if what != "check":
             self.actions.append(DropPart(what, name, if_exists))
@@ -184,7 +184,7 @@ class _Reader:
         change = cursor.next().upper == "CHANGE"
         cursor.accept("COLUMN")
         if_exists = cursor.accept("IF", "EXISTS")
-        old_name = cursor.name()
+        old_name = cursor.column_name()
         column = read_column(cursor, None if change else old_name)
         self.actions.append(ChangeColumn(old_name, column, column.name, None, self._position(), if_exists))
 
@@ -192,9 +192,9 @@ class _Reader:
         cursor = self.cursor
         if cursor.accept("COLUMN"):
             if_exists = cursor.accept("IF", "EXISTS")
-            old_name = cursor.name()
+            old_name = cursor.column_name()
             cursor.expect("TO")
-            self.actions.append(ChangeColumn(old_name, new_name=cursor.name(), if_exists=if_exists))
+            self.actions.append(ChangeColumn(old_name, new_name=cursor.column_name(), if_exists=if_exists))
         elif cursor.accept_any(("KEY", "INDEX")):
             if_exists = cursor.accept("IF", "EXISTS")
             old_name = cursor.name()
@@ -218,7 +218,7 @@ class _Reader:
             return
         cursor.accept("COLUMN")
         if_exists = cursor.accept("IF", "EXISTS")
-        name = cursor.name()
+        name = cursor.column_name()
         if cursor.accept("SET", "INVISIBLE"):
             self.actions.append(ChangeColumn(name, invisible=True, if_exists=if_exists))
         elif cursor.accept("SET", "VISIBLE"):

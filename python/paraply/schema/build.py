@@ -55,11 +55,16 @@ def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rule
 
 
 def _default(default: Default, type_: str, rules: Rules) -> Default:
-    """Return the default as it holds whatever the session's time zone is."""
+    """Return the default as it holds whatever the session's time zone is; an expression where the server's value is not known.
+
+    MariaDB keeps the default of a BLOB or TEXT as text, in which the bytes of ``_latin1 x'E9'`` become the characters ``xE9``.
+    """
+    if rules.mariadb and default.introduced and type_.endswith(("blob", "text")):
+        return Default("expression")
     if type_ != "timestamp" or default.kind != "literal" or default.text is None:
         return default
     text = to_utc(default.text, rules.time_zone) if default.form in {"string", "temporal"} else None
-    return Default("expression") if text is None else Default("literal", text, "utc", default.computed)
+    return Default("expression") if text is None else Default("literal", text, "utc")
 
 
 @dataclass(slots=True)

@@ -100,6 +100,14 @@ class Cursor:
         first = self.name()
         return (first, self.name()) if self.accept(".") else (None, first)
 
+    def column_name(self) -> str:
+        """Read ``[[database.]table.]column``; MariaDB and MySQL up to 8.0 allow the table in front, which is always the statement's own."""
+        self.accept(".")
+        name = self.name()
+        while self.accept("."):
+            name = self.name()
+        return name
+
     def number(self) -> int:
         """Reads a whole number."""
         if self.token.kind != "number" or not self.token.text.isdigit():

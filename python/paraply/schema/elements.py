@@ -71,7 +71,7 @@ class ColumnSpec:
 
 def read_column(cursor: Cursor, name: str | None = None) -> ColumnSpec:
     """Reads ``name type attributes``, up to a comma, a closing parenthesis, FIRST, AFTER or the end."""
-    name = cursor.name() if name is None else name
+    name = cursor.column_name() if name is None else name
     spec = ColumnSpec(name, read_type(cursor))
     if spec.type.serial:
         spec = replace(spec, nullable=False, automatic=True, unique=True)
@@ -176,7 +176,7 @@ def _part(cursor: Cursor) -> KeyPart:
     if cursor.at("("):
         part = KeyPart(None, expression=cursor.parenthesised())
     else:
-        name = cursor.name()
+        name = cursor.column_name()
         prefix = cursor.items(cursor.number)[0] if cursor.at("(") else None
         part = KeyPart(name, prefix or None)
     cursor.accept_any(("ASC", "DESC"))
@@ -187,7 +187,7 @@ def read_references(cursor: Cursor, columns: tuple[str, ...]) -> ForeignSpec:
     """Reads ``REFERENCES table (columns) MATCH ... ON DELETE ... ON UPDATE ...``."""
     cursor.expect("REFERENCES")
     database, table = cursor.table_name()
-    parents = tuple(cursor.items(cursor.name)) if cursor.at("(") else ()
+    parents = tuple(cursor.items(cursor.column_name)) if cursor.at("(") else ()
     spec = ForeignSpec(columns, database, table, parents)
     if cursor.accept("MATCH"):
         cursor.name()
@@ -242,7 +242,7 @@ def read_constraint(cursor: Cursor) -> KeySpec | ForeignSpec | None:
 def _foreign_key(cursor: Cursor, symbol: str | None) -> ForeignSpec:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     index_name = None if cursor.at("(") else cursor.name()
-    columns = tuple(cursor.items(cursor.name))
+    columns = tuple(cursor.items(cursor.column_name))
     return replace(read_references(cursor, columns), name=symbol, index_name=index_name, if_not_exists=if_not_exists)
 
 

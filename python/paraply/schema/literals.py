@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -38,9 +37,7 @@ def read_literal(cursor: Cursor) -> Default | None:
 def _in_parentheses(cursor: Cursor) -> Default | None:
     cursor.expect("(")
     found = _in_parentheses(cursor) if cursor.at("(") else _literal(cursor)
-    if found is None or not cursor.accept(")"):
-        return None
-    return replace(found, computed=True) if found.text is not None else found
+    return found if found is not None and cursor.accept(")") else None
 
 
 def _literal(cursor: Cursor) -> Default | None:
@@ -119,10 +116,11 @@ def _introduced(cursor: Cursor) -> Default | None:
         value = text.encode(sent or "ascii", "surrogateescape")
     else:
         return None
+    introduced = digits is not None
     if charset == "binary":
-        return Default("literal", value.hex(), "bytes")
+        return Default("literal", value.hex(), "bytes", introduced)
     try:
-        return Default("literal", value.decode(CODECS[charset]))
+        return Default("literal", value.decode(CODECS[charset]), introduced=introduced)
     except (KeyError, UnicodeDecodeError):
         return None
 

@@ -18,13 +18,13 @@ class Default:
         text: A literal's value as text, unquoted; None for DEFAULT NULL.
         form: What the literal is: a ``string``, a ``number`` as written, a ``temporal`` literal (``DATE'...'``), ``bytes`` or ``bits`` in
             hexadecimal (``bits`` are a number where a number is asked for), or ``utc``: a TIMESTAMP's value, in UTC.
-        computed: Whether it stands in parentheses, and so is checked only when a row gets it.
+        introduced: Whether it is bytes behind the name of a character set (``_latin1 x'E9'``).
     """
 
     kind: Literal["none", "literal", "automatic", "expression"] = "none"
     text: str | None = None
     form: Literal["string", "number", "temporal", "bytes", "bits", "utc"] = "string"
-    computed: bool = False
+    introduced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from paraply._native import Block, GtidSet
+    from paraply._native import Block, GtidSet, Transaction
     from paraply.monitor.publisher import Board
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.target.channel_status import ChannelStatus
 
-__all__ = ["ApplyPlan", "Peek", "Progress", "Session", "Target"]
+__all__ = ["ApplyPlan", "Forecast", "Peek", "Progress", "Session", "Standing", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,36 @@ class Peek:
     xa: frozenset[str] | None = None
     notes: tuple[str, ...] = ()
     runs_events: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a target of another family holds of a log, read without writing anything.
+
+    Attributes:
+        tables: The source's definitions behind what is applied.
+        written: ``database.table`` of those that have rows.
+    """
+
+    tables: tuple[Table, ...] = ()
+    written: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A transaction with statements that has not been run.
+
+    Attributes:
+        transaction: The transaction.
+        changes: What its statements do.
+        known: The source's tables before it.
+        written: ``database.table`` of the tables that have rows then.
+    """
+
+    transaction: Transaction
+    changes: Sequence[SchemaChange]
+    known: Mapping[tuple[str, str], Table]
+    written: frozenset[str] = frozenset()
 
 
 class Session(Protocol):
@@ -189,8 +219,11 @@ class Target(Protocol):
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
 
-    def foresee(self, changes: Sequence[SchemaChange]) -> None:
-        """Raises what a DDL with these changes would end with, as far as that can be told without its being run; writes nothing."""
+    def standing(self, plan: ApplyPlan) -> Standing:
+        """Return what stands in the target of an earlier run; writes nothing. Nothing where the target is of the log's family."""
+
+    def foresee(self, forecast: Forecast) -> None:
+        """Raise what the transaction's statements would end with, as far as that can be told without running them; writes nothing."""
 
     def pass_over(self, block: Block) -> None:
         """Told that an earlier run committed the block, one of ``Progress.done``."""

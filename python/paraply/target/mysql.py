@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from paraply import _native
 from paraply.errors import ConnectionFailed, ParaplyError, ServerError, UsageError
-from paraply.target.base import ApplyPlan, Peek, Progress
+from paraply.target.base import ApplyPlan, Peek, Progress, Standing
 from paraply.target.mysql_board import MySqlBoard, open_board
 from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_channel import take_away
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
+    from paraply.target.base import Forecast
     from paraply.target.channel_status import ChannelStatus
     from paraply.target.two_phase import Branch
     from paraply.target.url import DatabaseUrl
@@ -205,8 +206,21 @@ class MySqlTarget:
         tables = self._read(lambda control: read_tables(lambda sql: rows_of(control.query(sql)), databases))
         return [table for table in tables if table.database != "paraply"]
 
-    def foresee(self, changes: Sequence[SchemaChange]) -> None:
-        """Nothing: the statement's own text is run, and only the server knows."""
+    def standing(self, plan: ApplyPlan) -> Standing:  # noqa: ARG002 - the server knows its tables
+        """Nothing: the definitions are the server's own."""
+        return Standing()
+
+    def foresee(self, forecast: Forecast) -> None:
+        """Raise for a statement whose variables the target does not know; else its own text is run, and only the server knows.
+
+        Raises:
+            LogNotUnderstood: A status variable or a bit of the sql_mode is not known.
+        """
+        from paraply.target.mysql_statement import read_statement
+
+        collations = self._read(self.checker.collations)
+        for statement in forecast.transaction.statements:
+            read_statement(statement, forecast.transaction.format, self.server, collations)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply import _native
@@ -32,16 +33,56 @@ from paraply.target.statement_kind import StatementKind, check_version_comments
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import Block, Statement
+    from paraply._native import Block, Format, Statement
+    from paraply.target.collation_numbers import CollationNumbers
     from paraply.target.mysql import MySqlTarget
 
-__all__ = ["StatementRunner", "decide_pending", "object_exists"]
+__all__ = ["StatementRunner", "decide_pending", "object_exists", "read_statement"]
 
 _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
 _UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
 _NEWEST = ServerKind(False, (9, 7, 0))
 _DECISION = "say which with --ddl-done or --ddl-not-done"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStatement:
+    """A logged statement as the target can run it.
+
+    Attributes:
+        text: The statement.
+        kind: What it is about, where that is known.
+        settings: Statements that set what it runs under.
+    """
+
+    text: str
+    kind: StatementKind | None
+    settings: list[str]
+
+
+def read_statement(statement: Statement, log: Format, server: ServerKind, collations: CollationNumbers) -> ReadStatement:
+    """Return a logged statement as the target can run it; the dry run and the apply both decide by this.
+
+    Args:
+        statement: The logged statement.
+        log: The format that it was logged in.
+        server: The target.
+        collations: The target's collations.
+
+    Raises:
+        LogNotUnderstood: The target cannot run it as the source did.
+    """
+    charset = statement.context.get("charset")
+    text, changed = statement_text(statement, collations.charset(charset[0]) if charset else None)
+    rules = statement_rules(statement, server)
+    kind = StatementKind.read(text, rules)
+    source = ServerKind(log.mariadb, log.version)
+    check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
+    settings = list(context_statements(statement, log, server, collations, kind))
+    if changed:
+        settings.append("SET character_set_client=utf8mb4")
+    return ReadStatement(text, kind, settings)
 
 
 class StatementRunner:
@@ -164,14 +205,9 @@ class StatementRunner:
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
         """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""
         target, connection = self._target, self._connection
-        charset = statement.context.get("charset")
-        collations = target.checker.collations(connection)
-        text, changed = statement_text(statement, collations.charset(charset[0]) if charset else None)
+        read = read_statement(statement, block.format, target.server, target.checker.collations(connection))
+        text, kind = read.text, read.kind
         self.words |= words_of(text)
-        rules = statement_rules(statement, target.server)
-        kind = StatementKind.read(text, rules)
-        source = ServerKind(block.format.mariadb, block.format.version)
-        check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
         invoker = statement.context.get("invoker")
         if kind is not None and invoker is not None:
             text = kind.with_invoker(*invoker, mariadb=target.server.mariadb)
@@ -182,11 +218,8 @@ class StatementRunner:
             except ServerError as error:
                 if error.code != _UNKNOWN_DATABASE or kind is None or not kind.is_about_database:
                     raise
-        settings = list(context_statements(statement, block.format, target.server, collations, kind))
-        if changed:
-            settings.append("SET character_set_client=utf8mb4")
         try:
-            query_all(connection, [*settings, *begin])
+            query_all(connection, [*read.settings, *begin])
         except ServerError as error:
             if error.code in _UNKNOWN_VARIABLE:
                 raise LogNotUnderstood(f"the target cannot take over a variable of the statement: {error.message}",

@@ -33,6 +33,11 @@ class MustBeEmpty:
     target: str
     reason: str
 
+    def refusal(self) -> LogNotUnderstood:
+        """Return the error for a table that has rows."""
+        advice = "make the change by hand in the target, or load the table anew"
+        return LogNotUnderstood(f"{self.reason}, and the table has rows; {advice}", table=self.table)
+
 
 @dataclass(slots=True)
 class DdlPlan:

@@ -216,8 +216,7 @@ class PostgresSession:
     def _check_empty(self, step: MustBeEmpty, block: Block) -> None:
         found = self._connection.run([f"SELECT 1 FROM {step.target} LIMIT 1".encode()])[0]
         if found.ntuples:
-            problem = f"{step.reason}, and the table has rows; make the change by hand in the target, or load the table anew"
-            raise self._located(LogNotUnderstood(problem, table=step.table), block)
+            raise self._located(step.refusal(), block)
 
     def _failure(self, failed: StatementFailed, block: Block, table: str) -> ParaplyError:
         error = failure(failed.error, gtid=block.first_gtid, table=table or None, file=block.file, position=block.offset)

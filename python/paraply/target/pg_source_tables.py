@@ -12,14 +12,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.target.base import Standing
 from paraply.target.pg_connection import StatementFailed
 from paraply.target.pg_errors import failure
-from paraply.target.pg_types import quote_literal
+from paraply.target.pg_types import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
     from paraply.target.pg_connection import PgConnection
 
-__all__ = ["drop_table", "from_json", "load_tables", "store_table", "to_json"]
+__all__ = ["drop_table", "from_json", "load_tables", "read_standing", "store_table", "to_json"]
 
 
 def to_json(table: Table) -> str:
@@ -82,3 +83,22 @@ def load_tables(connection: PgConnection, channel: str) -> tuple[list[Table], se
         else:
             tables.append(from_json(definition))
     return tables, dropped
+
+
+def read_standing(connection: PgConnection, channel: str) -> Standing:
+    """Return the definitions of a channel, and which of these tables have rows; nothing where there is no channel."""
+    try:
+        there = connection.run([b"SELECT to_regclass('paraply.source_table') IS NOT NULL"])[0]
+        if there.get_value(0, 0) != b"t":
+            return Standing()
+        tables, _ = load_tables(connection, channel)
+        written = {table.full_name for table in tables if _has_rows(connection, table)}
+    except StatementFailed as failed:
+        raise failure(failed.error) from failed
+    return Standing(tuple(tables), frozenset(written))
+
+
+def _has_rows(connection: PgConnection, table: Table) -> bool:
+    name = f"{quote_identifier(table.database)}.{quote_identifier(table.name)}"
+    there = connection.run([f"SELECT to_regclass({quote_literal(name)}) IS NOT NULL".encode()])[0]
+    return there.get_value(0, 0) == b"t" and bool(connection.run([f"SELECT 1 FROM {name} LIMIT 1".encode()])[0].ntuples)

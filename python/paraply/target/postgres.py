@@ -15,20 +15,20 @@ import weakref
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from paraply.errors import AlreadyRunning, ConnectionFailed, LogNotUnderstood, ParaplyError, UsageError
-from paraply.target.base import Peek, Progress
+from paraply.target.base import Peek, Progress, Standing
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_board import PgBoard, open_board
 from paraply.target.pg_branches import PgBranches, check_two_phase
 from paraply.target.pg_checks import check_table, refuse_preserve, table_exists
 from paraply.target.pg_connection import PgConnection, StatementFailed, is_local
-from paraply.target.pg_ddl import DdlPlan, TableKey, create_table, parents, plan_changes
+from paraply.target.pg_ddl import DdlPlan, MustBeEmpty, TableKey, create_table, parents, plan_changes
 from paraply.target.pg_errors import failure
 from paraply.target.pg_last_writer import PgLastWriter
 from paraply.target.pg_lock_waits import describe_holders, lock_holders, patiently
 from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
-from paraply.target.pg_source_tables import load_tables, store_table
+from paraply.target.pg_source_tables import load_tables, read_standing, store_table
 from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
 from paraply.target.progress import ProgressLedger
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
-    from paraply.target.base import ApplyPlan
+    from paraply.target.base import ApplyPlan, Forecast
     from paraply.target.channel_status import ChannelStatus
     from paraply.target.two_phase import Branch
 
@@ -252,14 +252,28 @@ class PostgresTarget:
         """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
         self._changes = list(changes)
 
-    def foresee(self, changes: Sequence[SchemaChange]) -> None:
-        """Raises what a DDL with these changes would end with: a type without counterpart, or what cannot be followed exactly.
+    def standing(self, plan: ApplyPlan) -> Standing:
+        """Read the source's definitions that an earlier run kept, and which of the tables have rows."""
+        if self._is_embedded:
+            if not self._embedded.exists:
+                return Standing()
+            self._uri = self._embedded.start()
+        connection = PgConnection(self._uri or "", name="paraply look")
+        try:
+            return read_standing(connection, plan.channel)
+        finally:
+            connection.close()
+
+    def foresee(self, forecast: Forecast) -> None:
+        """Raise what a DDL would end with, by the steps that ``execute_statement`` would take.
 
         Raises:
             TypeNotMapped: A column type without counterpart.
-            LogNotUnderstood: A change that PostgreSQL cannot follow exactly.
+            LogNotUnderstood: A statement that is not understood, or a change that PostgreSQL cannot follow exactly.
         """
-        plan_changes(changes, {})
+        for step in plan_changes(forecast.changes, forecast.known).steps:
+            if isinstance(step, MustBeEmpty) and step.table in forecast.written:
+                raise step.refusal()
 
     def open_board(self) -> PgBoard | None:
         """The row where the run's status is kept, once the target is open; None where there is no place for it."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unit.applier.fakes import GtidSet
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
-from paraply.target.base import ApplyPlan, Peek, Progress
+from paraply.target.base import ApplyPlan, Peek, Progress, Standing
 from paraply.target.lock_waits import Holder, sentence
 from paraply.target.series import SeriesOutcome
 
@@ -276,7 +276,11 @@ class Target:
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Any]:
         return self.tables
 
-    def foresee(self, changes: Sequence[Any]) -> None:
+    def standing(self, plan: Any) -> Standing:
+        """Nothing stands there."""
+        return Standing()
+
+    def foresee(self, forecast: Any) -> None:
         """Nothing is known beforehand."""
 
     def schema_changed(self, catalog: Any, changes: Sequence[Any]) -> None:
