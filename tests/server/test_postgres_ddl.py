@@ -115,6 +115,33 @@ def test_a_renamed_table_keeps_its_keys(replay: Replay) -> None:
     assert replay.keys() == ["UNIQUE d.t btree (id)"]
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("rename table d.t to e.moved",),
+        ("rename table d.t to e.other, e.t to d.t, e.other to e.t",),
+        ("rename table e.t to d.u, d.t to e.t, d.u to d.t, d.t to d.v",),
+        ("alter table d.t rename to e.u, add column z int", "alter table e.u drop key by_a, drop primary key"),
+        ("alter table t rename e.a, rename column a to b", "rename table e.a to d.a, e.t to d.t"),
+        ("rename table t to e.b", "create table t (id int primary key, a int, key by_a (a))", "rename table t to e.c"),
+    ],
+)
+def test_tables_move_between_databases(replay: Replay, statements: tuple[str, ...]) -> None:
+    replay.run("create database e character set utf8mb4")
+    for database in ("d", "e"):
+        replay.run(f"create table {database}.t (id int not null primary key, a int, key by_a (a))")
+        replay.query(f"INSERT INTO {database}.t VALUES ({ord(database)}, 1)")
+    before = sorted(_rows(replay))
+    for sql in statements:
+        replay.run(sql)
+    assert sorted(_rows(replay)) == before
+    assert len(replay.keys()) == sum(len(table.keys) for table in replay.catalog)
+
+
+def _rows(replay: Replay) -> list[str | None]:
+    return [row[0] for table in replay.catalog for row in replay.query(f'SELECT id FROM "{table.database}"."{table.name}"')]
+
+
 def test_tables_and_databases_go(replay: Replay) -> None:
     replay.run("create table t (id int)")
     replay.run("create table u (id int)")

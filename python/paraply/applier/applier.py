@@ -109,6 +109,8 @@ class Applier:
         limits: How far the reader runs ahead.
         via: ``sessions`` of the applier's own, or the target's ``replication``, whose workers apply and commit in order then (MySQL).
         listen: For ``replication``: the address of this machine that the target reads from, as HOST or HOST:PORT.
+        lower_case_table_names: The source's setting of that name, which no log says: under 1 its rows have names in lower case, and its
+            statements those that were typed; names in ``filters`` are then compared in lower case.
 
     Raises:
         UsageError: An option, or a combination of options, that is not allowed; says why (R21a).
@@ -145,6 +147,7 @@ class Applier:
         limits: FeedLimits | None = None,
         via: Literal["sessions", "replication"] = "sessions",
         listen: str | None = None,
+        lower_case_table_names: int | None = None,
     ) -> None:
         workers = (SERVER_WORKERS if via == "replication" else default_workers()) if workers is None else workers
         if workers < 0:
@@ -166,7 +169,7 @@ class Applier:
             start_after=start_after,
             allow_nontransactional=allow_nontransactional,
             ddl_decision=ddl_decision,
-            filters=filters or Filters(),
+            filters=_filters_for(target, filters or Filters(), lower_case_table_names),
             stop=stop or parse_stop(stop_at, stop_before),
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
@@ -181,6 +184,7 @@ class Applier:
         self._trace = trace
         self._target = target
         self._schema = schema
+        self._lower_case = lower_case_table_names
         self._on_progress = on_progress
         self._patience = patience
         self._limits = limits
@@ -393,6 +397,8 @@ class Applier:
     def _empty_schema(self, empty: SchemaCatalog, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
         schema = empty if self._schema is None else self._schema.without_tables() if goes_on else self._schema.copy()
         schema.lists_tables = not same_family
+        if self._lower_case is not None:
+            schema.lower_case_table_names = self._lower_case
         return schema
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
@@ -442,3 +448,9 @@ class Applier:
         if run.jobs is None:
             return InlineDrive(run, feed, self._workers[0], self._patience, lambda: self._stops, monitor.tick)
         return ThreadDrive(run, run.jobs, feed, self._workers, self._patience, lambda: self._stops, monitor.tick, self._crew)
+
+
+def _filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
+    """Return the filters as they are compared, with the servers' own databases left out where the target has none of them."""
+    filters = filters.in_lower_case() if lower_case_table_names else filters
+    return filters.without_system_databases() if target.family == "postgresql" else filters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, UsageError
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from paraply import _native
     from paraply.schema.model import Table
 
-__all__ = ["Filters", "consequences", "parse_filters"]
+__all__ = ["SYSTEM_DATABASES", "Filters", "consequences", "parse_filters"]
+
+SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
+"""The servers' own databases."""
 
 _OBJECTS = ("view", "trigger", "procedure", "function", "event", "package")
 _IDENTIFIER = r"(?:`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|[\w$]+)"
@@ -54,12 +57,26 @@ class Filters:
         tables: (database, table) pairs that are applied.
         exclude_databases: Databases that are left out.
         exclude_tables: (database, table) pairs that are left out.
+        lower_case: Whether names of statements are compared in lower case, in which all names here and in row events are.
+        implied: Those of ``exclude_databases`` that no option names: the server's own, where the target has none of them.
     """
 
     databases: tuple[str, ...] = ()
     tables: tuple[tuple[str, str], ...] = ()
     exclude_databases: tuple[str, ...] = ()
     exclude_tables: tuple[tuple[str, str], ...] = ()
+    implied: tuple[str, ...] = ()
+    lower_case: bool = False
+
+    def in_lower_case(self) -> Filters:
+        """Return the filters for a source that tells no upper case from lower case (``lower_case_table_names``)."""
+        return replace(self._folded(), lower_case=True)
+
+    def without_system_databases(self) -> Filters:
+        """Return the filters for a target that has no counterpart of the servers' own databases; one that an option names stays."""
+        named = {*self.databases, *self.exclude_databases, *(database for database, _ in self.tables)}
+        implied = tuple(name for name in SYSTEM_DATABASES if name not in named)
+        return replace(self, exclude_databases=(*self.exclude_databases, *implied), implied=implied)
 
     def __bool__(self) -> bool:
         """Whether anything is left out."""
@@ -69,7 +86,7 @@ class Filters:
         """The options that mean the same."""
         words = [f"--database {name}" for name in self.databases]
         words += [f"--table {database}.{table}" for database, table in self.tables]
-        words += [f"--exclude-database {name}" for name in self.exclude_databases]
+        words += [f"--exclude-database {name}" for name in self.exclude_databases if name not in self.implied]
         words += [f"--exclude-table {database}.{table}" for database, table in self.exclude_tables]
         return " ".join(words)
 
@@ -78,7 +95,7 @@ class Filters:
         parts = {
             "databases": sorted(self.databases),
             "tables": sorted(".".join(table) for table in self.tables),
-            "exclude_databases": sorted(self.exclude_databases),
+            "exclude_databases": sorted({*self.exclude_databases} - {*self.implied}),
             "exclude_tables": sorted(".".join(table) for table in self.exclude_tables),
         }
         return {name: part for name, part in parts.items() if part}
@@ -96,20 +113,25 @@ class Filters:
 
     def chooses(self, database: str, table: str) -> bool:
         """Whether a table is applied."""
+        if self.lower_case:
+            database, table = database.lower(), table.lower()
         included = not self.includes or database in self.databases or (database, table) in self.tables
         return included and database not in self.exclude_databases and (database, table) not in self.exclude_tables
 
     def chooses_some(self, database: str) -> bool:
         """Whether any table of a database may be applied."""
+        database = database.lower() if self.lower_case else database
         named = not self.includes or database in self.databases or any(of == database for of, _ in self.tables)
         return named and database not in self.exclude_databases
 
     def chooses_database(self, database: str) -> bool:
         """Whether what belongs to a database, but to no table, is applied: views, routines, events."""
+        database = database.lower() if self.lower_case else database
         return (not self.includes or database in self.databases) and database not in self.exclude_databases
 
     def chooses_whole(self, database: str) -> bool:
         """Whether every table of a database is applied."""
+        database = database.lower() if self.lower_case else database
         return self.chooses_database(database) and all(of != database for of, _ in self.exclude_tables)
 
     def wants(self, transaction: _native.Transaction) -> bool:
@@ -184,13 +206,15 @@ class Filters:
     def _of_table(self, database: str, table: str) -> bool | None:
         """None where the answer hangs on upper and lower case: a server may store names in lower case, and log what was typed."""
         answer = self.chooses(database, table)
-        return answer if answer == self._folded().chooses(database.lower(), table.lower()) else None
+        folded = (database if database.lower() in self.implied else database.lower(), table.lower())
+        return answer if answer == self._folded().chooses(*folded) else None
 
     def _folded(self) -> Filters:
         return Filters(
             tuple(name.lower() for name in self.databases),
             tuple((database.lower(), table.lower()) for database, table in self.tables),
-            tuple(name.lower() for name in self.exclude_databases),
+            # A database of one's own may be called Sys.
+            tuple(name if name in self.implied else name.lower() for name in self.exclude_databases),
             tuple((database.lower(), table.lower()) for database, table in self.exclude_tables),
         )
 

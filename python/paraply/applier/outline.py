@@ -114,6 +114,8 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
     progress = peek.progress
     notes = consequences(options.filters, peek.tables) if options.filters else []
     notes.extend(peek.notes)
+    if options.filters.implied:
+        notes.append(f"the server's own databases are left out ({', '.join(options.filters.implied)}): the target has none of them")
     if any(head.relay_log for head in heads):
         notes.append("the logs are relay logs: commit times and GTIDs are their source's")
     return Outline(

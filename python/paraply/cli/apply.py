@@ -101,6 +101,9 @@ def apply(
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
     ] = None,
+    lower_case_table_names: Annotated[
+        int | None, typer.Option(min=0, max=2, help="The source's setting of this name, which no log says; 1 and 2 tell no case apart.")
+    ] = None,
     channel: Channel = "default",
     allow_nontransactional: AllowNontransactional = False,
     ddl_done: Annotated[bool, typer.Option("--ddl-done", help="After a crash inside a DDL: it took effect.")] = False,
@@ -146,6 +149,7 @@ def apply(
                 on_plan=None if quiet or as_json else show_plan,
                 on_progress=line.update if line is not None else None,
                 trace=trace,
+                lower_case_table_names=lower_case_table_names,
             )
             if dry_run:
                 found = applier.dry_run()

@@ -116,7 +116,7 @@ def _introduced(cursor: Cursor) -> Default | None:
         value = text.encode(sent or "ascii", "surrogateescape")
     else:
         return None
-    introduced = digits is not None
+    introduced = digits is not None or not value.isascii()
     if charset == "binary":
         return Default("literal", value.hex(), "bytes", introduced)
     try:

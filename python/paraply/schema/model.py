@@ -18,7 +18,7 @@ class Default:
         text: A literal's value as text, unquoted; None for DEFAULT NULL.
         form: What the literal is: a ``string``, a ``number`` as written, a ``temporal`` literal (``DATE'...'``), ``bytes`` or ``bits`` in
             hexadecimal (``bits`` are a number where a number is asked for), or ``utc``: a TIMESTAMP's value, in UTC.
-        introduced: Whether it is bytes behind the name of a character set (``_latin1 x'E9'``).
+        introduced: Whether it is bytes behind the name of a character set (``_latin1 x'E9'``, or text that is not ASCII).
     """
 
     kind: Literal["none", "literal", "automatic", "expression"] = "none"

@@ -12,7 +12,7 @@ from paraply.errors import LogNotUnderstood
 from paraply.schema import change as ch
 from paraply.schema.model import Column, Table
 from paraply.target.pg_defaults import fill_of
-from paraply.target.pg_keys import CarriedKey, carried_keys
+from paraply.target.pg_keys import CarriedKey, carried_keys, index_name
 from paraply.target.pg_retype import keeps_values, retype
 from paraply.target.pg_types import ColumnMapping, TableMapping, check_schema_name, map_table, quote_identifier
 
@@ -147,18 +147,27 @@ def parents(table: Table) -> set[TableKey]:
 def _rename_table(old_database: str, old_name: str, table: Table) -> Iterator[str]:
     """New name, new schema, and the names of the keys, which follow the table's."""
     mapping = map_table(table)
+    keys = list(carried_keys(table, mapping).values())
     if old_database != table.database:
-        check_schema_name(old_database)
-        yield f"CREATE SCHEMA IF NOT EXISTS {quote_identifier(mapping.schema)}"
-        passing = "paraply_passing"
-        yield f"ALTER TABLE {_target(old_database, old_name)} RENAME TO {quote_identifier(passing)}"
-        yield f"ALTER TABLE {_target(old_database, passing)} SET SCHEMA {quote_identifier(mapping.schema)}"
-        yield f"ALTER TABLE {_target(table.database, passing)} RENAME TO {quote_identifier(mapping.table)}"
+        yield from _move_table(old_database, old_name, mapping, keys)
     elif old_name != table.name:
         yield f"ALTER TABLE {_target(old_database, old_name)} RENAME TO {quote_identifier(mapping.table)}"
-    if old_name != table.name:
-        for key in carried_keys(table, mapping).values():
-            yield key.rename(mapping, old_name)
+        for key in keys:
+            yield key.rename(mapping.schema, index_name(old_name, key.name), index_name(mapping.table, key.name))
+
+
+def _move_table(old_database: str, old_name: str, mapping: TableMapping, keys: Sequence[CarriedKey]) -> Iterator[str]:
+    """Move a table to another schema under names of its own: a table of its old name there has keys of the same names."""
+    check_schema_name(old_database)
+    passing = "paraply_passing"
+    yield f"CREATE SCHEMA IF NOT EXISTS {quote_identifier(mapping.schema)}"
+    for number, key in enumerate(keys):
+        yield key.rename(old_database, index_name(old_name, key.name), f"{passing}_{number}")
+    yield f"ALTER TABLE {_target(old_database, old_name)} RENAME TO {quote_identifier(passing)}"
+    yield f"ALTER TABLE {_target(old_database, passing)} SET SCHEMA {quote_identifier(mapping.schema)}"
+    yield f"ALTER TABLE {_target(mapping.schema, passing)} RENAME TO {quote_identifier(mapping.table)}"
+    for number, key in enumerate(keys):
+        yield key.rename(mapping.schema, f"{passing}_{number}", index_name(mapping.table, key.name))
 
 
 def _alter_table(change: ch.AlterTable) -> Iterator[str | MustBeEmpty]:

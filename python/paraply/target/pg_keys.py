@@ -65,10 +65,9 @@ class CarriedKey:
             return f"ALTER TABLE {mapping.target} DROP CONSTRAINT {name}"
         return f"DROP INDEX {quote_identifier(mapping.schema)}.{name}"
 
-    def rename(self, mapping: TableMapping, old_table: str) -> str:
-        """The statement that gives the key its name after the table was renamed (it stands in the new schema already)."""
-        old, new = index_name(old_table, self.name), index_name(mapping.table, self.name)
-        return f"ALTER INDEX {quote_identifier(mapping.schema)}.{quote_identifier(old)} RENAME TO {quote_identifier(new)}"
+    def rename(self, schema: str, old: str, new: str) -> str:
+        """Return the statement that gives the key's index another name."""
+        return f"ALTER INDEX {quote_identifier(schema)}.{quote_identifier(old)} RENAME TO {quote_identifier(new)}"
 
 
 def index_name(table: str, key: str) -> str:

@@ -168,6 +168,7 @@ class PostgresSession:
             rendered = self._target.renderer.render(block) if writer is None else writer.statements(block)
             self._target.check_tables(self._connection, {table for _, _, table in rendered})
         except ParaplyError as error:
+            error.message += self._target.other_case(table for transaction in block.transactions for table in transaction.tables)
             raise self._located(error, block) from error
         return rendered
 

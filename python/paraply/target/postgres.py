@@ -421,6 +421,19 @@ class PostgresTarget:
                     check_table_privileges(connection, mapping)
                 self._checked.add(name)
 
+    def other_case(self, names: Iterable[str]) -> str:
+        """Return what to add to an error of these tables: whether one is known that differs only in upper and lower case."""
+        with self._lock:
+            known = {table.full_name for table in self._tables.values()}
+        for name in names:
+            others = [other for other in known if other.lower() == name.lower()]
+            if name not in known and len(others) == 1:
+                return (
+                    f"; {others[0]} is known, which differs only in upper and lower case: a source with lower_case_table_names=1 logs its"
+                    " rows so; begin in an empty database with --lower-case-table-names 1"
+                )
+        return ""
+
     def _put(self, table: Table) -> None:
         self._remove((table.database, table.name))
         with self._lock:
