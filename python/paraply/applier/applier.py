@@ -453,4 +453,4 @@ class Applier:
 def _filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
     """Return the filters as they are compared, with the servers' own databases left out where the target has none of them."""
     filters = filters.in_lower_case() if lower_case_table_names else filters
-    return filters.without_system_databases() if target.family == "postgresql" else filters
+    return filters.without_system_databases() if getattr(target, "lacks_system_databases", False) else filters

@@ -74,6 +74,8 @@ class PostgresTarget:
 
     #: GTIDs are kept in the progress, not in the server's own log.
     merges = True
+    #: Nothing there is like the source's own databases ``mysql`` and ``sys``.
+    lacks_system_databases = True
     #: Measured: with 256 the sessions wait longer for each other's blocks than the commits saved would take.
     most_merged = 128
 
