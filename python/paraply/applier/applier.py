@@ -13,7 +13,7 @@ from paraply.applier.coordinator import Coordinator
 from paraply.applier.counters import ApplyReport, Counters
 from paraply.applier.drive import InlineDrive, ThreadDrive
 from paraply.applier.dry_run import DryRun, scan
-from paraply.applier.filters import Filters
+from paraply.applier.filters import Filters, filters_for
 from paraply.applier.hands import hands_of
 from paraply.applier.housekeeping import stopped_error
 from paraply.applier.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
@@ -169,7 +169,7 @@ class Applier:
             start_after=start_after,
             allow_nontransactional=allow_nontransactional,
             ddl_decision=ddl_decision,
-            filters=_filters_for(target, filters or Filters(), lower_case_table_names),
+            filters=filters_for(target, filters or Filters(), lower_case_table_names),
             stop=stop or parse_stop(stop_at, stop_before),
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
@@ -448,9 +448,3 @@ class Applier:
         if run.jobs is None:
             return InlineDrive(run, feed, self._workers[0], self._patience, lambda: self._stops, monitor.tick)
         return ThreadDrive(run, run.jobs, feed, self._workers, self._patience, lambda: self._stops, monitor.tick, self._crew)
-
-
-def _filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
-    """Return the filters as they are compared, with the servers' own databases left out where the target has none of them."""
-    filters = filters.in_lower_case() if lower_case_table_names else filters
-    return filters.without_system_databases() if getattr(target, "lacks_system_databases", False) else filters

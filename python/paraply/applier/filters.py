@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from paraply import _native
     from paraply.schema.model import Table
+    from paraply.target.base import Target
 
-__all__ = ["SYSTEM_DATABASES", "Filters", "consequences", "parse_filters"]
+__all__ = ["SYSTEM_DATABASES", "Filters", "consequences", "filters_for", "parse_filters"]
 
 SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
 """The servers' own databases."""
@@ -308,3 +309,9 @@ def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:
             else:
                 notes.append(f"{named} and is left out: the target itself may carry changes of {parent} on into it")
     return notes
+
+
+def filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
+    """Return the filters as they are compared, with the servers' own databases left out where the target has none of them."""
+    filters = filters.in_lower_case() if lower_case_table_names else filters
+    return filters.without_system_databases() if getattr(target, "lacks_system_databases", False) else filters

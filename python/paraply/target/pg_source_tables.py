@@ -18,9 +18,11 @@ from paraply.target.pg_errors import failure
 from paraply.target.pg_types import quote_identifier, quote_literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from paraply.target.pg_connection import PgConnection
 
-__all__ = ["drop_table", "from_json", "load_tables", "read_standing", "store_table", "to_json"]
+__all__ = ["drop_table", "from_json", "load_tables", "other_case", "read_standing", "store_table", "to_json"]
 
 
 def to_json(table: Table) -> str:
@@ -102,3 +104,15 @@ def _has_rows(connection: PgConnection, table: Table) -> bool:
     name = f"{quote_identifier(table.database)}.{quote_identifier(table.name)}"
     there = connection.run([f"SELECT to_regclass({quote_literal(name)}) IS NOT NULL".encode()])[0]
     return there.get_value(0, 0) == b"t" and bool(connection.run([f"SELECT 1 FROM {name} LIMIT 1".encode()])[0].ntuples)
+
+
+def other_case(known: set[str], names: Iterable[str]) -> str:
+    """Return advice where the only known table like one of these names differs in upper and lower case; else nothing."""
+    for name in names:
+        others = [other for other in known if other.lower() == name.lower()]
+        if name not in known and len(others) == 1:
+            return (
+                f"; {others[0]} is known, which differs only in upper and lower case: a source with lower_case_table_names=1 logs its"
+                " rows so; begin in an empty database with --lower-case-table-names 1"
+            )
+    return ""

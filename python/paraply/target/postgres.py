@@ -28,7 +28,7 @@ from paraply.target.pg_lock_waits import describe_holders, lock_holders, patient
 from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_session import PostgresSession, Rendered
-from paraply.target.pg_source_tables import load_tables, read_standing, store_table
+from paraply.target.pg_source_tables import load_tables, other_case, read_standing, store_table
 from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
 from paraply.target.progress import ProgressLedger
@@ -426,15 +426,7 @@ class PostgresTarget:
     def other_case(self, names: Iterable[str]) -> str:
         """Return what to add to an error of these tables: whether one is known that differs only in upper and lower case."""
         with self._lock:
-            known = {table.full_name for table in self._tables.values()}
-        for name in names:
-            others = [other for other in known if other.lower() == name.lower()]
-            if name not in known and len(others) == 1:
-                return (
-                    f"; {others[0]} is known, which differs only in upper and lower case: a source with lower_case_table_names=1 logs its"
-                    " rows so; begin in an empty database with --lower-case-table-names 1"
-                )
-        return ""
+            return other_case({table.full_name for table in self._tables.values()}, names)
 
     def _put(self, table: Table) -> None:
         self._remove((table.database, table.name))
