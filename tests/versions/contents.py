@@ -6,6 +6,7 @@ A version that spells the same definition in another way is no difference: ``SPE
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pymysql
@@ -17,8 +18,15 @@ __all__ = ["contents_of", "databases_of", "spelled"]
 
 Contents = dict[str, list[str]]
 
+
+def _plain_default(match: re.Match[str]) -> str:
+    """Return a binary default, which later versions of MariaDB show in hexadecimal, as earlier ones show it."""
+    return "DEFAULT '" + bytes.fromhex(match[1]).decode("latin-1").replace("\\", "\\\\").replace("'", "''").replace("\n", "\\n") + "'"
+
+
 #: What differs in the text alone, and what it is compared as.
-SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = (
+SPELLINGS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"DEFAULT x'((?:[0-9a-f]{2})*)'"), _plain_default),
     # 10.5 says utf8 where later versions say utf8mb3.
     (re.compile(r"\butf8(?=_|\b)"), "utf8mb3"),
     # Columns in the form from before MariaDB 10.1.2 are made in the newer form by the same statement on a server with other settings.
