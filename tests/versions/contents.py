@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pymysql
@@ -14,7 +15,7 @@ from reader_view import family_contents, quoted
 from versions.scripts import Feature
 from versions.servers import MySqlFamily
 
-__all__ = ["contents_of", "databases_of", "spelled"]
+__all__ = ["SPELLINGS", "Spelling", "contents_of", "databases_of", "spelled"]
 
 Contents = dict[str, list[str]]
 
@@ -24,16 +25,33 @@ def _plain_default(match: re.Match[str]) -> str:
     return "DEFAULT '" + bytes.fromhex(match[1]).decode("latin-1").replace("\\", "\\\\").replace("'", "''").replace("\n", "\\n") + "'"
 
 
-#: What differs in the text alone, and what it is compared as.
-SPELLINGS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"DEFAULT x'((?:[0-9a-f]{2})*)'"), _plain_default),
-    # 10.5 says utf8 where later versions say utf8mb3.
-    (re.compile(r"\butf8(?=_|\b)"), "utf8mb3"),
-    # Columns in the form from before MariaDB 10.1.2 are made in the newer form by the same statement on a server with other settings.
-    (re.compile(r" /\* mariadb-5\.3 \*/"), ""),
-    # The end of a current row version is as late as the version can say (R36).
-    (re.compile(r"(2038-01-19 03:14:07|2106-02-07 06:28:15)\.999999"), "the end of time"),
-)
+@dataclass(frozen=True)
+class Spelling:
+    """Two spellings of one thing.
+
+    Args:
+        about: What they are, for documentation.
+        pattern: What is found in definitions and rows.
+        instead: What it is compared as.
+    """
+
+    about: str
+    pattern: re.Pattern[str]
+    instead: str | Callable[[re.Match[str]], str]
+
+
+#: What only the text differs in, or what a later version understands where an earlier one passed it over.
+SPELLINGS = (
+    Spelling("`utf8` of MariaDB before 10.6, which later versions call `utf8mb3`", re.compile(r"\butf8(?=_|\b)"), "utf8mb3"),
+    Spelling("binary defaults, in hexadecimal in MariaDB from 10.10 on", re.compile(r"DEFAULT x'((?:[0-9a-f]{2})*)'"), _plain_default),
+    Spelling("the place of `INVISIBLE` before and behind a default", re.compile(r" INVISIBLE( DEFAULT [^,\n]+)"), r"\1 INVISIBLE"),
+    Spelling("`DESC` in keys, which MariaDB before 10.8 passes over", re.compile(r"(?<=`) DESC(?=[,)])"), ""),
+    Spelling("rights that only later versions count among `GRANT ALL`", re.compile(r", SHOW CREATE ROUTINE\b"), ""),
+    Spelling("temporal columns in the form from before MariaDB 10.1.2, which a server with other settings makes in the newer form",
+             re.compile(r" /\* mariadb-5\.3 \*/"), ""),
+    Spelling("the end of a current row version, which is as late as a version of MariaDB can say",
+             re.compile(r"(2038-01-19 03:14:07|2106-02-07 06:28:15)\.999999"), "the end of time"),
+)  # fmt: skip
 
 
 def contents_of(server: MySqlFamily, feature: Feature) -> Contents:
@@ -54,8 +72,8 @@ def databases_of(cursor: pymysql.cursors.Cursor, feature: Feature) -> list[str]:
 
 def spelled(text: str) -> str:
     """Return a definition or row with what only its version spells so in one spelling."""
-    for pattern, spelling in SPELLINGS:
-        text = pattern.sub(spelling, text)
+    for spelling in SPELLINGS:
+        text = spelling.pattern.sub(spelling.instead, text)
     return text
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from versions.contents import SPELLINGS
 from versions.kinds import PAIRS, Pair
 from versions.pairs import Outcome
 from versions.refusals import KINDS
@@ -83,8 +84,14 @@ def page(found: dict[Pair, Outcomes], path: Path) -> None:
         found: The outcomes of all pairs.
         path: The file.
     """
-    parts = [HEAD, "## Pairs\n", "\n".join(summary(found)) + "\n", *_by_feature(found), *_refusals(found), TAIL]
+    parts = [HEAD, *_spellings(), "## Pairs\n", "\n".join(summary(found)) + "\n", *_by_feature(found), *_refusals(found), TAIL]
     path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _spellings() -> Iterable[str]:
+    """Yield the list of what is compared as equal between versions."""
+    yield "Compared as equal, because a version spells the same in another way or understands what an earlier one passed over:\n"
+    yield "\n".join(f"- {spelling.about}" for spelling in SPELLINGS) + "\n"
 
 
 def _by_feature(found: dict[Pair, Outcomes]) -> Iterable[str]:

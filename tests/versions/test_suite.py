@@ -120,6 +120,9 @@ def test_a_refusal_that_no_document_tells_of_counts_as_different() -> None:
     [
         ("DEFAULT CHARSET=utf8 COLLATE=utf8_bin", "DEFAULT CHARSET=utf8mb3 COLLATE=utf8mb3_bin"),
         ("utf8mb4_bin utf8mb3", "utf8mb4_bin utf8mb3"),
+        ("`a` int(11) INVISIBLE DEFAULT 5,\n `b` int", "`a` int(11) DEFAULT 5 INVISIBLE,\n `b` int"),
+        ("KEY `a` (`a` DESC,`b`)", "KEY `a` (`a`,`b`)"),
+        ("GRANT SELECT, DELETE HISTORY, SHOW CREATE ROUTINE ON", "GRANT SELECT, DELETE HISTORY ON"),
         ("`c` varbinary(9) DEFAULT x'0a0b275c'", "`c` varbinary(9) DEFAULT '\\n\x0b''\\\\'"),
         ("1 | 2038-01-19 03:14:07.999999", "1 | the end of time"),
         ("1 | 2038-01-19 03:14:07.999998", "1 | 2038-01-19 03:14:07.999998"),
