@@ -44,6 +44,7 @@ class Spelling:
 SPELLINGS = (
     Spelling("`utf8` of MariaDB before 10.6, which later versions call `utf8mb3`", re.compile(r"\butf8(?=_|\b)"), "utf8mb3"),
     Spelling("binary defaults, in hexadecimal in MariaDB from 10.10 on", re.compile(r"DEFAULT x'((?:[0-9a-f]{2})*)'"), _plain_default),
+    Spelling("version comments, `/*!` or `/*M!` by the version of MariaDB", re.compile(r"/\*M!"), "/*!"),
     Spelling("the place of `INVISIBLE` before and behind a default", re.compile(r" INVISIBLE( DEFAULT [^,\n]+)"), r"\1 INVISIBLE"),
     Spelling("`DESC` in keys, which MariaDB before 10.8 passes over", re.compile(r"(?<=`) DESC(?=[,)])"), ""),
     Spelling("rights that only later versions count among `GRANT ALL`", re.compile(r", SHOW CREATE ROUTINE\b"), ""),
@@ -109,7 +110,7 @@ def _exact_rows(cursor: pymysql.cursors.Cursor, database: str, table: str, colum
             read += ["ROW_START", "ROW_END"]
         place += " FOR SYSTEM_TIME ALL"
     cursor.execute(f"SELECT {', '.join(read)} FROM {place}")
-    contents[f"exact rows of {database}.{table}"] = sorted(str(row) for row in cursor.fetchall())
+    contents[f"exact rows of {database}.{table}"] = sorted(" | ".join(map(str, row)) for row in cursor.fetchall())
     cursor.execute(f"CHECK TABLE {quoted(database)}.{quoted(table)} EXTENDED")
     contents[f"check of {database}.{table}"] = [f"{row[2]} {row[3]}" for row in cursor.fetchall()]
 

@@ -175,9 +175,9 @@ UPDATE t SET p=ST_GeomFromText('POINT(9 9)') WHERE id=1;
 -- refused: postgresql type
 CREATE TABLE t (id INT PRIMARY KEY, v VECTOR(3) NOT NULL);
 -- if: mysql
-INSERT INTO t VALUES (1,TO_VECTOR('[1,2,3]')),(2,TO_VECTOR('[0.1,-0.2,1e30]'));
+INSERT INTO t VALUES (1,TO_VECTOR('[1,2,3]')),(2,TO_VECTOR('[0.1,-0.2,1000.5]'));
 -- if: mariadb
-INSERT INTO t VALUES (1,VEC_FromText('[1,2,3]')),(2,VEC_FromText('[0.1,-0.2,1e30]'));
+INSERT INTO t VALUES (1,VEC_FromText('[1,2,3]')),(2,VEC_FromText('[0.1,-0.2,1000.5]'));
 DELETE FROM t WHERE id=1;
 
 -- feature: vector-index

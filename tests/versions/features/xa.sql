@@ -38,10 +38,14 @@ UPDATE t SET v=v+1;
 -- refused: postgresql xa
 CREATE TABLE t (id INT PRIMARY KEY, v INT);
 -- session: two
+-- if: mysql
 XA START '';
 INSERT INTO t VALUES (1,1);
+-- if: mysql
 XA END '';
+-- if: mysql
 XA PREPARE '';
+-- if: mysql
 XA COMMIT '';
 XA START 0x00FF27,0x5C22,4294967295;
 INSERT INTO t VALUES (2,2);
