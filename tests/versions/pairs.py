@@ -118,7 +118,7 @@ class RunningPair:
         """
         alone = [feature for feature in features if feature.refusals(self.pair.source, self.pair.target)]
         shared = [feature for feature in features if feature not in alone]
-        batches = [[feature] for feature in alone] + [shared[start : start + together] for start in range(0, len(shared), together)]
+        batches = [shared[start : start + together] for start in range(0, len(shared), together)] + [[feature] for feature in alone]
         outcomes: Outcomes = {}
         while batches:
             batch = batches.pop(0)
