@@ -210,6 +210,8 @@ def _form(kind: str, full: str) -> tuple[str, str, Callable[[Any], Any]]:
         return "HEX({})", "upper(encode({}, 'hex'))", _as_is
     if kind in ("float", "double"):
         return "({} + 0e0)", "{}::float8", _number
+    if "zerofill" in full:  # zeros in front are the source's way to show a number
+        return "CAST({} + 0 AS CHAR)", "{}::text", _as_is
     if kind == "bit":
         digits = re.search(r"\((\d+)\)", full)
         return f"LPAD(BIN({{}}+0), {digits[1] if digits else 1}, '0')", "{}::text", _as_is

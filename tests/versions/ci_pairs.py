@@ -11,6 +11,8 @@ from versions.scripts import Feature, all_features
 
 __all__ = ["Found", "check", "ci_features", "ci_pairs", "run_all"]
 
+#: Features that share a log.
+TOGETHER = 50
 Found = tuple[Pair, dict[str, dict[str, Outcome]]]
 
 
@@ -24,11 +26,12 @@ def ci_features(source: Version) -> list[Feature]:
     return [feature for feature in all_features() if feature.runs_on(source)]
 
 
-def run_all(pair: Pair) -> Iterator[Found]:
-    """Run all features of a pair. Those that the target takes share one log; those that it refuses run from files only, to save time."""
-    features = ci_features(pair.source)
+def run_all(pair: Pair, request: pytest.FixtureRequest) -> Iterator[Found]:
+    """Run the features of a pair that are asked for. Those that the target takes share a few logs; those that it refuses run from files only, to save time."""
+    chosen = {item.name.partition("[")[2].removesuffix("]") for item in request.session.items if item.path == request.path}
+    features = [feature for feature in ci_features(pair.source) if f"{pair.name}-{feature.name}" in chosen]
     with running_pair(pair) as running:
-        yield pair, running.run(features, len(features), modes_of_refused=("offline",))
+        yield pair, running.run(features, TOGETHER, modes_of_refused=("offline",))
 
 
 def check(found: Found, feature: Feature) -> None:

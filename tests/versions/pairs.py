@@ -19,8 +19,8 @@ from versions.servers import MySqlFamily, Postgres, started
 
 __all__ = ["Outcome", "RunningPair", "running_pair"]
 
-SECONDS_FOR_ONE = 60.0
-SECONDS_FOR_MANY = 240.0
+SECONDS_FOR_ONE = 120.0
+SECONDS_FOR_MANY = 600.0
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,8 @@ KINDS = (
          "XA transactions that are prepared and ended apart cannot be applied"),
     Kind("cascade", "cascades that the source does not log", "postgresql", "ApplyFailed", r"through foreign keys", PG,
          "a change of a parent row that would cascade stops the apply with exit code 1"),
+    Kind("ddl-not-understood", "DDL that is not understood", "postgresql", "LogNotUnderstood", r"effect on the schema is not known", PG,
+         "So it does at a statement that it does not understand"),
 )  # fmt: skip
 
 

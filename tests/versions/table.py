@@ -32,13 +32,15 @@ PostgreSQL they are every table, column and value by [the table of types](../tar
 - **different**: anything else. It must be 0.
 """
 
+NOTHING_YET = "## Pairs\n\n`make versions WRITE=1` has not been run to its end with this version of paraply.\n"
+
 TAIL = """## What rests on logs and manuals alone
 
 No server of these versions was at hand, so they are not in the tables above.
 
 | version | what it rests on |
 |---|---|
-| MySQL 5.7, 8.0, 8.4 | manuals and sources of the servers, and public log files, which are read and applied, not compared with a source |
+| MySQL 5.7, 8.0, 8.4 | manuals and sources of the servers, and public log files, which the tests read |
 | MySQL 9.0 to 9.6 | the same; what changed between them, such as cascades that are logged from 9.6 on, follows the release notes |
 | MariaDB 10.0 to 10.4, 10.6, 11.0 to 11.7, 12.x | manuals, sources and public log files |
 | PostgreSQL 14, 16, 17 | the manual: the types and statements that are used are the same in 14 to 18 |
@@ -84,7 +86,8 @@ def page(found: dict[Pair, Outcomes], path: Path) -> None:
         found: The outcomes of all pairs.
         path: The file.
     """
-    parts = [HEAD, *_spellings(), "## Pairs\n", "\n".join(summary(found)) + "\n", *_by_feature(found), *_refusals(found), TAIL]
+    tables = ["## Pairs\n", "\n".join(summary(found)) + "\n", *_by_feature(found), *_refusals(found)] if found else [NOTHING_YET]
+    parts = [HEAD, *_spellings(), *tables, TAIL]
     path.write_text("\n".join(parts), encoding="utf-8")
 
 

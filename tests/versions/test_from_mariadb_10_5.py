@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.mariadb, pytest.mark.postgres, pytest.mark.timeout(180
 
 @pytest.fixture(scope="module", params=ci_pairs(MARIADB_10_5), ids=lambda pair: pair.name)
 def found(request: pytest.FixtureRequest) -> Iterator[Found]:
-    yield from run_all(request.param)
+    yield from run_all(request.param, request)
 
 
 @pytest.mark.parametrize("feature", ci_features(MARIADB_10_5), ids=lambda feature: feature.name)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.mysql, pytest.mark.postgres, pytest.mark.timeout(1800)
 
 @pytest.fixture(scope="module", params=ci_pairs(MYSQL), ids=lambda pair: pair.name)
 def found(request: pytest.FixtureRequest) -> Iterator[Found]:
-    yield from run_all(request.param)
+    yield from run_all(request.param, request)
 
 
 @pytest.mark.parametrize("feature", ci_features(MYSQL), ids=lambda feature: feature.name)
