@@ -27,7 +27,10 @@ def ci_features(source: Version) -> list[Feature]:
 
 
 def run_all(pair: Pair, request: pytest.FixtureRequest) -> Iterator[Found]:
-    """Run the features of a pair that are asked for. Those that the target takes share a few logs; those that it refuses run from files only, to save time."""
+    """Run the features of a pair that are asked for.
+
+    Those that the target takes share a few logs. Those that it refuses run from files only, to save time.
+    """
     chosen = {item.name.partition("[")[2].removesuffix("]") for item in request.session.items if item.path == request.path}
     features = [feature for feature in ci_features(pair.source) if f"{pair.name}-{feature.name}" in chosen]
     with running_pair(pair) as running:

@@ -43,7 +43,8 @@ class Spelling:
 #: What only the text differs in, or what a later version understands where an earlier one passed it over.
 SPELLINGS = (
     Spelling("`utf8` of MariaDB before 10.6, which later versions call `utf8mb3`", re.compile(r"\butf8(?=_|\b)"), "utf8mb3"),
-    Spelling("binary defaults, which later versions of MariaDB show in hexadecimal", re.compile(r"DEFAULT x'((?:[0-9a-f]{2})*)'"), _plain_default),
+    Spelling("binary defaults, which later versions of MariaDB show in hexadecimal",
+             re.compile(r"DEFAULT x'((?:[0-9a-f]{2})*)'"), _plain_default),
     Spelling("version comments, `/*!` or `/*M!` by the version of MariaDB", re.compile(r"/\*M!"), "/*!"),
     Spelling("the place of `INVISIBLE` before and behind a default", re.compile(r" INVISIBLE( DEFAULT [^,\n]+)"), r"\1 INVISIBLE"),
     Spelling("`DESC` in keys, which MariaDB before 10.8 passes over", re.compile(r"(?<=`) DESC(?=[,)])"), ""),
