@@ -184,6 +184,9 @@ class _Work:
     def follow_renames(self) -> None:
         """Keys and foreign keys follow their columns' new names."""
         new_names = {old.lower(): new for new, old in self.renames.items()}
+        if new_names:
+            # MariaDB rewrites the expressions of generated columns, the statement's own ones excepted.
+            self.draft.columns = [replace(column, expression=None) for column in self.draft.columns]
 
         def renamed(name: str) -> str:
             return new_names.get(name.lower(), name)

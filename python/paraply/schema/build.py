@@ -51,6 +51,7 @@ def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rule
         generated=spec.generated,
         invisible=spec.invisible,
         default=Default("automatic") if spec.automatic else _default(spec.default, kind.type, rules),
+        expression=spec.expression,
     )
 
 

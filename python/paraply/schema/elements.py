@@ -67,6 +67,7 @@ class ColumnSpec:
     invisible: bool = False
     references: ForeignSpec | None = None
     default: Default = NO_DEFAULT
+    expression: str | None = None
 
 
 def read_column(cursor: Cursor, name: str | None = None) -> ColumnSpec:
@@ -105,7 +106,7 @@ def _attribute(cursor: Cursor, spec: ColumnSpec) -> ColumnSpec:
     if cursor.accept("INVISIBLE"):
         return replace(spec, invisible=True)
     if cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
-        cursor.parenthesised()
+        spec = replace(spec, expression=cursor.parenthesised())
         return replace(spec, generated="stored" if cursor.accept_any(("STORED", "PERSISTENT")) else _virtual(cursor))
     if cursor.at("REFERENCES"):
         return replace(spec, references=read_references(cursor, (spec.name,)))

@@ -19,6 +19,7 @@ __all__ = ["Query", "by_last_column", "read_catalog", "read_databases", "read_ta
 Query = Callable[[str], Sequence[tuple[Any, ...]]]
 SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
 ACTIONS: dict[str, Literal["refuse", "cascade", "set null"]] = {"CASCADE": "cascade", "SET NULL": "set null"}
+APPLICABILITY = "COLLATION_CHARACTER_SET_APPLICABILITY"
 Place = tuple[str, str]
 
 
@@ -108,20 +109,21 @@ def _where(databases: Sequence[str] | None, column: str = "TABLE_SCHEMA") -> str
 
 
 def _charsets(query: Query, mariadb: bool) -> dict[str, str]:
-    name = "FULL_COLLATION_NAME" if mariadb and _has_column(query, "FULL_COLLATION_NAME") else "COLLATION_NAME"
+    name = "FULL_COLLATION_NAME" if mariadb and _has_column(query, APPLICABILITY, "FULL_COLLATION_NAME") else "COLLATION_NAME"
     rows = query(f"SELECT {name}, CHARACTER_SET_NAME FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY")
     return {canonical_collation(_text(a)): canonical_charset(_text(b)) for a, b in rows if b is not None} | {"binary": "binary"}
 
 
-def _has_column(query: Query, name: str) -> bool:
-    condition = "TABLE_SCHEMA='information_schema' AND TABLE_NAME='COLLATION_CHARACTER_SET_APPLICABILITY'"
+def _has_column(query: Query, table: str, name: str) -> bool:
+    condition = f"TABLE_SCHEMA='information_schema' AND TABLE_NAME='{table}'"
     return bool(query(f"SELECT 1 FROM information_schema.COLUMNS WHERE {condition} AND COLUMN_NAME='{name}'"))
 
 
 def _columns(query: Query, where: str, mariadb: bool) -> dict[Place, list[Column]]:
+    expression = "GENERATION_EXPRESSION" if mariadb and _has_column(query, "COLUMNS", "GENERATION_EXPRESSION") else "NULL"
     rows = query(
         "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, "
-        f"ORDINAL_POSITION FROM information_schema.COLUMNS WHERE {where}"
+        f"{expression}, ORDINAL_POSITION FROM information_schema.COLUMNS WHERE {where}"
     )
     found: dict[Place, list[Column]] = defaultdict(list)
     for database, table, *column in by_last_column(rows):
@@ -130,7 +132,7 @@ def _columns(query: Query, where: str, mariadb: bool) -> dict[Place, list[Column
 
 
 def _column(row: list[Any], mariadb: bool) -> Column:
-    name, declared, nullable, charset, collation, extra = row
+    name, declared, nullable, charset, collation, extra, expression = row
     spec = read_type(Cursor(declared.split(" /*", 1)[0], Rules(mariadb=mariadb)))
     binary = spec.type in BINARY or (bool(spec.labels) and charset is None)
     has_charset = charset is not None and spec.type != "json"
@@ -148,6 +150,7 @@ def _column(row: list[Any], mariadb: bool) -> Column:
         generated="virtual" if "VIRTUAL GENERATED" in extra else "stored" if "STORED GENERATED" in extra else None,
         invisible="INVISIBLE" in extra,
         default=Default("automatic") if "AUTO_INCREMENT" in extra else None,
+        expression=expression,
     )
 
 

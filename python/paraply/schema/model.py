@@ -43,6 +43,7 @@ class Column:
         collation: Full name of the collation of a character type, ``binary`` for binary strings, else None.
         labels: Labels of ENUM and SET.
         generated: ``virtual``, ``stored`` or None.
+        expression: A generated column's expression; None where it is not known. It does not count when columns are compared.
         invisible: Whether the column is INVISIBLE.
         default: The DEFAULT clause; None where it is not known. It does not count when columns are compared.
     """
@@ -59,6 +60,7 @@ class Column:
     generated: Literal["virtual", "stored"] | None = None
     invisible: bool = False
     default: Default | None = field(default=None, compare=False)
+    expression: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

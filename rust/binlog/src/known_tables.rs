@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use paraply_core::generated::Computed;
 use paraply_core::schema::{Catalog, ForeignKey, KeyPart, ReferenceAction, Table, TableName};
 use xxhash_rust::xxh64::xxh64;
 
@@ -185,6 +186,9 @@ fn prepare(
         map.take_signs(table);
         map.take_fractions(table);
         mark_hashed(table, catalog, &mut hashed);
+        if format.mariadb {
+            mark_sources(table, &mut hashed);
+        }
     }
     let cascades = cascades(&map.name, catalog);
     KnownTable { map, definition, hashed, cascades, by_sight: false, body: body.to_vec(), mariadb: format.mariadb }
@@ -233,5 +237,21 @@ fn mark_hashed(table: &Table, catalog: &Catalog, hashed: &mut [bool]) {
     let pointing = catalog.children(&table.name).iter().flat_map(|child| &child.foreign_keys);
     for key in pointing.filter(|key| key.parent == table.name) {
         key.parent_columns.iter().filter_map(|name| table.column_index(name)).for_each(&mut mark);
+    }
+}
+
+/// Marks the columns out of which marked generated columns are computed where an image leaves them out; an expression reads only
+/// generated columns that stand before its own.
+fn mark_sources(table: &Table, hashed: &mut [bool]) {
+    for index in (0..table.columns.len()).rev() {
+        if hashed.get(index) == Some(&true)
+            && let Some(computed) = Computed::of(table, index)
+        {
+            for source in computed.sources() {
+                if let Some(flag) = hashed.get_mut(*source) {
+                    *flag = true;
+                }
+            }
+        }
     }
 }

@@ -168,6 +168,7 @@ mod tests {
             labels: Vec::new(),
             length: None,
             decimals: None,
+            generated: None,
         };
         let key = |name: &&str| UniqueKey { name: (*name).to_owned(), parts: vec![KeyPart::Column(0)] };
         Table {

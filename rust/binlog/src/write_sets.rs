@@ -32,6 +32,7 @@ impl Options {
             scheme: self.scheme,
             cascades_logged: may_log_cascades(format),
             partial_images: self.partial_images,
+            generated_left_out: format.mariadb,
             bytewise: self.bytewise,
         }
     }

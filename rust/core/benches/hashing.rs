@@ -154,6 +154,7 @@ fn column(name: &str, data_type: &str) -> Column {
         labels: Vec::new(),
         length: Some(100),
         decimals: None,
+        generated: None,
     }
 }
 

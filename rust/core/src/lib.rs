@@ -5,6 +5,7 @@
 pub mod calendar;
 pub mod certifier;
 pub mod collation;
+pub mod generated;
 pub mod gtid;
 pub mod schedule;
 pub mod schema;

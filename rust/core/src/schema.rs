@@ -45,6 +45,8 @@ pub struct Column {
     pub length: Option<u32>,
     /// Digits behind the seconds' point of TIME, DATETIME and TIMESTAMP; none where they are not known.
     pub decimals: Option<u8>,
+    /// The expression of a generated column, empty where it is not known; none for other columns.
+    pub generated: Option<String>,
 }
 
 /// One part of a key.

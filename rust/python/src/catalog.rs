@@ -91,7 +91,17 @@ fn column(column: &Bound<'_, PyAny>) -> PyResult<Column> {
         labels: column.getattr("labels")?.extract()?,
         length: column.getattr("length")?.extract()?,
         decimals: column.getattr("scale")?.extract()?,
+        generated: generated(column)?,
     })
+}
+
+/// The expression of a generated column, empty where it is not known.
+fn generated(column: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    if column.getattr("generated")?.is_none() {
+        return Ok(None);
+    }
+    let expression: Option<String> = column.getattr("expression")?.extract()?;
+    Ok(Some(expression.unwrap_or_default()))
 }
 
 fn unique_key(key: &Bound<'_, PyAny>, columns: &[Column]) -> PyResult<UniqueKey> {

@@ -21,6 +21,7 @@ fn column(name: &str, data_type: &str, length: Option<u32>) -> Column {
         labels: Vec::new(),
         length,
         decimals: None,
+        generated: None,
     }
 }
 

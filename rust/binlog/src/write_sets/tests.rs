@@ -35,6 +35,7 @@ fn table(name: &str, action: ReferenceAction) -> Table {
         labels: Vec::new(),
         length: None,
         decimals: None,
+        generated: None,
     };
     let parent = ForeignKey {
         name: "fk".to_owned(),

@@ -201,6 +201,7 @@ pub fn id_table(name: &str, keyed: bool) -> Table {
         labels: Vec::new(),
         length: None,
         decimals: None,
+        generated: None,
     };
     let primary = UniqueKey { name: "PRIMARY".to_owned(), parts: vec![KeyPart::Column(0)] };
     Table {

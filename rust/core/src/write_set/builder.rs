@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::distinct::Distinct;
 use super::fallback::{Fallbacks, Reason};
 use super::hash::KeyHasher;
+use super::images::{Images, generated_values};
 use super::note::{Note, Noted};
 use super::plan::{KeyPlan, Part, ReferencePlan, TableAccess, TablePlan};
 use super::server_bytes::ServerBytes;
@@ -71,42 +72,6 @@ enum Outcome {
     Lost(Reason),
 }
 
-/// A row and how its images complete each other.
-struct Images<'r, 'v> {
-    before: Option<Image<'r, 'v>>,
-    after: Option<Image<'r, 'v>>,
-}
-
-impl<'r, 'v> Images<'r, 'v> {
-    fn before(&self, column: usize) -> Option<&'r Value<'v>> {
-        self.before?.get(column)?.as_ref()
-    }
-
-    /// The value after the change: what an update's after image lacks is as it was before.
-    fn after(&self, column: usize) -> Option<&'r Value<'v>> {
-        self.after?.get(column)?.as_ref().or_else(|| self.before(column))
-    }
-
-    fn is_update(&self) -> bool {
-        self.before.is_some() && self.after.is_some()
-    }
-
-    /// Whether an update's after image holds none of these columns.
-    fn untouched(&self, parts: &[Part]) -> bool {
-        let lacks = |part: &Part| match part {
-            Part::Column { index, .. } => self.after.and_then(|a| a.get(*index)).is_some_and(Option::is_none),
-            Part::Unknown => false,
-        };
-        self.is_update() && parts.iter().all(lacks)
-    }
-
-    /// Whether an update may have changed any of these columns.
-    fn changed(&self, columns: &[usize]) -> bool {
-        let value_after = |column: usize| self.after.and_then(|a| a.get(column)).and_then(Option::as_ref);
-        self.is_update() && columns.iter().any(|c| value_after(*c).is_some_and(|after| self.before(*c) != Some(after)))
-    }
-}
-
 /// A definition and how its rows are hashed.
 type PlannedTable = (Arc<Table>, Arc<TablePlan>);
 
@@ -164,7 +129,8 @@ impl WriteSetBuilder {
 
     /// Adds what one row touches.
     pub fn add_row(&mut self, plan: &TablePlan, row: &Row<'_, '_>) {
-        let images = Images { before: row.before, after: row.after };
+        let generated = if plan.left_out.is_empty() { Vec::new() } else { generated_values(&plan.left_out, row) };
+        let images = Images::new(row, &generated);
         self.result.touches_parent |= plan.touches_parent;
         self.result.missing_keys |= plan.missing_keys;
         plan.fallbacks.iter().for_each(|reason| self.fallbacks.add(*reason, &plan.name));

@@ -5,7 +5,13 @@ use super::*;
 use crate::schema::{Catalog, KeyPart::*, ReferenceAction};
 use crate::value::Value::{self, Bytes, Int, Null};
 
-const FINE: Options = Options { scheme: Scheme::Fine, cascades_logged: true, partial_images: false, bytewise: false };
+const FINE: Options = Options {
+    scheme: Scheme::Fine,
+    cascades_logged: true,
+    partial_images: false,
+    generated_left_out: false,
+    bytewise: false,
+};
 const PARTIAL: Options = Options { partial_images: true, ..FINE };
 const UNLOGGED: Options = Options { cascades_logged: false, ..FINE };
 
@@ -177,4 +183,90 @@ fn a_builder_follows_the_catalog() {
     builder.add_row(&plan, &row);
     assert_eq!(builder.finish().exclusive.len(), 2);
     assert!(builder.finish().is_empty());
+}
+
+/// `g (id INT PRIMARY KEY, a INT, x INT AS (expression), UNIQUE (x))`.
+fn with_generated(expression: &str) -> Catalog {
+    let mut table =
+        table("g", &["id int", "a int null", "x int null"], &[("PRIMARY", &[Column(0)]), ("x", &[Column(2)])]);
+    table.columns[2].generated = Some(expression.into());
+    catalog([table])
+}
+
+const LEFT_OUT: Options = Options { generated_left_out: true, ..PARTIAL };
+
+fn without_x(id: i64, a: i64) -> Vec<Option<Value<'static>>> {
+    vec![Some(Int(id)), Some(Int(a)), None]
+}
+
+#[test]
+fn r13_a_generated_column_that_no_image_holds_is_not_unchanged() {
+    let frees = ("g", Some(without_x(1, 1)), Some(without_x(1, -1)));
+    let takes = insert("g", &[Int(2), Int(1), Int(2)]);
+    let other = insert("g", &[Int(3), Int(9), Int(18)]);
+    let gone = ("g", Some(without_x(1, 1)), None);
+    for freeing in [&frees, &gone] {
+        // The expression is understood: exactly the writer of the value waits.
+        let catalog = with_generated("a * 2");
+        assert!(conflicting(&catalog, LEFT_OUT, freeing, &takes));
+        assert!(!conflicting(&catalog, LEFT_OUT, freeing, &other));
+        // Not understood: every writer of the table.
+        let catalog = with_generated("a div 1 * 2");
+        assert!(conflicting(&catalog, LEFT_OUT, freeing, &takes));
+        assert!(conflicting(&catalog, LEFT_OUT, freeing, &other));
+        let (set, fallbacks) = write_set(&catalog, LEFT_OUT, std::slice::from_ref(freeing));
+        assert!(!set.barrier);
+        assert_eq!(fallbacks.len(), 1);
+        assert!(fallbacks[0].0.starts_with("g: key column missing"), "{fallbacks:?}");
+    }
+    let (set, fallbacks) = write_set(&with_generated("a * 2"), LEFT_OUT, std::slice::from_ref(&frees));
+    assert_eq!((set.exclusive.len(), fallbacks.len()), (3, 0), "the primary key, and x before and after");
+}
+
+#[test]
+fn r13_a_generated_column_whose_sources_are_left_out_too_is_unchanged() {
+    let id_only = || vec![Some(Int(1)), None, None];
+    let other = insert("g", &[Int(3), Int(9), Int(18)]);
+    let unchanged = ("g", Some(id_only()), Some(vec![Some(Int(7)), None, None]));
+    assert!(!conflicting(&with_generated("a * 2"), LEFT_OUT, &unchanged, &other));
+    assert!(conflicting(&with_generated("a / 2"), LEFT_OUT, &unchanged, &other), "what it is made of is not known");
+    let changed = ("g", Some(id_only()), Some(vec![None, Some(Int(3)), None]));
+    assert!(conflicting(&with_generated("a * 2"), LEFT_OUT, &changed, &other), "the value before is not known");
+    // A server that never leaves out what changed.
+    assert!(!conflicting(&with_generated("a / 2"), PARTIAL, &unchanged, &other));
+}
+
+#[test]
+fn r15_a_reference_by_a_generated_column_is_not_unchanged() {
+    let parent = table("p", &["id int"], &[("PRIMARY", &[Column(0)])]);
+    let mut child = table("g", &["id int", "a int null", "x int null"], &[("PRIMARY", &[Column(0)])]);
+    let change = ("g", Some(without_x(1, 1)), Some(without_x(1, 2)));
+    for (expression, others_wait) in [("a * 2", false), ("a / 2", true)] {
+        child.columns[2].generated = Some(expression.into());
+        let catalog = catalog([parent.clone(), referring(child.clone(), 2, "p", "id", ReferenceAction::Refuse)]);
+        assert!(conflicting(&catalog, LEFT_OUT, &change, &delete("p", &[Int(2)])), "{expression}: let go");
+        assert!(conflicting(&catalog, LEFT_OUT, &change, &insert("p", &[Int(4)])), "{expression}: taken");
+        assert_eq!(conflicting(&catalog, LEFT_OUT, &change, &insert("p", &[Int(9)])), others_wait, "{expression}");
+    }
+}
+
+#[test]
+fn r15a_a_parents_generated_column_that_changes_unseen_cascades() {
+    let mut parent =
+        table("g", &["id int", "a int null", "x int null"], &[("PRIMARY", &[Column(0)]), ("x", &[Column(2)])]);
+    let child = referring(
+        table("c", &["id int", "p int null"], &[("PRIMARY", &[Column(0)])]),
+        1,
+        "g",
+        "x",
+        ReferenceAction::Cascade,
+    );
+    let unlogged = Options { cascades_logged: false, ..LEFT_OUT };
+    let far = insert("c", &[Int(1), Int(50)]);
+    for (expression, after, cascades) in [("a * 2", 1, false), ("a * 2", 5, true), ("a / 2", 1, true)] {
+        parent.columns[2].generated = Some(expression.into());
+        let catalog = catalog([parent.clone(), child.clone()]);
+        let change = ("g", Some(without_x(1, 1)), Some(without_x(1, after)));
+        assert_eq!(conflicting(&catalog, unlogged, &change, &far), cascades, "{expression} {after}");
+    }
 }

@@ -5,7 +5,13 @@ use super::*;
 use crate::schema::{Catalog, ForeignKey, KeyPart::*, ReferenceAction, Table, TableName};
 use crate::value::Value::{self, Bytes, Int, Null};
 
-const GROUP: Options = Options { scheme: Scheme::Group, cascades_logged: true, partial_images: false, bytewise: false };
+const GROUP: Options = Options {
+    scheme: Scheme::Group,
+    cascades_logged: true,
+    partial_images: false,
+    generated_left_out: false,
+    bytewise: false,
+};
 
 fn hash(key: &str, table: &str, values: &[&str]) -> u64 {
     let mut hasher = KeyHasher::default();

@@ -14,6 +14,7 @@ mod distinct;
 mod events;
 mod fallback;
 mod hash;
+mod images;
 mod note;
 mod plan;
 mod reference;
@@ -49,13 +50,21 @@ pub struct Options {
     /// Whether the log is known to have partial row images. Writers of tables with several unique keys or with children then take the
     /// table shared, so that a row with an unknown key blocks that table; otherwise such a row makes its transaction a barrier.
     pub partial_images: bool,
+    /// Whether the log is one of a server that may leave generated columns out of images although their values change (`MariaDB`).
+    pub generated_left_out: bool,
     /// For tests only: hash text by its bytes as if collations did not exist (Bug#86078).
     pub bytewise: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { scheme: Scheme::Fine, cascades_logged: true, partial_images: false, bytewise: false }
+        Self {
+            scheme: Scheme::Fine,
+            cascades_logged: true,
+            partial_images: false,
+            generated_left_out: false,
+            bytewise: false,
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
 use super::hash::{key_prefix, table_hash};
+use super::images::LeftOut;
 use super::reference::{Target, server_target, target_of};
 use super::server_bytes::ServerBytes;
 use super::server_cut::{Again, Cut, Hashed};
 use super::value_form::ValueForm;
 use super::{Options, Scheme};
+use crate::generated::Computed;
 use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
 
 /// What to hash of the rows of one table.
@@ -24,6 +26,8 @@ pub struct TablePlan {
     pub(super) cascades: Vec<Cascade>,
     /// What is coarse in every row, counted once a row.
     pub(super) fallbacks: Vec<Reason>,
+    /// Generated columns that an image may lack although their values change, in the table's order.
+    pub(super) left_out: Vec<LeftOut>,
     pub(super) touches_parent: bool,
     pub(super) missing_keys: bool,
 }
@@ -132,6 +136,7 @@ impl TablePlan {
             shared_tables: if cascading { affected_neighbours(table, catalog) } else { Vec::new() },
             cascades: if cascading { cascades_of(table, catalog) } else { Vec::new() },
             fallbacks,
+            left_out: if fine && options.generated_left_out { left_out(table) } else { Vec::new() },
             // The server does not look at foreign keys where it finds no key to hash.
             touches_parent: has_server_key(table) && !catalog.children(&table.name).is_empty(),
             missing_keys: !has_server_key(table),
@@ -142,6 +147,12 @@ impl TablePlan {
     pub fn name(&self) -> &TableName {
         &self.name
     }
+}
+
+/// The generated columns of a table.
+fn left_out(table: &Table) -> Vec<LeftOut> {
+    let generated = table.columns.iter().enumerate().filter(|(_, column)| column.generated.is_some());
+    generated.map(|(column, _)| LeftOut { column, computed: Computed::of(table, column) }).collect()
 }
 
 /// Whether the server finds a key to tell the rows by: a primary key, be it over prefixes, or a unique key of whole columns that

@@ -23,6 +23,7 @@ pub fn table(table: &str, columns: &[&str], keys: &[(&str, &[KeyPart])]) -> Tabl
             labels: Vec::new(),
             length: Some(10),
             decimals: None,
+            generated: None,
         }
     };
     let key = |(name, parts): &(&str, &[KeyPart])| UniqueKey { name: (*name).into(), parts: parts.to_vec() };
