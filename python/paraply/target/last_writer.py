@@ -62,7 +62,8 @@ def rows_of_table(block: Block, database: str, table: str, columns: int, key: Se
             if image is not None and len(image) != columns:
                 raise LogNotUnderstood(
                     "policy 'unordered' writes whole rows, and the log has only some columns of this one:"
-                    " set binlog_row_image=FULL on the source, or use --policy dependency",
+                    " set binlog_row_image=FULL on the source, or use --policy dependency (MariaDB from 11.x on never logs the"
+                    " generated columns of updates and deletes)",
                     table=f"{database}.{table}",
                 )
         moved = before is not None and (after is None or any(before[index] != after[index] for index in key))

@@ -1,5 +1,6 @@
 //! Row changes as PostgreSQL statements.
 
+use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
 use paraply_target::postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
 use paraply_target::postgres::render::{RenderError, Renderer};
@@ -7,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::block::PyBlock;
+use crate::catalog::table_from_python;
 use crate::errors::{Where, raise};
 
 #[pyclass(name = "PostgresRenderer", module = "paraply._native", frozen)]
@@ -40,7 +42,10 @@ impl PyPostgresRenderer {
         let cascades_delete = mapping_of.getattr("cascades_delete")?.is_truthy()?;
         let cascades_update: Vec<usize> = mapping_of.getattr("cascades_update")?.extract()?;
         let hashed = unique_keys(table)?;
-        self.renderer.define(mapping.with_cascades(cascades_delete, cascades_update).with_key_hashes(hashed));
+        let definition = table_from_python(table)?;
+        let computed = (0..definition.columns.len()).filter_map(|index| Computed::of(&definition, index)).collect();
+        let mapping = mapping.with_cascades(cascades_delete, cascades_update);
+        self.renderer.define(mapping.with_key_hashes(hashed).with_computed(computed));
         Ok(())
     }
 
@@ -104,6 +109,10 @@ fn render_error(py: Python<'_>, error: &RenderError, block: &PyBlock) -> PyErr {
         RenderError::NoKey { table } | RenderError::UnloggedCascade { table } => {
             place.table = Some(table.to_string());
             "ApplyFailed"
+        }
+        RenderError::GeneratedColumn { table, .. } => {
+            place.table = Some(table.to_string());
+            "SchemaMismatch"
         }
         _ => "SchemaMismatch",
     };

@@ -59,7 +59,9 @@ pub(super) fn where_key(
 /// One row, any one, of those that equal the whole image: a table without a key may hold several.
 pub(super) fn where_row(out: &mut Vec<u8>, table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
     out.extend_from_slice(format!(" WHERE ctid=(SELECT ctid FROM {} WHERE ", table.target()).as_bytes());
-    for (n, (column, value)) in table.columns.iter().zip(image).enumerate() {
+    // What a generated column holds follows from the others.
+    let told = table.columns.iter().zip(image).filter(|(column, value)| !column.generated || value.is_some());
+    for (n, (column, value)) in told.enumerate() {
         let value = value.as_ref().ok_or_else(|| RenderError::NoKey { table: table.source.clone() })?;
         if n > 0 {
             out.extend_from_slice(b" AND ");

@@ -10,8 +10,9 @@ use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_binlog::transaction::{RawEvent, Transaction};
 use paraply_core::collation::name_of;
 
+use super::generated::complete;
 use super::mapping::{Charset, ColumnMapping, Kind, TableMapping};
-use super::render::{Change, Image, RenderError, Renderer, Statement, StatementWriter, check_cascades};
+use super::render::{Image, RenderError, Renderer, Statement, StatementWriter, check_cascades};
 
 const TABLE_MAP_EVENT: u8 = 19;
 
@@ -114,12 +115,9 @@ fn render_rows(
     let mut rows = rows.rows(&mut buffer, None);
     while let Some(row) = rows.next_row() {
         let Row { before, after } = row.map_err(damaged)?;
-        let change = match (before.map(|row| own(row, columns)), after.map(|row| own(row, columns))) {
-            (None, Some(after)) => Change::Insert(after),
-            (Some(before), None) => Change::Delete(before),
-            (Some(before), Some(after)) => Change::Update { before, after },
-            (None, None) => continue,
-        };
+        let (before, after) = (before.map(|row| own(row, columns)), after.map(|row| own(row, columns)));
+        let completed = complete(&known.mapping, before, after)?;
+        let Some(change) = completed.change() else { continue };
         if !cascades_logged {
             check_cascades(&known.mapping, change)?;
         }

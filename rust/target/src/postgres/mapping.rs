@@ -1,5 +1,6 @@
 //! How the columns of a source table are written to its counterpart in PostgreSQL.
 
+use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
 
 /// A column or a table that has no counterpart.
@@ -164,7 +165,7 @@ impl ColumnMapping {
 }
 
 /// A source table and its counterpart.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TableMapping {
     /// The table in the source.
     pub source: TableName,
@@ -178,6 +179,8 @@ pub struct TableMapping {
     pub cascades_update: Vec<usize>,
     /// The most columns that MariaDB may log behind the table's own, with the hashes of unique keys.
     pub key_hashes: usize,
+    /// How generated columns are computed where an image leaves them out, in the order of the columns.
+    pub computed: Vec<Computed>,
     target: String,
 }
 
@@ -201,7 +204,17 @@ impl TableMapping {
         }
         let keys = keys.into_iter().filter(|k| !k.is_empty()).collect();
         let target = format!("{}.{}", quote_identifier(schema), quote_identifier(table));
-        Ok(Self { source, columns, keys, cascades_delete: false, cascades_update: Vec::new(), key_hashes: 0, target })
+        let cascades_update = Vec::new();
+        Ok(Self {
+            source,
+            columns,
+            keys,
+            cascades_delete: false,
+            cascades_update,
+            key_hashes: 0,
+            computed: Vec::new(),
+            target,
+        })
     }
 
     /// The same table as the parent of foreign keys with actions.
@@ -217,6 +230,18 @@ impl TableMapping {
     pub fn with_key_hashes(mut self, most: usize) -> Self {
         self.key_hashes = most;
         self
+    }
+
+    /// The same table with what is known of its generated columns' expressions.
+    #[must_use]
+    pub fn with_computed(mut self, computed: Vec<Computed>) -> Self {
+        self.computed = computed;
+        self
+    }
+
+    /// Returns whether the source computes this column.
+    pub(super) fn is_generated(&self, column: usize) -> bool {
+        self.columns.get(column).is_some_and(|column| column.generated)
     }
 
     /// The same table with another character set in one of its columns.

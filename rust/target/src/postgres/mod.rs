@@ -6,6 +6,7 @@
 mod conditions;
 pub mod error;
 mod events;
+mod generated;
 pub mod json;
 pub mod literal;
 pub mod mapping;

@@ -267,7 +267,6 @@ fn write_set(
     before: Image<'_, '_>,
     after: Image<'_, '_>,
 ) -> Result<(), RenderError> {
-    check_generated(table, after)?;
     let stays = |i: usize| key.contains(&i) && before.get(i) == after.get(i);
     let held: Vec<usize> = (0..after.len()).filter(|&i| matches!(after.get(i), Some(Some(_)))).collect();
     let mut chosen: Vec<usize> = held.iter().copied().filter(|&i| !stays(i)).collect();
@@ -289,12 +288,6 @@ fn write_set(
         }
     }
     Ok(())
-}
-
-/// A generated column that the image leaves out would keep its old value.
-fn check_generated(table: &TableMapping, after: Image<'_, '_>) -> Result<(), RenderError> {
-    let left_out = table.columns.iter().zip(after).find(|(column, value)| column.generated && value.is_none());
-    left_out.map_or(Ok(()), |(column, _)| Err(missing(table, column)))
 }
 
 fn write_patched(
