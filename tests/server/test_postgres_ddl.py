@@ -167,11 +167,19 @@ def test_existing_rows_keep_their_values(replay: Replay) -> None:
         "alter table t modify s enum('y')",
         "alter table t modify at timestamp",
         "alter table t add column g int generated always as (n + 1) stored",
+        "alter table t modify w int generated always as (n + 2) stored",
     ],
 )
 def test_what_the_servers_may_do_differently_needs_an_empty_table(replay: Replay, statement: str) -> None:
-    replay.run("create table t (id int primary key, n int, s enum('x','y'), at datetime)")
+    replay.run("create table t (id int primary key, n int, s enum('x','y'), at datetime, w int as (n + 1) stored)")
     assert replay.run(statement)
+
+
+def test_a_generated_column_with_the_same_expression_keeps_its_values(replay: Replay) -> None:
+    replay.run("create table t (id int primary key, n int, w int as (n + 1) stored)")
+    replay.query("INSERT INTO d.t VALUES (1, 1, 2)")
+    assert not replay.run("alter table t modify w bigint generated always as (`N`+1) stored")
+    assert replay.query("SELECT * FROM d.t") == [("1", "1", "2")]
 
 
 def test_a_statement_that_is_not_understood_stops(replay: Replay) -> None:

@@ -5,6 +5,7 @@ The source's statement is not translated: what counts is what it did to the tabl
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -272,9 +273,8 @@ def _change_column(
 
 
 def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping) -> Iterator[str | MustBeEmpty]:
-    # Another expression is not noticed: the model does not hold it.
-    new_expression = after.generated and not before.generated
     was, now = _column(change.old, before.name), _column(change.new, after.name)
+    new_expression = after.generated and (not before.generated or _computes_otherwise(was, now))
     using = retype(before, after) if keeps_values(was, now, strict=change.strict) else None
     if using is not None and now.type == "char" and was.type != "char":
         using = f"rtrim({using}, ' ')"  # what a CHAR gives back
@@ -293,6 +293,16 @@ def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapp
         yield f"{alter} TYPE {after.sql_type}{_collate(after)}"
     else:
         yield f"{alter} TYPE {after.sql_type}{_collate(after)} USING {using}"
+
+
+def _computes_otherwise(was: Column, now: Column) -> bool:
+    """Return whether a statement may have given a generated column another expression, which changes the values of all rows."""
+    return now.expression is not None and was.expression is not None and _plain(was.expression) != _plain(now.expression)
+
+
+def _plain(expression: str) -> str:
+    """Return an expression without spaces, backticks and case, none of which mean anything where it holds no string."""
+    return expression if "'" in expression or '"' in expression else re.sub(r"[\s`]", "", expression).lower()
 
 
 def _column(table: Table, name: str) -> Column:
