@@ -109,12 +109,15 @@ def run_history(server: Server, tables: list[Table], chance: random.Random, tran
         cursor.execute("SET sql_mode='', foreign_key_checks=1")
         if not server.mariadb:
             cursor.execute("SET restrict_fk_on_non_standard_key=OFF")
-        cursor.execute(f"SET binlog_row_image={chance.choice(['FULL', 'FULL', 'FULL', 'MINIMAL', 'NOBLOB'])}")
+        images = chance.choice([["FULL"], ["FULL"], ["FULL"], ["MINIMAL"], ["NOBLOB"], ["FULL", "MINIMAL"]])
+        cursor.execute(f"SET binlog_row_image={images[0]}")
         cursor.execute(f"CREATE DATABASE {server.database}")
         cursor.execute(f"USE {server.database}")
         for table in tables:
             cursor.execute(table.create())
         for number in range(transactions):
+            # As a session of its own would.
+            cursor.execute(f"SET binlog_row_image={chance.choice(images)}")
             _run_transaction(cursor, tables, chance, filling=number < transactions // 3)
 
 

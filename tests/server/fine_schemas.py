@@ -22,6 +22,10 @@ ACTIONS = ["", "ON DELETE CASCADE", "ON UPDATE CASCADE", "ON DELETE CASCADE ON U
 NULLING = ["ON DELETE SET NULL", "ON UPDATE SET NULL", "ON DELETE SET NULL ON UPDATE CASCADE", "ON DELETE CASCADE ON UPDATE SET NULL"]
 
 
+COMPUTED = ["v % 7", "v * 2 - 1", "IF(v > 15, v, NULL)", "v DIV 3"]
+"""Expressions of generated columns; the last one is not understood."""
+
+
 @dataclass
 class Column:
     """A column and the few values that a history gives it."""
@@ -31,10 +35,11 @@ class Column:
     values: list[str]
     nullable: bool = False
     generated: str = ""
+    storage: str = "VIRTUAL"
 
     def definition(self) -> str:
         if self.generated:
-            return f"{self.name} {self.kind} AS ({self.generated}) VIRTUAL"
+            return f"{self.name} {self.kind} AS ({self.generated}) {self.storage}"
         return f"{self.name} {self.kind} {'NULL' if self.nullable else 'NOT NULL'}"
 
     def value(self, chance: random.Random) -> str:
@@ -113,8 +118,8 @@ def _add_odd_keys(chance: random.Random, table: Table) -> None:
     text = next((column for column in table.columns if column.kind.startswith("VARCHAR")), None)
     if text is not None and chance.random() < 0.2:
         table.odd_keys.append(f"UNIQUE KEY first_character ({text.name}(1))")
-    if chance.random() < 0.1:
-        table.add(Column("w", "INT", ["DEFAULT"], generated="v % 7"))
+    if chance.random() < 0.3:
+        table.add(Column("w", "INT", ["DEFAULT"], generated=chance.choice(COMPUTED), storage=chance.choice(["VIRTUAL", "STORED"])))
         table.odd_keys.append("UNIQUE KEY computed (w)")
 
 
