@@ -161,6 +161,8 @@ def check_target(source: Source, target: Source, log: Path, *options: str) -> No
 
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_r13_values_that_move_between_rows(newest: Source, target: Source, tmp_path: Path, options: tuple[str, ...]) -> None:
+    if target.version != newest.version:
+        pytest.xfail("an older server does not compute a generated column that the row event leaves out: it keeps the old value")
     log = newest.log(tmp_path, freeing(12, *TABLES))
     check_target(newest, target, log, *options)
 
