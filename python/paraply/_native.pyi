@@ -709,13 +709,13 @@ class LogReader:
 def look_ahead(
     paths: Sequence[str],
 ) -> tuple[
-    list[tuple[str, int, tuple[int, int], str | None, str, bool]],
+    list[tuple[str, int, tuple[int, int], str | None, str, bool, list[tuple[str, str]]]],
     list[tuple[str, int, tuple[int, int], str | None, int, str, bytes]],
 ]:
     """Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
 
     Of a part: file, offset, index of the file with the offset behind the part, GTID, XID, and whether it is an end (XA COMMIT or XA
-    ROLLBACK). Of a change: file, offset of its transaction, index of the file with the offset behind the statement, GTID, offset of the
+    ROLLBACK), and the tables of its row events. Of a change: file, offset of its transaction, index of the file with the offset behind the statement, GTID, offset of the
     statement, the table that it names first (else its first word), and its text. A damaged place ends the scan of its file without an
     error: the reader tells it.
     """

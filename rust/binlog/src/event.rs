@@ -79,6 +79,7 @@ pub mod types {
     pub const MARIADB_WRITE_ROWS_COMPRESSED: u8 = 169;
     pub const MARIADB_UPDATE_ROWS_COMPRESSED: u8 = 170;
     pub const MARIADB_DELETE_ROWS_COMPRESSED: u8 = 171;
+    pub const MARIADB_PARTIAL_ROW_DATA: u8 = 172;
 }
 
 /// The name of an event's type as `SHOW BINLOG EVENTS` has it; none for types that no row event stands beside.
@@ -126,6 +127,7 @@ pub fn type_name(type_code: u8) -> Option<&'static str> {
         types::MARIADB_WRITE_ROWS_COMPRESSED => "Write_rows_compressed",
         types::MARIADB_UPDATE_ROWS_COMPRESSED => "Update_rows_compressed",
         types::MARIADB_DELETE_ROWS_COMPRESSED => "Delete_rows_compressed",
+        types::MARIADB_PARTIAL_ROW_DATA => "Partial_rows",
         _ => return None,
     })
 }

@@ -14,6 +14,10 @@ use crate::transaction::Format;
 /// The first four bytes of every log.
 pub const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
 const ENCRYPTED_MAGIC: [u8; 4] = [0xfd, b'b', b'i', b'n'];
+/// A GTID index, which MariaDB writes beside each binlog since 11.4.
+const GTID_INDEX_MAGIC: [u8; 4] = [0xfe, 0xfe, 0x0c, 0x01];
+/// A file of MariaDB's binlog in InnoDB, since 12.3.
+const INNODB_MAGIC: [u8; 4] = [0xfe, 0xfe, 0x0d, 0x01];
 /// No event is larger: servers bound packets and payloads at 1 GiB; a little is left for headers.
 const MAX_EVENT_SIZE: u32 = (1 << 30) + (1 << 20);
 const BUFFER_SIZE: usize = 256 << 10;
@@ -328,6 +332,13 @@ fn check_magic(start: &[u8]) -> Result<(), (bool, String)> {
         let message = "the log is encrypted; fetch it from the server, which decrypts it (mysqlbinlog \
                        --read-from-remote-server --raw), or set binlog_encryption=OFF and rotate";
         Err((false, message.to_owned()))
+    } else if start == INNODB_MAGIC {
+        let message = "it is a file of MariaDB's binlog in InnoDB (binlog_storage_engine=innodb), which is not read; fetch \
+                       the log from the server in the ordinary form (mariadb-binlog --read-from-remote-server --raw), or \
+                       replicate from the server";
+        Err((false, message.to_owned()))
+    } else if start == GTID_INDEX_MAGIC {
+        Err((true, "it is the GTID index that MariaDB writes beside a binlog; name the binlog itself".to_owned()))
     } else if start.is_empty() {
         Err((true, "the file is empty; name a file that a server wrote with log_bin".to_owned()))
     } else {

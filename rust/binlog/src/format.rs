@@ -22,7 +22,8 @@ impl Format {
         let binlog_version = cursor.u16()?;
         if binlog_version != 4 {
             return Err(Fault::not_understood(format!(
-                "it is of binlog format {binlog_version}; only format 4 (MySQL 5.0 and later, MariaDB) is read"
+                "it is of binlog format {binlog_version}; only format 4 (MySQL 5.0 and later, MariaDB) is read; replay it with \
+                 mysqlbinlog"
             )));
         }
         let server_version = version_text(cursor.take(SERVER_VERSION_LENGTH)?)?;
@@ -126,7 +127,8 @@ fn ends_with_algorithm(version: (u8, u8, u8), mariadb: bool) -> bool {
 fn refuse_previews(server_version: &str) -> Result<(), Fault> {
     if server_version.contains("-a_drop") {
         return Err(Fault::not_understood(format!(
-            "the log is by the preview server {server_version}, whose event types are numbered differently"
+            "the log is by the preview server {server_version}, whose event types are numbered differently; replay it with \
+             mysqlbinlog"
         )));
     }
     Ok(())

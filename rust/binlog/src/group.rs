@@ -1,10 +1,12 @@
 //! Groups of events become transactions: where one begins, what belongs to it, and where it ends.
 
+mod rows;
+
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use paraply_core::gtid::{Gtid, GtidSet};
 
-use crate::cursor::Cursor;
 use crate::error::{Fault, LogError};
 use crate::event::{Event, flags, types};
 use crate::gtid_event::{self, GtidEvent};
@@ -13,15 +15,9 @@ use crate::payload::Payload;
 use crate::query::QueryEvent;
 use crate::refusal;
 use crate::start::Group;
-use crate::text::TextKind;
-use crate::transaction::{Identity, Kind, RawEvent, Transaction};
+use crate::text::{TextKind, emptied_table};
+use crate::transaction::{Identity, Kind, Transaction};
 use crate::transaction_context;
-
-/// The flag in a row event's own header.
-const NO_FOREIGN_KEY_CHECKS: u16 = 2;
-/// Where an event's size stands in its header.
-const SIZE_OFFSET: usize = 9;
-const TYPE_OFFSET: usize = 4;
 
 /// Puts events together to transactions.
 #[derive(Debug)]
@@ -34,6 +30,7 @@ pub struct Assembler {
 }
 
 type Done = Result<Option<Transaction>, LogError>;
+type Taken = Result<Option<Transaction>, Failure>;
 
 impl Assembler {
     /// Transactions of more than `most_bytes` bytes (uncompressed) are refused.
@@ -80,6 +77,7 @@ impl Assembler {
     }
 
     fn take(&mut self, event: &Event<'_>, name: &Arc<str>, file: u32) -> Result<Option<Transaction>, Failure> {
+        self.check_pieces(event)?;
         match event.header.type_code {
             types::GTID | types::ANONYMOUS_GTID | types::GTID_TAGGED => {
                 let gtid = GtidEvent::parse(event.header.type_code, event.body())?;
@@ -97,7 +95,8 @@ impl Assembler {
             types::TABLE_MAP
             | types::WRITE_ROWS_V1..=types::DELETE_ROWS_V1
             | types::WRITE_ROWS..=types::DELETE_ROWS
-            | types::PARTIAL_UPDATE_ROWS => self.row_event(event, None)?,
+            | types::PARTIAL_UPDATE_ROWS => return self.row_event(event, None, name, file),
+            types::MARIADB_PARTIAL_ROW_DATA if event.format.mariadb => self.piece(event)?,
             types::VIEW_CHANGE => self.open_group(event)?.view_change = true,
             types::FORMAT_DESCRIPTION | types::ROTATE | types::STOP => self.interruption(event)?,
             types::PREVIOUS_GTIDS | types::HEARTBEAT | types::HEARTBEAT_V2 | types::IGNORABLE | types::ROWS_QUERY => {}
@@ -105,12 +104,21 @@ impl Assembler {
             types::MARIADB_ANNOTATE_ROWS | types::MARIADB_BINLOG_CHECKPOINT | types::MARIADB_GTID_LIST
                 if event.format.mariadb => {}
             other => match mariadb::plain_rows_type(other).filter(|_| event.format.mariadb) {
-                Some(plain) => self.row_event(event, Some(plain))?,
-                None if event.header.has(flags::IGNORABLE) => {}
-                None => return Err(refusal::event_type(other).into()),
+                Some(plain) => return self.row_event(event, Some(plain), name, file),
+                None => self.unknown(event)?,
             },
         }
         Ok(None)
+    }
+
+    /// Passes over an event that is not known, where nothing can be lost by it (rule R27).
+    fn unknown(&self, event: &Event<'_>) -> Result<(), Fault> {
+        let type_code = event.header.type_code;
+        match &self.open {
+            _ if !event.header.has(flags::IGNORABLE) => Err(refusal::event_type(type_code)),
+            Some(_) => Err(refusal::inside_transaction(type_code)),
+            None => Ok(()),
+        }
     }
 
     /// Opens a group. One that is open already may only be sent again, by a receiver that was interrupted.
@@ -144,38 +152,15 @@ impl Assembler {
         Ok(())
     }
 
-    fn row_event(&mut self, event: &Event<'_>, plain_type: Option<u8>) -> Result<(), Fault> {
-        let (most_bytes, keeps_rows) = (self.most_bytes, self.keeps_rows);
-        let group = self.open_group(event)?;
-        let transaction = &mut group.transaction;
-        if event.header.type_code != types::TABLE_MAP {
-            transaction.no_foreign_key_checks |= row_flags(event)? & NO_FOREIGN_KEY_CHECKS != 0;
-        }
-        let type_code = plain_type.unwrap_or(event.header.type_code);
-        let start = transaction.data.len();
-        match plain_type {
-            _ if !keeps_rows => {}
-            Some(plain) => mariadb::append_plain_rows(event.bytes, plain, event.format, &mut transaction.data)?,
-            None => transaction.data.extend_from_slice(event.bytes),
-        }
-        let range = start..transaction.data.len();
-        group.row_bytes += if keeps_rows { range.len() } else { event.bytes.len() } as u64;
-        if group.row_bytes > most_bytes {
-            return Err(Fault::not_understood(format!(
-                "its transaction has more than {most_bytes} bytes of row events; raise the limit, or apply it with mysqlbinlog"
-            )));
-        }
-        if !keeps_rows && !transaction.events.is_empty() {
-            return Ok(());
-        }
-        correct_header(transaction.data.get_mut(range.clone()).unwrap_or_default(), type_code);
-        transaction.events.push(RawEvent { type_code, range, offset: event.offset });
-        Ok(())
-    }
-
     fn query(&mut self, event: &Event<'_>, name: &Arc<str>, file: u32) -> Result<Option<Transaction>, Failure> {
-        let query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
-        let kind = query.kind()?;
+        let mut query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
+        let mut kind = query.kind()?;
+        // Where servers write BEGIN around row changes, no user's statement stands alone.
+        let alone = self.open.as_ref().is_none_or(|group| group.standalone || !group.begun)
+            && !rows::is_without_begin(event.format);
+        if let (true, TextKind::Refused(_), Some(truncate)) = (alone, &kind, emptied_table(&query.sql)) {
+            (query.sql, kind) = (Cow::Owned(truncate), TextKind::Ddl { opens_transaction: false });
+        }
         if kind == TextKind::Nothing {
             return Ok(None);
         }
@@ -189,11 +174,13 @@ impl Assembler {
             TextKind::XaStart => (group.begun, group.xa) = (true, true),
             TextKind::Commit => return self.end(event, Kind::Dml),
             TextKind::Rollback => return self.roll_back(event),
-            TextKind::RollbackTo if !group.transaction.events.is_empty() => return Err(refusal::rolled_back().into()),
-            TextKind::XaFinish(_) if group.xa || !group.transaction.events.is_empty() => {
-                return Err(refusal::rolled_back().into());
+            TextKind::Savepoint(name) if group.begun => group.set_savepoint(&name)?,
+            TextKind::RollbackTo(name) if group.begun => group.roll_back_to(&name)?,
+            TextKind::XaFinish { rolls_back: true, .. } if group.xa => return self.roll_back(event),
+            TextKind::XaFinish { .. } if group.xa || !group.transaction.events.is_empty() => {
+                return Err(Fault::damaged("an XA transaction ends before it is prepared").into());
             }
-            TextKind::XaFinish(xid) => {
+            TextKind::XaFinish { xid, .. } => {
                 group.transaction.xid = Some(xid);
                 group.transaction.statements.push(query.statement(event.header.timestamp, event.offset)?);
                 group.begun = true;
@@ -203,7 +190,11 @@ impl Assembler {
                 group.begun = true;
                 return self.end(event, Kind::Empty);
             }
-            TextKind::Savepoint | TextKind::RollbackTo | TextKind::XaEnd | TextKind::DropTemporary => {
+            TextKind::Savepoint(_)
+            | TextKind::ReleaseSavepoint
+            | TextKind::RollbackTo(_)
+            | TextKind::XaEnd
+            | TextKind::DropTemporary => {
                 self.open_group(event)?;
             }
             TextKind::Nothing => {}
@@ -235,13 +226,7 @@ impl Assembler {
     }
 
     fn roll_back(&mut self, event: &Event<'_>) -> Result<Option<Transaction>, Failure> {
-        let changes = self
-            .open
-            .as_ref()
-            .is_some_and(|group| !group.transaction.events.is_empty() || !group.transaction.statements.is_empty());
-        if changes {
-            return Err(refusal::rolled_back().into());
-        }
+        self.open_group(event)?.roll_back()?;
         self.end(event, Kind::Empty)
     }
 
@@ -314,25 +299,6 @@ impl From<Fault> for Failure {
 impl From<LogError> for Failure {
     fn from(error: LogError) -> Self {
         Self::Error(Box::new(error))
-    }
-}
-
-/// The flags behind a row event's table number.
-fn row_flags(event: &Event<'_>) -> Result<u16, Fault> {
-    let old = event.format.post_header_length(event.header.type_code) == Some(6);
-    let mut cursor = Cursor::new(event.body());
-    cursor.take(if old { 4 } else { 6 })?;
-    cursor.u16()
-}
-
-/// Sets what changed: the size without a checksum, and the type of an event that was compressed.
-fn correct_header(event: &mut [u8], type_code: u8) {
-    let size = (event.len() as u32).to_le_bytes();
-    if let Some(field) = event.get_mut(SIZE_OFFSET..SIZE_OFFSET + size.len()) {
-        field.copy_from_slice(&size);
-    }
-    if let Some(field) = event.get_mut(TYPE_OFFSET) {
-        *field = type_code;
     }
 }
 

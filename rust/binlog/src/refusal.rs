@@ -21,12 +21,46 @@ pub(crate) fn statement(word: &str) -> Fault {
     ))
 }
 
-/// Changes that the source rolled back, yet wrote down, because a table that it changed cannot be rolled back.
+/// A rollback in the log of a server that logs changes of all tables together.
 pub(crate) fn rolled_back() -> Fault {
     Fault::not_understood(
-        "the source rolled back, wholly or to a savepoint, a transaction that also changed tables that cannot be rolled \
-         back; replay it with mysqlbinlog, or make those tables transactional on the source",
+        "the source rolled back, wholly or to a savepoint, a transaction with row changes; servers before MySQL 5.5.9 and \
+         MariaDB 5.5 log those of tables that cannot be rolled back among them, so what is left of it is not known; \
+         replay it with mysqlbinlog",
     )
+}
+
+/// A rollback to a savepoint between the row events of one statement.
+pub(crate) fn rolled_back_inside_statement() -> Fault {
+    Fault::not_understood(
+        "a stored function or trigger rolled back to a savepoint in the middle of a statement, and servers do not log \
+         the rows before and behind such a savepoint apart, so what is left of the statement is not known; copy the \
+         tables of this transaction from the source, and go on behind it",
+    )
+}
+
+/// A statement that commits by itself, and a rollback behind it.
+pub(crate) fn rolled_back_statement() -> Fault {
+    Fault::not_understood(
+        "a statement that commits by itself stands in a transaction that the source rolled back, so it is not known \
+         whether it was executed; compare its tables with the source, and go on behind it",
+    )
+}
+
+/// An event between a transaction's first event and its commit that is not known, whatever its flags say.
+pub(crate) fn inside_transaction(type_code: u8) -> Fault {
+    Fault::not_understood(format!(
+        "it is of type {type_code}, which this version does not know, and it stands inside of a transaction, so a part of \
+         the transaction would be lost without it; use a newer version, or replay the log with its server's own \
+         mysqlbinlog or mariadb-binlog"
+    ))
+}
+
+/// A transaction that does not fit into the memory that it may take.
+pub(crate) fn too_large(most_bytes: u64) -> Fault {
+    Fault::not_understood(format!(
+        "its transaction has more than {most_bytes} bytes of row events; raise the limit, or apply it with mysqlbinlog"
+    ))
 }
 
 /// A DDL between the row events of a transaction.
@@ -58,7 +92,7 @@ pub(crate) fn event_type(type_code: u8) -> Fault {
         0 => Fault::damaged("the event's type is 0, which no event has"),
         other => Fault::not_understood(format!(
             "it is of type {other}, which this version does not know and which is not marked as one to be passed over; \
-             use a newer version, or replay the log with mysqlbinlog"
+             use a newer version, or replay the log with its server's own mysqlbinlog or mariadb-binlog"
         )),
     }
 }

@@ -6,6 +6,8 @@ use crate::error::{Fault, LogError};
 use crate::event::Event;
 use crate::gtid_event::GtidEvent;
 use crate::mariadb::{EXTRA_ROLLBACK_ALTER, EXTRA_START_ALTER, FL_PREPARED_XA, MariadbGtid};
+use crate::partial_rows::Pieces;
+use crate::savepoint::Savepoint;
 use crate::transaction::{Identity, Kind, Transaction};
 
 /// What is set aside for a transaction's bytes at once; more comes as it is needed.
@@ -36,6 +38,14 @@ pub(crate) struct Group {
     pub(crate) interrupted: bool,
     /// Bytes of row events, whether they are kept or not.
     pub(crate) row_bytes: u64,
+    /// Savepoints that are set, the oldest first.
+    pub(crate) savepoints: Vec<Savepoint>,
+    /// The last row event was not the last one of its statement.
+    pub(crate) inside_statement: bool,
+    /// One statement whose row events stand in a log of MySQL 5.1 without BEGIN and COMMIT.
+    pub(crate) one_statement: bool,
+    /// Pieces of a row event, of which some have not come yet.
+    pub(crate) pieces: Option<Pieces>,
 }
 
 impl Group {
@@ -51,6 +61,10 @@ impl Group {
             view_change: false,
             interrupted: false,
             row_bytes: 0,
+            savepoints: Vec::new(),
+            inside_statement: false,
+            one_statement: false,
+            pieces: None,
         }
     }
 

@@ -15,16 +15,23 @@ pub enum TextKind {
     Commit,
     /// ROLLBACK of the whole transaction.
     Rollback,
-    /// ROLLBACK TO a savepoint.
-    RollbackTo,
-    /// SAVEPOINT or RELEASE SAVEPOINT.
-    Savepoint,
+    /// ROLLBACK TO a savepoint, with its name.
+    RollbackTo(Vec<u8>),
+    /// SAVEPOINT, with its name.
+    Savepoint(Vec<u8>),
+    /// RELEASE SAVEPOINT.
+    ReleaseSavepoint,
     /// XA START.
     XaStart,
     /// XA END.
     XaEnd,
     /// XA COMMIT or XA ROLLBACK, with the XID as written.
-    XaFinish(String),
+    XaFinish {
+        /// The XID.
+        xid: String,
+        /// XA ROLLBACK.
+        rolls_back: bool,
+    },
     /// DROP TEMPORARY TABLE.
     DropTemporary,
     /// A statement that commits by itself.
@@ -59,9 +66,10 @@ fn kind_of(sql: &[u8], mut words: Words<'_>, first: String, second: &str) -> Tex
     match (first.as_str(), second) {
         ("BEGIN", _) | ("START", "TRANSACTION") => TextKind::Begin,
         ("COMMIT", _) => TextKind::Commit,
-        ("ROLLBACK", _) if words.any(|word| word == "TO") => TextKind::RollbackTo,
+        ("ROLLBACK", _) if words.any(|word| word == "TO") => TextKind::RollbackTo(rolled_back_to(&words)),
         ("ROLLBACK", _) => TextKind::Rollback,
-        ("SAVEPOINT", _) | ("RELEASE", "SAVEPOINT") => TextKind::Savepoint,
+        ("SAVEPOINT", _) => TextKind::Savepoint(identifier(words.rest)),
+        ("RELEASE", "SAVEPOINT") => TextKind::ReleaseSavepoint,
         ("XA", "START" | "BEGIN") => TextKind::XaStart,
         ("XA", "END") => TextKind::XaEnd,
         ("XA", "COMMIT" | "ROLLBACK") => xid_behind(sql, second),
@@ -77,13 +85,56 @@ fn kind_of(sql: &[u8], mut words: Words<'_>, first: String, second: &str) -> Tex
     }
 }
 
+/// Returns the TRUNCATE TABLE that a server means by `DELETE FROM db.table`, as it writes it for a table in memory that is empty after
+/// a restart (MariaDB 10.5; 11.8 writes TRUNCATE TABLE itself).
+pub(crate) fn emptied_table(sql: &[u8]) -> Option<Vec<u8>> {
+    let table = sql.strip_prefix(b"DELETE FROM ")?;
+    let mut quotes = table.iter().filter(|&&byte| byte == b'`');
+    let is_name = table.starts_with(b"`") && table.ends_with(b"`") && quotes.by_ref().count() == 4;
+    let separated = table.windows(3).filter(|window| window == b"`.`").count() == 1;
+    (is_name && separated).then(|| [b"TRUNCATE TABLE ", table].concat())
+}
+
 /// Takes the XID out of `XA COMMIT xid` as it is written.
 fn xid_behind(sql: &[u8], verb: &str) -> TextKind {
     let text = String::from_utf8_lossy(sql);
     let upper = text.to_ascii_uppercase();
     let behind = upper.find(verb).and_then(|at| text.get(at + verb.len()..)).unwrap_or_default().trim();
     let end = behind.to_ascii_uppercase().find("ONE PHASE").unwrap_or(behind.len());
-    TextKind::XaFinish(behind.get(..end).unwrap_or_default().trim().to_owned())
+    let xid = behind.get(..end).unwrap_or_default().trim().to_owned();
+    TextKind::XaFinish { xid, rolls_back: verb == "ROLLBACK" }
+}
+
+/// Returns the name behind `ROLLBACK TO [SAVEPOINT]`; the words stand behind TO.
+fn rolled_back_to(words: &Words<'_>) -> Vec<u8> {
+    let mut behind = words.clone();
+    let name = identifier(words.rest);
+    if !name.eq_ignore_ascii_case(b"SAVEPOINT") || behind.next().as_deref() != Some("SAVEPOINT") {
+        return name;
+    }
+    let second = identifier(behind.rest);
+    if second.is_empty() { name } else { second }
+}
+
+/// Returns the identifier that a text begins with, without its quotes; nothing if it begins with something else.
+fn identifier(text: &[u8]) -> Vec<u8> {
+    let text = text.trim_ascii_start();
+    match text.split_first() {
+        Some((&quote @ (b'`' | b'"'), rest)) => {
+            let mut name = Vec::new();
+            let mut bytes = rest.iter().copied();
+            while let Some(byte) = bytes.next() {
+                if byte == quote && bytes.clone().next() == Some(quote) {
+                    bytes.next();
+                } else if byte == quote {
+                    return name;
+                }
+                name.push(byte);
+            }
+            Vec::new()
+        }
+        _ => text.iter().copied().take_while(|&byte| is_word(byte)).collect(),
+    }
 }
 
 /// CREATE is a DDL, unless it is CREATE TEMPORARY TABLE or CREATE TABLE ... SELECT in statement format.
@@ -253,11 +304,41 @@ mod tests {
     }
 
     #[test]
+    fn only_a_whole_table_is_emptied() {
+        let emptied = |sql: &str| emptied_table(sql.as_bytes()).map(|sql| String::from_utf8(sql).expect("text"));
+        assert_eq!(emptied("DELETE FROM `d`.`t x`").as_deref(), Some("TRUNCATE TABLE `d`.`t x`"));
+        for sql in [
+            "DELETE FROM t",
+            "DELETE FROM `d`.`t` WHERE a=1",
+            "DELETE FROM `d`.`t` WHERE `a`",
+            "DELETE FROM `d`, `t`",
+            "DELETE FROM `d`.`t`,`d`.`u`",
+            "delete from `d`.`t`",
+        ] {
+            assert_eq!(emptied(sql), None, "{sql}");
+        }
+    }
+
+    #[test]
     fn ends_and_savepoints_are_known() {
         assert_eq!(classify(b"ROLLBACK"), TextKind::Rollback);
-        assert_eq!(classify(b"ROLLBACK TO `a`"), TextKind::RollbackTo);
-        assert_eq!(classify(b"SavePoint mixed_cases"), TextKind::Savepoint);
-        assert_eq!(classify(b"XA COMMIT X'61',X'',1"), TextKind::XaFinish("X'61',X'',1".into()));
+        for (sql, name) in [
+            ("ROLLBACK TO `a`", "a"),
+            ("ROLLBACK WORK TO SAVEPOINT a", "a"),
+            ("rollback to savepoint", "savepoint"),
+            ("ROLLBACK TO `savepoint`", "savepoint"),
+            ("ROLLBACK TO SAVEPOINT `b``x ``` ", "b`x `"),
+            ("ROLLBACK TO \"to\"", "to"),
+            ("ROLLBACK TO `a", ""),
+        ] {
+            assert_eq!(classify(sql.as_bytes()), TextKind::RollbackTo(name.into()), "{sql}");
+        }
+        assert_eq!(classify(b"SavePoint mixed_cases"), TextKind::Savepoint(b"mixed_cases".into()));
+        assert_eq!(classify(b"SAVEPOINT `A b`"), TextKind::Savepoint(b"A b".into()));
+        assert_eq!(classify(b"RELEASE SAVEPOINT `A b`"), TextKind::ReleaseSavepoint);
+        let finish = |rolls_back| TextKind::XaFinish { xid: "X'61',X'',1".into(), rolls_back };
+        assert_eq!(classify(b"XA COMMIT X'61',X'',1"), finish(false));
+        assert_eq!(classify(b"XA ROLLBACK X'61',X'',1"), finish(true));
         assert_eq!(classify(b"XA START X'61',X'',1"), TextKind::XaStart);
     }
 }

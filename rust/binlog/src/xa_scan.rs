@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use paraply_core::gtid::Gtid;
+use paraply_core::schema::TableName;
 
 use crate::error::{Fault, LogError};
 use crate::event::{Event, types};
@@ -18,6 +19,7 @@ use crate::payload::Payload;
 use crate::plan::Place;
 use crate::query::QueryEvent;
 use crate::refusal::changes_rows;
+use crate::table_map::name_of;
 use crate::text::{TextKind, changed_table};
 
 /// One part of a transaction that is prepared and ended apart.
@@ -35,6 +37,8 @@ pub struct XaFound {
     pub xid: String,
     /// XA COMMIT or XA ROLLBACK; otherwise XA PREPARE.
     pub ends: bool,
+    /// Tables of its row events, each once; an end has none.
+    pub tables: Vec<TableName>,
 }
 
 /// A change of rows in statement format. What MySQL compresses as a whole holds none.
@@ -89,10 +93,20 @@ pub fn look_ahead(paths: &[PathBuf]) -> Found {
 /// What one file holds.
 fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<(), LogError> {
     let mut start = Start::default();
+    let mut tables = Tables::default();
     let name = Arc::clone(events.name());
     while let Some(event) = events.next_event()? {
         let fault = |fault: Fault| fault.at(&name, event.offset);
+        if event.header.type_code == types::TABLE_MAP {
+            // MariaDB's GTID event has said already that they are of an XA transaction.
+            let has_begun = tables.has_begun;
+            let of_last = tables.is_of_mariadb.then(|| all.xa.last_mut()).flatten();
+            let into = of_last.map_or(&mut tables.names, |found| &mut found.tables);
+            add_table(has_begun, into, &event).map_err(fault)?;
+            continue;
+        }
         if start.note(&event) {
+            tables = Tables::default();
             continue;
         }
         if let Some((table, sql)) = row_change(&event, all.statements.len() < MOST_TEXTS).map_err(fault)? {
@@ -113,13 +127,39 @@ fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<()
         }
         let found = match event.header.type_code {
             types::TRANSACTION_PAYLOAD => in_payload(&name, &event)?,
-            _ => xid_of(&event).map_err(fault)?,
+            _ => part_of(&event, &mut tables).map_err(fault)?,
         };
-        let Some((xid, ends)) = found else { continue };
+        let Some(Part { xid, ends, tables }) = found else { continue };
         let gtid = start.gtid(&event).map_err(fault)?;
         let offset = start.offset.unwrap_or(event.offset);
         let end = Place { file, offset: event.end_offset };
-        all.xa.push(XaFound { file: name.to_string(), offset, end, gtid, xid, ends });
+        all.xa.push(XaFound { file: name.to_string(), offset, end, gtid, xid, ends, tables });
+    }
+    Ok(())
+}
+
+/// What an event says of an XA transaction in two phases.
+struct Part {
+    xid: String,
+    ends: bool,
+    tables: Vec<TableName>,
+}
+
+/// The tables of an XA transaction that has begun.
+#[derive(Default)]
+struct Tables {
+    names: Vec<TableName>,
+    has_begun: bool,
+    is_of_mariadb: bool,
+}
+
+/// Notes the table of a table map.
+fn add_table(has_begun: bool, into: &mut Vec<TableName>, event: &Event<'_>) -> Result<(), Fault> {
+    if has_begun {
+        let (_, name) = name_of(event.bytes, event.format)?;
+        if !into.contains(&name) {
+            into.push(name);
+        }
     }
     Ok(())
 }
@@ -177,22 +217,28 @@ impl Start {
     }
 }
 
-/// The XID, and whether the transaction ends, if the event belongs to an XA transaction in two phases.
-fn xid_of(event: &Event<'_>) -> Result<Option<(String, bool)>, Fault> {
+/// Returns what an event says, if it belongs to an XA transaction in two phases.
+fn part_of(event: &Event<'_>, tables: &mut Tables) -> Result<Option<Part>, Fault> {
     match event.header.type_code {
         types::MARIADB_GTID if event.format.mariadb => {
             let gtid = MariadbGtid::parse(event.body(), event.header.server_id)?;
-            let ends = gtid.flags & FL_COMPLETED_XA != 0;
-            Ok(gtid.xid.filter(|_| ends || gtid.flags & FL_PREPARED_XA != 0).map(|xid| (xid, ends)))
+            let (ends, prepares) = (gtid.flags & FL_COMPLETED_XA != 0, gtid.flags & FL_PREPARED_XA != 0);
+            *tables = Tables { names: Vec::new(), has_begun: prepares, is_of_mariadb: prepares };
+            Ok(gtid.xid.filter(|_| ends || prepares).map(|xid| Part { xid, ends, tables: Vec::new() }))
         }
         types::XA_PREPARE => {
             let (one_phase, xid) = gtid_event::xa_prepare(event.body())?;
+            let names = std::mem::take(tables).names;
             // MariaDB's GTID event has said it.
-            Ok((!one_phase && !event.format.mariadb).then_some((xid, false)))
+            Ok((!one_phase && !event.format.mariadb).then_some(Part { xid, ends: false, tables: names }))
         }
         types::QUERY if !event.format.mariadb => {
             match QueryEvent::parse(event.header.type_code, event.body(), event.format)?.kind()? {
-                TextKind::XaFinish(xid) => Ok(Some((xid, true))),
+                TextKind::XaStart => {
+                    *tables = Tables { has_begun: true, ..Tables::default() };
+                    Ok(None)
+                }
+                TextKind::XaFinish { xid, .. } => Ok(Some(Part { xid, ends: true, tables: Vec::new() })),
                 _ => Ok(None),
             }
         }
@@ -201,19 +247,22 @@ fn xid_of(event: &Event<'_>) -> Result<Option<(String, bool)>, Fault> {
 }
 
 /// The same for the events of a payload, which are unpacked only as far as needed: an XA transaction starts as one.
-fn in_payload(name: &Arc<str>, event: &Event<'_>) -> Result<Option<(String, bool)>, LogError> {
+fn in_payload(name: &Arc<str>, event: &Event<'_>) -> Result<Option<Part>, LogError> {
     let fault = |fault: Fault| fault.at(name, event.offset);
     let payload = Payload::parse(event.body()).map_err(fault)?;
     let mut inner = payload.events(name, event).map_err(fault)?;
+    let mut tables = Tables::default();
     let mut first = true;
     while let Some(event) = inner.next_event()? {
-        if std::mem::take(&mut first) {
-            let query = QueryEvent::parse(event.header.type_code, event.body(), event.format).map_err(fault)?;
-            if query.kind().map_err(fault)? != TextKind::XaStart {
-                return Ok(None);
-            }
-        } else if let Some(found) = xid_of(&event).map_err(fault)? {
-            return Ok(Some(found));
+        let found = part_of(&event, &mut tables).map_err(fault)?;
+        if std::mem::take(&mut first) && !tables.has_begun {
+            return Ok(None);
+        }
+        if event.header.type_code == types::TABLE_MAP {
+            add_table(true, &mut tables.names, &event).map_err(fault)?;
+        }
+        if found.is_some() {
+            return Ok(found);
         }
     }
     Ok(None)

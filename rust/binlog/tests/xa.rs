@@ -79,3 +79,15 @@ fn without_gtids(bytes: &[u8]) -> Vec<u8> {
     }
     log
 }
+
+#[test]
+fn the_scan_knows_the_tables_of_each_xa_transaction() {
+    for name in ["mysql-9.7.000001", "mysql-9.7-xa-payload.binlog", "mariadb-10.11.000001"] {
+        for found in xa_transactions(&[data(name)]) {
+            let tables: Vec<_> = found.tables.iter().map(ToString::to_string).collect();
+            assert_eq!(tables.is_empty(), found.ends, "{name} {}: {tables:?}", found.xid);
+            let expected = if name.contains("payload") { "lead_xa.t" } else { "d.t" };
+            assert!(tables.iter().all(|table| table == expected), "{name}: {tables:?}");
+        }
+    }
+}

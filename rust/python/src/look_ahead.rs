@@ -6,8 +6,8 @@ use paraply_binlog::xa_scan::{self, StatementFound, XaFound};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A part of an XA transaction: file, offset, number of the file and offset behind it, GTID, XID, whether it ends.
-type XaPart = (String, u64, (u32, u64), Option<String>, String, bool);
+/// A part of an XA transaction: file, offset, number of the file and offset behind it, GTID, XID, whether it ends, and its tables.
+type XaPart = (String, u64, (u32, u64), Option<String>, String, bool, Vec<(String, String)>);
 /// A change of rows in text: file, offset of its transaction, number of the file and offset behind it, GTID, its own offset, table, text.
 type RowStatement<'py> = (String, u64, (u32, u64), Option<String>, u64, String, Bound<'py, PyBytes>);
 
@@ -18,7 +18,8 @@ pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>) -> (Vec<XaPart>, Vec<RowS
     let found = py.detach(|| xa_scan::look_ahead(&paths));
     let part = |part: XaFound| {
         let gtid = part.gtid.map(|gtid| gtid.to_string());
-        (part.file, part.offset, (part.end.file, part.end.offset), gtid, part.xid, part.ends)
+        let tables = part.tables.into_iter().map(|name| (name.database, name.table)).collect();
+        (part.file, part.offset, (part.end.file, part.end.offset), gtid, part.xid, part.ends, tables)
     };
     let statement = |found: StatementFound| {
         let (gtid, end) = (found.gtid.map(|gtid| gtid.to_string()), (found.end.file, found.end.offset));

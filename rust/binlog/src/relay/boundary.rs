@@ -117,8 +117,8 @@ impl Boundary {
         }
         let inside = matches!(self.state, State::Begun | State::Xa);
         let ends = match kind {
-            TextKind::Commit | TextKind::Rollback | TextKind::XaFinish(_) => true,
-            TextKind::Savepoint | TextKind::RollbackTo | TextKind::XaEnd => false,
+            TextKind::Commit | TextKind::Rollback | TextKind::XaFinish { .. } => true,
+            TextKind::Savepoint(_) | TextKind::ReleaseSavepoint | TextKind::RollbackTo(_) | TextKind::XaEnd => false,
             _ => !inside,
         };
         Ok(if ends { self.end(event) } else { Step::Within })

@@ -25,6 +25,8 @@ pub const RELAY_FLAG: u16 = 0x40;
 pub struct Log {
     pub bytes: Vec<u8>,
     pub checksums: bool,
+    /// What the format description says of the server.
+    pub version: &'static str,
     /// In a relay log the events keep the positions of the source's log.
     pub relay: bool,
 }
@@ -44,13 +46,18 @@ impl Log {
 
     fn starting_with(checksums: bool, flags: u16) -> Self {
         let bytes = vec![0xfe, b'b', b'i', b'n'];
-        Self { bytes, checksums, relay: false }.format(flags)
+        Self { bytes, checksums, relay: false, version: "8.0.36" }.format(flags)
+    }
+
+    /// A log of another server; MariaDB describes more types of events.
+    pub fn of(version: &'static str, checksums: bool) -> Self {
+        Self { bytes: vec![0xfe, b'b', b'i', b'n'], checksums, relay: false, version }.format(0)
     }
 
     /// Appends a format description event.
     pub fn format(mut self, flags: u16) -> Self {
         let mut body = 4_u16.to_le_bytes().to_vec();
-        let mut version = b"8.0.36".to_vec();
+        let mut version = self.version.as_bytes().to_vec();
         version.resize(50, 0);
         body.extend(version);
         body.extend(1_700_000_000_u32.to_le_bytes());
@@ -61,7 +68,14 @@ impl Log {
         {
             lengths[code - 1] = length;
         }
+        if self.version.contains("MariaDB") {
+            lengths.resize(172, 0);
+            lengths[171] = 9;
+        }
         body.extend(lengths);
+        if self.version.starts_with("5.1") {
+            return self.event(FORMAT, flags, &body);
+        }
         body.push(u8::from(self.checksums));
         let checksums = std::mem::replace(&mut self.checksums, true);
         self = self.event(FORMAT, flags, &body);
@@ -106,6 +120,23 @@ impl Log {
     /// A GTID event as MySQL 8.0 writes it, stamped `(number - 1, number)`.
     pub fn gtid(self, number: u64) -> Self {
         self.gtid_event(GTID, number)
+    }
+
+    /// MariaDB's GTID event in front of a transaction with an end event.
+    pub fn mariadb_gtid(self, number: u64) -> Self {
+        let body = [&number.to_le_bytes()[..], &0_u32.to_le_bytes(), &[0; 7]].concat();
+        self.event(162, 0, &body)
+    }
+
+    /// The bytes of the last event, without a checksum.
+    pub fn last_event(&self) -> Vec<u8> {
+        let (mut at, mut last) = (4, 4);
+        while at < self.bytes.len() {
+            last = at;
+            at += u32::from_le_bytes(self.bytes[at + 9..at + 13].try_into().expect("four bytes")) as usize;
+        }
+        let end = self.bytes.len() - if self.checksums { 4 } else { 0 };
+        self.bytes[last..end].to_vec()
     }
 
     pub fn anonymous(self) -> Self {

@@ -25,6 +25,20 @@ pub enum RenderError {
         /// Columns of the definition.
         known: usize,
     },
+    /// A log of MySQL 8.0.13 to 8.0.17, whose row events hold a hidden column for each functional index.
+    #[error(
+        "the log's rows of {table} have {log} columns, the known definition has {known}: row events of MySQL 8.0.13 to \
+         8.0.17 also hold the hidden columns of functional indexes, which are not told apart here; replay this log through \
+         the replication of a MySQL server (--via replication), or leave the table out with --exclude-table"
+    )]
+    HiddenColumns {
+        /// The table.
+        table: TableName,
+        /// Columns of the row image.
+        log: usize,
+        /// Columns of the definition.
+        known: usize,
+    },
     /// A column of the log's table map is not the one of the known definition.
     #[error("column {column} of {table} has {log} in the log")]
     Column {

@@ -7,7 +7,7 @@ use paraply_binlog::image_cursor::Malformed;
 use paraply_binlog::layout::Layout;
 use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row, RowBuffer, RowsEvent, RowsHeader, SQL_FOREIGN_KEYS, rows_kind};
 use paraply_binlog::table_map::{MappedColumn, TableMap};
-use paraply_binlog::transaction::{RawEvent, Transaction};
+use paraply_binlog::transaction::{Format, RawEvent, Transaction};
 use paraply_core::collation::name_of;
 
 use super::generated::complete;
@@ -80,7 +80,7 @@ impl Renderer {
             let damaged = |what| RenderError::Log { offset: event.offset, what };
             let mut map = TableMap::parse(bytes(transaction, event)?, &transaction.format).map_err(damaged)?;
             let mapping = self.table(&map.name)?;
-            check_columns(&map, &mapping, transaction.format.mariadb)?;
+            check_columns(&map, &mapping, &transaction.format)?;
             let mapping = logged_charsets(&map, mapping, transaction.format.mariadb)?;
             for (mapped, column) in map.columns.iter_mut().zip(&mapping.columns) {
                 take_sign(mapped, column);
@@ -143,12 +143,18 @@ fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
     }
 }
 
+/// Versions of MySQL whose row events hold the hidden columns of functional indexes.
+const LOGS_HIDDEN_COLUMNS: std::ops::RangeInclusive<(u8, u8, u8)> = (8, 0, 13)..=(8, 0, 17);
+
 /// Compares what the log says of its table with the known definition: count and names (R31).
-fn check_columns(map: &TableMap, mapping: &TableMapping, mariadb: bool) -> Result<(), RenderError> {
+fn check_columns(map: &TableMap, mapping: &TableMapping, format: &Format) -> Result<(), RenderError> {
     let table = || mapping.source.clone();
     let (log, known) = (map.columns.len(), mapping.columns.len());
     let hashes = log.checked_sub(known).is_some_and(|more| more <= mapping.key_hashes) && map.ends_in_key_hashes(known);
-    if log != known && !(mariadb && hashes) {
+    if log > known && !format.mariadb && LOGS_HIDDEN_COLUMNS.contains(&format.version) {
+        return Err(RenderError::HiddenColumns { table: table(), log, known });
+    }
+    if log != known && !(format.mariadb && hashes) {
         return Err(RenderError::ColumnCount { table: table(), log, known });
     }
     for (mapped, column) in map.columns.iter().zip(&mapping.columns) {
