@@ -37,7 +37,8 @@ from paraply.applier.xa import left_note
 from paraply.as_source.options import SERVER_WORKERS, check_via, check_via_target
 from paraply.errors import ParaplyError, UsageError
 from paraply.monitor.timeline import Timeline
-from paraply.source import log_paths
+from paraply.source import beside_logs, log_paths
+from paraply.source.companions import passed_over_note
 from paraply.source.feed import Feed, FeedLimits
 from paraply.source.file_order import check_order, read_heads
 
@@ -158,6 +159,7 @@ class Applier:
         self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
         if self._retry.limit < 0:
             raise UsageError(f"retries must be 0 or more, not {self._retry.limit}")
+        self._beside = beside_logs(paths)
         self._options = Options(
             paths=tuple(log_paths(paths)),
             workers=workers,
@@ -300,7 +302,10 @@ class Applier:
             return None
         if is_in_order_anyway(self._options, first, self._look_into_log()):
             self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME.value)
-        return look_ahead(self._options, self._target, files, first, list(self._schema or ()))
+        look = look_ahead(self._options, self._target, files, first, list(self._schema or ()))
+        if self._beside:
+            look.outline.notes.append(passed_over_note(self._beside))
+        return look
 
     def _first_transaction(self) -> Transaction | None:
         batch = self._look_into_log().next_batch(1)

@@ -7,12 +7,21 @@ from pathlib import Path
 
 from paraply._native import LogReader, Transaction
 from paraply.errors import UsageError
+from paraply.source.companions import without_companions
 
-__all__ = ["log_paths", "open_log"]
+__all__ = ["beside_logs", "log_paths", "open_log"]
+
+
+def beside_logs(paths: Path | str | Sequence[Path | str]) -> list[str]:
+    """Return the files among these that only stand beside logs, and are passed over."""
+    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    return without_companions([str(path) for path in given])[1]
 
 
 def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
-    """The names of one or several logs as the native reader takes them.
+    """Return the names of one or several logs as the native reader takes them.
+
+    Files that servers keep beside their logs are passed over, where logs are named with them.
 
     Raises:
         UsageError: There is none, or one is no file.
@@ -30,7 +39,8 @@ def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
             raise UsageError(f"there is no log file {path}", file=str(path))
         if not Path(path).is_file():
             raise UsageError(f"{path} is no file; name the logs in it one by one, in order", file=str(path))
-    return [str(path) for path in given]
+    logs, _ = without_companions([str(path) for path in given])
+    return logs
 
 
 def open_log(paths: Path | str | Sequence[Path | str], *, verify_checksums: bool = True) -> Iterator[Transaction]:

@@ -1,0 +1,60 @@
+"""Files that servers keep beside their binlogs, under names that a pattern for the logs matches too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["passed_over_note", "without_companions"]
+
+_KINDS = {
+    ".idx": "the GTID index that MariaDB writes beside each binlog",
+    ".index": "a server's list of its logs",
+    ".state": "MariaDB's GTID state",
+    "~": "a server's copy of the list of its logs",
+}
+_GTID_INDEX = b"\xfe\xfe\x0c\x01"
+_LOGS = (b"\xfebin", b"\xfdbin")
+
+
+def without_companions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the logs among some files, and the files that only stand beside logs.
+
+    A file that begins as a log is one, whatever its name is.
+
+    Raises:
+        UsageError: There is no log among the files; says what the files are, and what to name instead.
+    """
+    kinds = {path: _kind(Path(path)) for path in paths}
+    logs = [path for path in paths if kinds[path] is None]
+    passed = [path for path in paths if kinds[path] is not None]
+    if passed and not logs:
+        raise UsageError(
+            f"{passed[0]} is {kinds[passed[0]]}, and no log; name the logs themselves, for example binlog.[0-9]*[0-9]",
+            file=passed[0],
+        )
+    return logs, passed
+
+
+def passed_over_note(passed: Sequence[str]) -> str:
+    """Return a note about files that were passed over."""
+    if len(passed) == 1:
+        return f"{passed[0]} is {_kind(Path(passed[0]))}, and was passed over"
+    return f"{len(passed)} files that servers keep beside their logs were passed over: {passed[0]} to {passed[-1]}"
+
+
+def _kind(path: Path) -> str | None:
+    """Return what a file is, if it only stands beside logs."""
+    named = next((kind for ending, kind in _KINDS.items() if path.name.endswith(ending)), None)
+    if not path.is_file():  # a pipe can be read only once, and is no such file
+        return None
+    with path.open("rb") as file:
+        start = file.read(len(_GTID_INDEX))
+    if start == _GTID_INDEX:
+        return _KINDS[".idx"]
+    return None if start in _LOGS else named
