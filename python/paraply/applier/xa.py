@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paraply._native import GtidSet
+    from paraply.applier.filters import Filters
     from paraply.applier.preparation import Options
 
 __all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
@@ -29,6 +30,7 @@ class XaFound:
         gtid: Its GTID, where it has one.
         xid: Name of the XA transaction.
         ends: XA COMMIT or XA ROLLBACK; otherwise XA PREPARE.
+        tables: (database, table) pairs of its row events; an end has none.
     """
 
     file: str
@@ -37,6 +39,19 @@ class XaFound:
     gtid: str | None
     xid: str
     ends: bool
+    tables: Sequence[tuple[str, str]] = ()
+
+    @property
+    def name(self) -> str:
+        """Its XID in the one form that XIDs are compared by.
+
+        Raises:
+            LogNotUnderstood: The log holds it in another form; says where.
+        """
+        try:
+            return canonical_xid(self.xid)
+        except LogNotUnderstood as error:
+            raise LogNotUnderstood(error.message, file=self.file, position=self.offset, gtid=self.gtid) from None
 
 
 def find_ahead(paths: Sequence[str]) -> tuple[list[XaFound], list[RowStatement]]:
@@ -66,10 +81,11 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
     if not left:
         return
     if held is None:
-        raise _refused(left[0])
+        _check_untouched(options.filters, found, left)
+        return
     known = set(held)
     for part in left:
-        xid = canonical_xid(part.xid)
+        xid = part.name
         if not part.ends:
             known.add(xid)
             continue
@@ -94,6 +110,23 @@ def left_note(xids: Sequence[str]) -> list[str]:
     return [f"{who} left prepared on the target, because the log went no further: {'; '.join(xids)}; {end}"]
 
 
+def _check_untouched(filters: Filters, found: Sequence[XaFound], left: Sequence[XaFound]) -> None:
+    """Refuses XA transactions of which something would have to be applied.
+
+    Of one whose tables are all left out, nothing has to be.
+    """
+    touching: dict[str, bool] = {}
+    waiting = set(map(id, left))
+    for part in found:
+        if not part.ends:
+            touching[part.name] = any(filters.chooses(*table) for table in part.tables)
+        touches = touching.get(part.name)
+        if id(part) in waiting and touches is None:
+            raise _refused_end(part)
+        if id(part) in waiting and touches:
+            raise _refused(part)
+
+
 def _passed(part: XaFound, skip: GtidSet, place: tuple[int, int] | None) -> bool:
     if part.gtid is not None:
         return part.gtid in skip
@@ -106,6 +139,18 @@ def _refused(part: XaFound) -> LogNotUnderstood:
         f"the log has the XA transaction {part.xid}, prepared and ended apart, which this target cannot apply: PostgreSQL's prepared"
         " transactions neither hold their rows as MySQL's do nor can be recorded together with the progress; nothing was applied: stop"
         f" before it with --stop-before or --stop-at, bring its rows over by hand, and {behind}, or apply to a target of the log's family",
+        file=part.file,
+        position=part.offset,
+        gtid=part.gtid,
+    )
+
+
+def _refused_end(part: XaFound) -> LogNotUnderstood:
+    behind = f"add {part.gtid} to --start-after" if part.gtid else "begin with a log behind it"
+    return LogNotUnderstood(
+        f"the log ends the XA transaction {part.xid}, which was prepared before the logs begin, so it is not known whether its rows"
+        f" belong into this target, and PostgreSQL cannot hold them prepared; nothing was applied: begin with the log that has its"
+        f" XA PREPARE, or, if its rows are there or left out by the filters, {behind}",
         file=part.file,
         position=part.offset,
         gtid=part.gtid,

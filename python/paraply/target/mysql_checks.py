@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply import _native
-from paraply.errors import ApplyFailed, SchemaMismatch, UsageError
+from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
 from paraply.schema.live import by_last_column
 from paraply.target.collation_numbers import CollationNumbers
 from paraply.target.mysql_privileges import Lack, account, lack_message
@@ -197,12 +197,29 @@ class TableChecker:
             unique = "non_unique=0 AND index_type='HASH' AND seq_in_index=1"
             hashed = rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND {unique}"))[0][0]
             own = without_hidden(own, len(columns), to_int(hashed), versioned=versioned)
+            self._refuse_functional(connection, name, where, len(own) - len(columns))
         compare_columns(name, own, columns, self.collations(connection).charset)
         if self.row_ends is not None:
             named = next((place for place, row in enumerate(found) if to_text(row[8] or "").upper() == _ROW_END), None)
             # Where the table names no column, the times of a row's beginning and end are the first ones behind its own.
             hidden = len(columns) + 1 if named is None and len(table_map.columns) > len(columns) else None
             self.row_ends.note(table_map.fingerprint, (named if named is not None else hidden) if versioned else None)
+
+    def _refuse_functional(self, connection: Connection, name: str, where: str, more: int) -> None:
+        """Says why the log has more columns, where it has the hidden ones of the table's functional indexes."""
+        if more <= 0:
+            return
+        try:
+            rows = rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {where} AND expression IS NOT NULL"))
+        except ServerError:  # a server without functional indexes
+            return
+        if to_int(rows[0][0]) == more:
+            raise SchemaMismatch(
+                "the log's rows also hold the hidden columns of the table's functional indexes, as those of MySQL 8.0.13 to 8.0.17 do,"
+                " which a server takes from its own replication only: replay this log with --via replication, or leave the table out"
+                " with --exclude-table",
+                table=name,
+            )
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:

@@ -11,6 +11,7 @@ from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
 from paraply.target.pg_errors import TOO_LARGE, failure
 from paraply.target.pg_last_writer import ANY_ROWS
 from paraply.target.pg_source_tables import drop_table, store_table
+from paraply.target.pg_xa import XA_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -127,11 +128,12 @@ class PostgresSession:
         """Brings a DDL's effect on the tables into the target, with its progress, in one transaction (R25b).
 
         Raises:
-            LogNotUnderstood: XA, or a statement whose effect is not known or cannot be followed exactly; nothing is written.
+            LogNotUnderstood: XA with rows, or a statement whose effect is not known or cannot be followed exactly; nothing is written.
             ApplyFailed: PostgreSQL refused; everything is rolled back.
         """
         if block.kind in _XA:
-            raise self._located(LogNotUnderstood("XA transactions cannot be applied to PostgreSQL"), block)
+            self._record_xa(block)
+            return
         try:
             plan = self._target.plan_ddl(block)
         except ParaplyError as error:
@@ -148,6 +150,23 @@ class PostgresSession:
             raise
         except BaseException:
             self._target.restore(before)
+            self.rollback()
+            raise
+
+    def _record_xa(self, block: Block) -> None:
+        """Records a part of an XA transaction of which nothing is to be applied: it has no rows, or the filters leave them out.
+
+        Raises:
+            LogNotUnderstood: It has rows, or they may have been prepared before this run began.
+        """
+        if not self._target.left_out.takes(block):
+            raise self._located(LogNotUnderstood(XA_REFUSED), block)
+        try:
+            self._begin(block, [])
+            self.commit()
+        except ConnectionLost:
+            raise
+        except BaseException:
             self.rollback()
             raise
 

@@ -31,6 +31,7 @@ from paraply.target.pg_session import PostgresSession, Rendered
 from paraply.target.pg_source_tables import load_tables, other_case, read_standing, store_table
 from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import TableMapping, map_table
+from paraply.target.pg_xa import LeftOut
 from paraply.target.progress import ProgressLedger
 from paraply.target.steady import steadily
 
@@ -99,6 +100,7 @@ class PostgresTarget:
         self._is_embedded = uri is None
         self._uri = uri
         self._lock_timeout_ms = lock_timeout_ms
+        self.left_out = LeftOut(checked=False)
         self._lock = threading.Lock()
         self._control_lock = threading.Lock()
         self._control: PgConnection | None = None
@@ -164,6 +166,7 @@ class PostgresTarget:
             AlreadyRunning: Another apply's transaction stays open.
         """
         refuse_preserve(plan)
+        self.left_out = LeftOut(checked=plan.xa)
         if plan.timestamp_column:
             self.last_writer = PgLastWriter(plan.timestamp_column, lambda database, name: self._tables.get((database, name)))
         if self._is_embedded:

@@ -8,7 +8,7 @@ from paraply.errors import LogNotUnderstood
 
 __all__ = ["canonical_xid", "xid_of_parts"]
 
-_WRITTEN = re.compile(r"[Xx]'((?:[0-9A-Fa-f]{2}){1,64})'\s*,\s*[Xx]'((?:[0-9A-Fa-f]{2}){0,64})'\s*,\s*([0-9]{1,10})")
+_WRITTEN = re.compile(r"[Xx]'((?:[0-9A-Fa-f]{2}){0,64})'\s*,\s*[Xx]'((?:[0-9A-Fa-f]{2}){0,64})'\s*,\s*([0-9]{1,10})")
 
 
 def canonical_xid(text: str) -> str:
@@ -19,6 +19,8 @@ def canonical_xid(text: str) -> str:
 
     >>> canonical_xid("X'00FF27',X'',1")
     "X'00ff27',X'',1"
+    >>> canonical_xid("X'',X'',1")  # MySQL takes an empty name
+    "X'',X'',1"
     """
     match = _WRITTEN.fullmatch(text.strip())
     if match is None:
