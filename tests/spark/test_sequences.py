@@ -28,13 +28,13 @@ pytest.importorskip("pyspark")
 from pyspark.sql import functions as F  # noqa: N812
 
 pytestmark = pytest.mark.spark
-EXAMPLES = int(os.environ.get("PARAPLY_SPARK_SEQUENCES", "3"))
+EXAMPLES = int(os.environ.get("PARAPLY_SPARK_SEQUENCES", "2"))
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 FILTERS = {
     "transactions": [
         "position <= 10",
-        "position > 150",
-        "position between 20 and 90",
+        "position > 45",
+        "position between 7 and 30",
         "position = 3",
         "kind = 'ddl'",
         "kind in ('dml', 'empty')",
@@ -50,14 +50,14 @@ FILTERS = {
         "`table` in ('tag', 'orders')",
         "operation = 'delete'",
         "operation <> 'insert'",
-        "position <= 60 and `row` = 1",
+        "position <= 20 and `row` = 1",
         "position > 1000000",
         "committed_at > timestamp'2030-01-01'",
     ],
-    "events": ["type = 'Gtid'", "type in ('Query', 'Xid')", "offset > 20000", "size < 60", "server_id = 0", "gtid is null"],
+    "events": ["type = 'Gtid'", "type in ('Query', 'Xid')", "offset > 9000", "size < 60", "server_id = 0", "gtid is null"],
 }
 KEYS = {"transactions": ["position"], "rows": ["position", "row"], "events": ["file", "offset"]}
-TRANSACTIONS = 200
+TRANSACTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ def data(spark: SparkSession, demo_log: Path, tmp_path_factory: pytest.TempPathF
     (logs / "relay.000001").write_bytes(content[:half])
     (logs / "relay.000002").write_bytes(content[: begins[0]] + content[half : begins[-1]])
     for mode in FILTERS:
-        load(spark, logs, mode).write.parquet(str(folder / mode))
+        load(spark, logs, mode).coalesce(1).write.parquet(str(folder / mode))
     return Data(logs, {mode: folder / mode for mode in FILTERS})
 
 
 def load(spark: SparkSession, logs: Path, mode: str) -> DataFrame:
-    return spark.read.format("binlog").options(mode=mode, split="20k").load(str(logs))
+    return spark.read.format("binlog").options(mode=mode, split="8k").load(str(logs))
 
 
 def digest(frame: DataFrame) -> tuple[Any, ...]:
@@ -108,7 +108,7 @@ class Queries:
         return digest(frame.where(one))
 
     def counted(self, frame: DataFrame, one: str, other: str) -> Any:
-        return frame.where(one).count(), frame.count(), frame.where(f"not ({other})").count()
+        return frame.where(one).count(), frame.where(f"not ({other})").count()
 
     def union(self, frame: DataFrame, one: str, other: str) -> Any:
         return digest(frame.where(one).unionAll(frame.where(other)))
@@ -124,7 +124,7 @@ class Queries:
     def cached(self, frame: DataFrame, one: str, other: str) -> Any:
         kept = frame.where(one).cache()
         try:
-            return digest(kept), digest(frame.where(other)), digest(kept.where(other)), digest(frame)
+            return digest(kept), digest(frame.where(other)), digest(kept.where(other))
         finally:
             kept.unpersist()
 
@@ -175,13 +175,9 @@ def pushdown(spark: SparkSession) -> Iterator[Callable[[bool], None]]:
     spark.conf.unset(PUSHDOWN)
 
 
-def test_each_kind_of_query_leaves_nothing_for_the_next(spark: SparkSession, data: Data) -> None:
-    run(spark, data, "rows", [(kind, number, number + 1) for number, kind in enumerate(KINDS)])
-
-
 def test_sequences_of_queries_are_those_on_parquet(spark: SparkSession, data: Data, pushdown: Callable[[bool], None]) -> None:
     @settings(max_examples=EXAMPLES)
-    @given(on=st.booleans(), mode=st.sampled_from(sorted(FILTERS)), sequence=st.lists(steps, min_size=2, max_size=6))
+    @given(on=st.booleans(), mode=st.sampled_from(sorted(FILTERS)), sequence=st.lists(steps, min_size=3, max_size=5))
     def hold(on: bool, mode: str, sequence: list[tuple[str, int, int]]) -> None:
         pushdown(on)
         run(spark, data, mode, sequence)

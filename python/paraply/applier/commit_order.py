@@ -109,6 +109,11 @@ class CommitOrder:
         return self._low_water_mark
 
     @property
+    def newest(self) -> int:
+        """Sequence of the ticket that was registered last; 0 for none."""
+        return self._last
+
+    @property
     def ahead(self) -> int:
         """How many tickets above the low-water mark are finished, behind a gap."""
         return len(self._through_early)

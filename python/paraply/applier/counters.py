@@ -23,8 +23,9 @@ class WorkerCounters:
         blocks: Blocks committed.
         transactions: Transactions committed.
         rows: Rows of those.
-        retries: Tries again after temporary errors.
-        rollbacks: Times that it gave its locks back to an older transaction.
+        retries: Blocks rolled back and applied again, whatever the reason: temporary errors, an older transaction, a merged block that is
+            replayed one by one.
+        rollbacks: Those of them where it gave its locks back to an older transaction.
         replays: Merged blocks that it replayed one by one.
         reconnects: New connections after a lost one.
         apply_seconds: Time spent applying and committing.
@@ -92,8 +93,8 @@ class Counters:
         waiting_input: Workers idle because there is no job.
         resting: Workers idle because the others keep the target busy.
         waiting_turn: Workers whose transaction waits for its turn to commit.
-        retries: Tries again after temporary errors.
-        rollbacks: Rollbacks of a younger transaction for an older one.
+        retries: Blocks rolled back and applied again, whatever the reason.
+        rollbacks: Those of them where a younger transaction gave way to an older one.
         reconnects: New connections after lost ones.
         serial: Whether a storm of retries has degraded the apply to one block at a time.
         merge: Most transactions that become one commit now.
@@ -163,8 +164,8 @@ class ApplyReport:
         merged: Transactions that shared a commit.
         executed: GTID set that the target holds now, by its progress; empty for a log without GTIDs.
         seconds: Wall time.
-        retries: Tries again after temporary errors.
-        rollbacks: Rollbacks of a younger transaction for an older one (R24).
+        retries: Blocks rolled back and applied again, whatever the reason.
+        rollbacks: Those of them where a younger transaction gave way to an older one (R24).
         replays: Merged blocks replayed one by one.
         reconnects: New connections after lost ones.
         storms: Times that retries degraded the apply to one block at a time.

@@ -124,6 +124,7 @@ class Housekeeper:
                 _interrupt_all(self._workers)
         else:
             self._watchdog.look()
+            self._run.relax()
 
     def _stop_if_asked(self) -> None:
         """First: no more blocks, those in flight finish. Second: those in flight roll back."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paraply.applier.contention import tables_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from paraply._native import Block
     from paraply.applier.commit_order import Ticket
@@ -33,6 +36,7 @@ class Job:
         block: What to apply.
         ticket: Its place in the commit order.
         blocks: Numbers of jobs that must be committed too before this one may start.
+        behind: The same, for tables that are bounded; the list finds out.
         fits: Whether it may be one of several that a worker takes; the list finds out.
     """
 
@@ -41,12 +45,13 @@ class Job:
     block: Block
     ticket: Ticket
     blocks: tuple[int, ...] = ()
+    behind: tuple[int, ...] = ()
     fits: bool = False
 
     @property
     def is_free(self) -> bool:
         """Whether it may start and commit whatever else is under way."""
-        return not (self.needs or self.blocks or self.ticket.after)
+        return not (self.needs or self.blocks or self.behind or self.ticket.after)
 
 
 class Seat:
@@ -111,6 +116,7 @@ class JobList:
         self._takes = 0
         self._committed_early: set[int] = set()
         self._serial = False
+        self._last_of: dict[str, deque[int]] = {}
         self._hands = hands
         self._most_at_work = sys.maxsize if hands is None else hands.most
         self._at_work = 0
@@ -140,6 +146,17 @@ class JobList:
         """Begins or ends the serial mode."""
         with self._mutex:
             self._serial = serial
+            self._hand_over()
+
+    def bound_tables(self, widths: Mapping[str, int]) -> None:
+        """Has no more jobs that change one of these tables be under way than is said of it, until others are named.
+
+        What was started before is not told by its tables: the next jobs of a table wait for all of it.
+        """
+        with self._mutex:
+            self._last_of = {table: deque([self._newest_started] * width, width) for table, width in widths.items()}
+            for job in self._jobs:
+                self._place_behind(job)
             self._hand_over()
 
     def count_hands(self) -> None:
@@ -176,6 +193,8 @@ class JobList:
                 self._filling = False
                 if self._closed:
                     return put
+                if self._last_of:
+                    self._place_behind(job)
                 self._jobs.append(job)
                 if self._idle and self._may_start(job):
                     self._hand_over()
@@ -213,7 +232,8 @@ class JobList:
     def take_more(self, first: Job) -> list[Job]:
         """A share of the jobs that may start and commit now, for a worker that has just taken one; does not wait.
 
-        They are as many as leave the same number to each of the workers, so none where somebody is idle or soon would be.
+        They are as many as leave the same number to each of the workers, so none where somebody is idle or soon would be; but those of a
+        bounded table that come behind it go with it.
 
         Args:
             first: The job that it has taken.
@@ -224,14 +244,18 @@ class JobList:
             self._takes += 1
             if self._takes % self._workers == 1 or self._workers == 1:  # often enough, and for few of them
                 self._share = min(self._series - 1, sum(job.is_free or self._may_commit(job) for job in self._jobs) // self._workers)
-            if self._idle or self._serial:
+            if self._serial:
                 return []
+            share = 0 if self._idle else self._share
             taken: list[Job] = []
             numbers = {first.number}
             for job in self._jobs:
-                if len(taken) >= self._share:
+                if len(taken) >= self._series - 1:
                     break
-                if job.fits and (job.is_free or self._may_commit(job, numbers)) and not job.ticket.rollback_requested:
+                # What comes behind one of ours can start nowhere else.
+                if (len(taken) >= share and numbers.isdisjoint(job.behind)) or not job.fits or job.ticket.rollback_requested:
+                    continue
+                if job.is_free or self._may_commit(job, numbers):
                     taken.append(job)
                     numbers.add(job.number)
             if taken:
@@ -318,16 +342,26 @@ class JobList:
         """Whether a job is too far ahead of what is committed without a gap."""
         return number - self._low_water_mark > self._most_ahead
 
-    def _may_start(self, job: Job) -> bool:
-        mark = self._low_water_mark
+    def _place_behind(self, job: Job) -> None:
+        """Notes which jobs of the tables that are bounded it comes after."""
+        last_of = self._last_of
+        tables = tables_of(job.block) & last_of.keys() if last_of else ()
+        job.behind = tuple({min(last_of[table][0], job.number - 1) for table in tables})
+        for table in tables:
+            last_of[table].append(job.number)
+
+    def _may_start(self, job: Job, before: Container[int] = ()) -> bool:
+        mark, early = self._low_water_mark, self._committed_early
         if (job.number - 1 if self._serial else job.needs) > mark:
             return False
-        return all(number <= mark or number in self._committed_early for number in job.blocks)
+        if job.behind and not all(number <= mark or number in early or number in before for number in job.behind):
+            return False
+        return all(number <= mark or number in early for number in job.blocks)
 
     def _may_commit(self, job: Job, before: Container[int] = ()) -> bool:
         """Whether it may start, and would not wait for a turn behind what is not committed, but for what is before it anyway."""
         mark, early = self._low_water_mark, self._committed_early
-        return self._may_start(job) and all(number <= mark or number in early or number in before for number in job.ticket.after)
+        return self._may_start(job, before) and all(number <= mark or number in early or number in before for number in job.ticket.after)
 
     def _pop_ready(self, skip: int = 0) -> Job | None:
         full = self._at_work + skip >= self._most_at_work

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit_order import CommitOrder
 from paraply.applier.consistency import Consistency
+from paraply.applier.contention import Contention
 from paraply.applier.logged_event import logged_event
 from paraply.applier.retry import RetryPolicy, StormGuard
 from paraply.applier.split import SplitSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from paraply._native import Block, GtidSet
     from paraply.applier.job_list import JobList
@@ -109,6 +110,7 @@ class RunState:
         self.jobs = jobs
         self.retry = retry
         self.storm = storm or StormGuard()
+        self.contention = Contention()
         #: Both our own, raised in place: a copy for each block takes the longer the more gaps there are.
         self._executed = executed | executed
         self._low = None if low is None else low | low
@@ -193,6 +195,17 @@ class RunState:
         """Moves the median; the length of an outlier, such as a wait for a lock, does not count."""
         median = self.apply_seconds
         self.apply_seconds = seconds if not median else median * (1 + _STEP if seconds > median else 1 - _STEP)
+
+    def contended(self, tables: Iterable[str]) -> None:
+        """Count that locks of a younger transaction of these tables were in an older one's way, or the other way round."""
+        if self.jobs is not None and self.contention.met(tables, self.order.newest):
+            _log.info("transactions block each other: applied one after the other for a while: %s", ", ".join(self.contention.widths))
+            self.jobs.bound_tables(self.contention.widths)
+
+    def relax(self) -> None:
+        """Let more transactions of a table be applied at once where its time in order is over; to be called often."""
+        if self.jobs is not None and self.contention.relax(self.order.low_water_mark + 1):
+            self.jobs.bound_tables(self.contention.widths)
 
     def retried(self) -> None:
         """Counts a retry, and degrades to serial if they storm."""

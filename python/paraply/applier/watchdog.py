@@ -6,12 +6,15 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from paraply.applier.contention import tables_of
 from paraply.applier.worker_state import APPLYING, COMMITTING
 from paraply.errors import ParaplyError
+from paraply.target.lock_waits import UNTOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paraply._native import Block
     from paraply.applier.commit_order import Ticket
     from paraply.applier.run_state import RunState
     from paraply.applier.worker import Worker
@@ -51,9 +54,11 @@ class _Case:
 
     number: int
     attempt: int
+    block: Block
     next_look: float
     pause: float
     asked: set[int] = field(default_factory=set)
+    met: set[str] = field(default_factory=set)
     guessed: bool = False
     held_back: float = 0.0
 
@@ -90,7 +95,8 @@ class Watchdog:
         worker = self._worker_of(oldest)
         if self._wait is not None and (oldest is None or oldest.sequence != self._wait.number):
             self._wait, self._run.foreign_blockers = None, ()
-        if oldest is None or worker is None or worker.counters.state not in (APPLYING, COMMITTING):
+        job = None if worker is None else worker.job
+        if oldest is None or worker is None or job is None or worker.counters.state not in (APPLYING, COMMITTING):
             self._case = None
             return
         now = time.perf_counter()
@@ -99,11 +105,14 @@ class Watchdog:
         waited = now - wait.since
         if self._case is None or (self._case.number, self._case.attempt) != (oldest.sequence, attempt):
             first = self._first_look()
-            self._case = _Case(oldest.sequence, attempt, worker.since + first, first)
+            self._case = _Case(oldest.sequence, attempt, job.block, worker.since + first, first)
         case = self._case
         if now < case.next_look or (waited < self._patience.foreign and not self._may_be_in_the_way()):
             return
         blockers = self._blockers(worker.counters.connection_id)
+        if UNTOLD in blockers:
+            blockers = told(blockers)
+            self._ask_suspects(case)
         foreign = self._resolve(case, blockers)
         self._run.foreign_blockers = tuple(sorted(foreign))
         if self._run.optimistic and not blockers and not case.guessed:
@@ -114,6 +123,7 @@ class Watchdog:
         if age > max(self._coarse(), case.held_back * 2) and self._may_be_in_the_way():
             case.held_back = age
             self._run.order.hold_back(case.number)
+            self._count(case, case.block)
         cost = time.perf_counter() - now
         case.next_look = now + max(case.pause, 10 * cost)
         case.pause = min(self._patience.longest, case.pause * _LONGER)
@@ -137,7 +147,7 @@ class Watchdog:
             worker = by_connection.get(connection)
             if worker is None:
                 foreign.add(connection)
-                ahead += self._blockers(connection)
+                ahead += told(self._blockers(connection))
             else:
                 ahead += self._ask_to_give_way(case, worker)
         return foreign
@@ -147,12 +157,29 @@ class Watchdog:
         job = worker.job
         if job is None or not self._run.order.request_rollback(job.ticket, case.number):
             return []
+        self._count(case, job.block)
         if worker.counters.state != APPLYING:
             return []
         if job.number in case.asked:
             worker.interrupt()
         case.asked.add(job.number)
-        return self._blockers(worker.counters.connection_id)
+        return told(self._blockers(worker.counters.connection_id))
+
+    def _ask_suspects(self, case: _Case) -> None:
+        """Where the target tells late who is in the way: those give way that wait for their turn and change a table of the oldest."""
+        tables, waiting = tables_of(case.block), self._run.order.waiting()
+        for worker in self._workers:
+            job = worker.job
+            if job is None or job.ticket not in waiting or tables.isdisjoint(tables_of(job.block)):
+                continue
+            if self._run.order.request_rollback(job.ticket, case.number):
+                self._count(case, job.block)
+
+    def _count(self, case: _Case, younger: Block) -> None:
+        """Notes which tables the two share, once for each attempt."""
+        tables = tables_of(case.block) & tables_of(younger) - case.met
+        case.met |= tables
+        self._run.contended(tables)
 
     def _ask_dependents(self, case: _Case) -> None:
         """Where the target tells of nobody: those give way that share keys with the oldest, or with one that does."""
@@ -196,3 +223,8 @@ class Watchdog:
         patience = self._patience
         seconds = max(patience.coarse, patience.coarse_factor * self._run.apply_seconds)
         return seconds * patience.trusted if self._tells else seconds
+
+
+def told(blockers: list[int]) -> list[int]:
+    """Return the connections among blockers."""
+    return [connection for connection in blockers if connection != UNTOLD]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from paraply.applier import worker_state as states
 from paraply.applier.commit_order import RollbackRequested, TicketState
+from paraply.applier.contention import tables_of
 from paraply.applier.counters import WorkerCounters
 from paraply.applier.policy import runs_statement
 from paraply.applier.waves import in_waves
@@ -222,6 +223,7 @@ class Worker:
         self._run.order.wait_for(job.ticket, job.number - 1)
         self._run.order.wait_turn(job.ticket)
         self.counters.replays += 1
+        self.counters.retries += 1
         for part in job.block.split():
             try:
                 self._get_in(job, part, part_of_job=True)
@@ -361,6 +363,7 @@ class Worker:
         """Gives the locks back, and waits until the older transaction that needs them is through (R24)."""
         self._rollback()
         self.counters.rollbacks += 1
+        self.counters.retries += 1
         self._run.retried()
         self._wait_for_older(job, older)
 
@@ -379,6 +382,7 @@ class Worker:
         counters.tries += 1
         counters.last_error, counters.last_error_at = error.message, time.time()
         self._run.retried()
+        self._run.contended(tables_of(job.block))
         if retries > 1 and order.low_water_mark == job.number - 1:
             order.hold_back(job.number)
         with self._waiting("retry", states.BACKING_OFF):

@@ -140,7 +140,7 @@ def counter_words(counters: Counters) -> str:
         f"queue {counters.queue}, {counters.running} running, {counters.waiting_dependency} wait for a dependency,"
         f" {counters.waiting_turn} for the turn, {counters.waiting_input} for input"
         f"{f', {counters.resting} resting' if counters.resting else ''}; merging up to {counters.merge},"
-        f" {counters.retries + counters.rollbacks:,} retries"
+        f" {counters.retries:,} retries"
     )
     words += ", one block at a time after a storm of retries" if counters.serial else ""
     words += f"; blocked by connections {', '.join(map(str, counters.foreign_blockers))}" if counters.foreign_blockers else ""

@@ -114,8 +114,8 @@ def _of_applying(page: _Page, counters: Counters) -> None:
         "Workers by what they do: apply or commit, wait for a dependency, for their turn to commit, for a job, rest or recover.",
         [({"state": state}, count) for state, count in (states | {"recovering": max(0, others)}).items()],
     )
-    page.counter("retries_total", "Tries again after deadlocks and lock waits.", counters.retries)
-    page.counter("younger_rolled_back_total", "Rollbacks of a younger transaction for an older one.", counters.rollbacks)
+    page.counter("retries_total", "Blocks rolled back and applied again, whatever the reason.", counters.retries)
+    page.counter("younger_rolled_back_total", "Those where a younger transaction gave way to an older one.", counters.rollbacks)
     page.counter("reconnects_total", "New connections after lost ones.", counters.reconnects)
     page.gauge("serial", "1 while a storm of retries has degraded the apply to one block at a time.", int(counters.serial))
     page.gauge("merge_transactions", "Most transactions that become one commit now.", counters.merge)
@@ -148,7 +148,7 @@ def _of_workers(page: _Page, workers: Iterable[WorkerCounters]) -> None:
     family("transactions_total", "counter", "Transactions that the worker committed.", ((who, w.transactions) for who, w in named))
     family("commits_total", "counter", "Blocks that the worker committed.", ((who, w.blocks) for who, w in named))
     family("rows_total", "counter", "Rows that the worker committed.", ((who, w.rows) for who, w in named))
-    family("retries_total", "counter", "Tries again after deadlocks and lock waits.", ((who, w.retries) for who, w in named))
+    family("retries_total", "counter", "Blocks rolled back and applied again, whatever the reason.", ((who, w.retries) for who, w in named))
     family(
         "younger_rolled_back_total",
         "counter",

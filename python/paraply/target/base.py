@@ -232,7 +232,10 @@ class Target(Protocol):
         """Whether the block (or DDL) is in: asked after a connection broke during its commit."""
 
     def blockers(self, connection_id: int) -> list[int]:
-        """Connections that hold locks which this one waits for (R24); empty when it waits for none or cannot be told."""
+        """Connections that hold locks which this one waits for (R24); empty when it waits for none or cannot be told.
+
+        ``lock_waits.UNTOLD`` is among them where somebody waits for a row lock, and the target does not tell yet who for whom.
+        """
 
     def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
         """What is said of a connection that waits for locks: who holds them and what those run (R24).

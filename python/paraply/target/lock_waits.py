@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from paraply.errors import ParaplyError
 
-__all__ = ["Holder", "sentence", "telling"]
+__all__ = ["UNTOLD", "Holder", "sentence", "telling"]
+
+UNTOLD = -1
+"""In place of a connection: somebody waits for a row lock, and the server does not tell yet who holds it."""
 
 _log = logging.getLogger("paraply.target")
 

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, closing
 
 from paraply.errors import ServerError
 from paraply.target import lock_waits
-from paraply.target.lock_waits import Holder, sentence
+from paraply.target.lock_waits import UNTOLD, Holder, sentence
 from paraply.target.mysql_sql import Connection, rows_of, to_int, to_text
 from paraply.target.server_kind import ServerKind
 
@@ -54,6 +54,8 @@ _DEFINITIONS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.
 _MARIADB_ROWS = """SELECT waiter.trx_mysql_thread_id, holder.trx_mysql_thread_id FROM information_schema.innodb_lock_waits waits
     JOIN information_schema.innodb_trx waiter ON waiter.trx_id=waits.requesting_trx_id
     JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_trx_id"""
+#: This one is no copy. It counts all of the server's.
+_MARIADB_WAITING = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'"
 _MARIADB_DEFINITIONS = """SELECT DISTINCT held.thread_id FROM information_schema.processlist waiter
     JOIN information_schema.metadata_lock_info held ON held.thread_id<>waiter.id
         AND (held.lock_mode IN ('MDL_SHARED_READ_ONLY', 'MDL_SHARED_NO_WRITE', 'MDL_SHARED_NO_READ_WRITE', 'MDL_EXCLUSIVE',
@@ -90,7 +92,7 @@ class RowWaits:
         self._waits: list[tuple[int, int]] = []
 
     def holders(self, connection: Connection, waiter: int) -> list[int]:
-        """Who holds the row locks that a connection waits for; empty, too, where that cannot be told yet.
+        """Who holds the row locks that a connection waits for; ``UNTOLD`` where somebody waits, and that cannot be told yet.
 
         Args:
             connection: To the server.
@@ -101,7 +103,7 @@ class RowWaits:
             self._waits = [(to_int(one), to_int(other)) for one, other in _rows(connection, _MARIADB_ROWS)]
             self._read_at = time.monotonic()
         elif age > _LOOK_SECONDS:
-            return []
+            return [UNTOLD] if any(to_int(count) for _, count in _rows(connection, _MARIADB_WAITING)) else []
         return sorted({holder for one, holder in self._waits if one == waiter})
 
 
@@ -117,7 +119,9 @@ def lock_holders(connection: Connection, server: ServerKind, waiter: int, row_wa
     if not server.mariadb:
         return _connections(connection, [_ROWS, _PREPARED, _DEFINITIONS], waiter)
     found = row_waits.holders(connection, waiter)
-    return found or _connections(connection, [_MARIADB_DEFINITIONS, _MARIADB_QUEUE], waiter)
+    if found and found != [UNTOLD]:
+        return found
+    return [*found, *_connections(connection, [_MARIADB_DEFINITIONS, _MARIADB_QUEUE], waiter)]
 
 
 def describe_wait(connection: Connection, server: ServerKind, waiter: int, holders: Sequence[int]) -> str:

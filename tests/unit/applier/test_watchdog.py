@@ -14,6 +14,7 @@ from paraply.applier.commit_order import CommitOrder, RollbackRequested, Ticket
 from paraply.applier.consistency import Consistency
 from paraply.applier.watchdog import Patience, Watchdog
 from paraply.applier.worker_state import APPLYING
+from paraply.target.lock_waits import UNTOLD
 
 PATIENCE = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=60.0, foreign=60.0)
 
@@ -33,7 +34,7 @@ class Blocked:
 def applying(number: int, ticket: Ticket, depends_on: Sequence[int] = ()) -> Any:
     """A worker whose statement began a second ago."""
     counters = SimpleNamespace(connection_id=number, state=APPLYING)
-    job = SimpleNamespace(number=number, ticket=ticket, block=SimpleNamespace(depends_on=list(depends_on)))
+    job = SimpleNamespace(number=number, ticket=ticket, block=SimpleNamespace(depends_on=list(depends_on), transactions=[]))
     return SimpleNamespace(counters=counters, job=job, attempt=1, since=time.perf_counter() - 1.0, interrupt=lambda: None)
 
 
@@ -43,7 +44,9 @@ def test_r24_a_younger_one_that_still_applies_gives_way_where_only_row_locks_kee
     tickets = [order.register(), order.register()]
     workers = [applying(ticket.sequence, ticket) for ticket in tickets]
     target = Blocked(1, by=2)
-    run: Any = SimpleNamespace(order=order, target=target, optimistic=optimistic, apply_seconds=0.0, foreign_blockers=(), note=print)
+    run: Any = SimpleNamespace(
+        order=order, target=target, optimistic=optimistic, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
+    )
     watchdog = Watchdog(run, workers, PATIENCE)
     watchdog.look()
     assert tickets[1].rollback_requested is optimistic
@@ -57,7 +60,9 @@ def test_r24_a_chain_goes_on_behind_a_connection_of_others() -> None:
     tickets = [order.register(), order.register()]
     target = Blocked(1, by=1001)
     target.waits[1001] = [2]
-    run: Any = SimpleNamespace(order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print)
+    run: Any = SimpleNamespace(
+        order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
+    )
     Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], PATIENCE).look()
     assert tickets[1].rollback_requested
     assert run.foreign_blockers == (1001,)
@@ -73,7 +78,9 @@ def test_r24_where_the_target_cannot_tell_those_give_way_that_share_keys_with_th
     target = Blocked(1, by=5)
     if not tells:
         target.waits.clear()
-    run: Any = SimpleNamespace(order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print)
+    run: Any = SimpleNamespace(
+        order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
+    )
     Watchdog(run, workers[::-1], PATIENCE).look()
     assert [ticket.rollback_requested for ticket in tickets] == [False, not tells, False, not tells, tells]
 
@@ -97,7 +104,9 @@ def test_r24_a_long_one_holds_back_only_those_that_hold_locks_while_they_wait(wa
             time.sleep(0.001)
     target: Any = Blocked(9, by=9)
     target.describe_wait = lambda connection, blockers: ""
-    run: Any = SimpleNamespace(order=order, target=target, optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print)
+    run: Any = SimpleNamespace(
+        order=order, target=target, optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
+    )
     patience = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=0.5, foreign=0.5)
     Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], patience).look()
     assert tickets[2].rollback_requested is waits
@@ -105,3 +114,41 @@ def test_r24_a_long_one_holds_back_only_those_that_hold_locks_while_they_wait(wa
         waiter.join(5)
     assert asked == ([1] if waits else [])
     assert not order.waiting()
+
+
+class Waiting:
+    """A target that tells who is in the way too late, but that somebody waits."""
+
+    def blockers(self, connection: int) -> list[int]:
+        return [UNTOLD]
+
+
+def test_r24_where_the_target_tells_late_those_give_way_that_wait_for_their_turn_and_share_a_table() -> None:
+    order = CommitOrder()
+    tickets = [order.register() for _ in range(4)]
+    asked: dict[int, int] = {}
+
+    def wait(ticket: Ticket) -> None:
+        with pytest.raises(RollbackRequested) as request:
+            order.wait_turn(ticket)
+        asked[ticket.sequence] = request.value.older
+
+    waiters = [threading.Thread(target=wait, args=(ticket,), daemon=True) for ticket in tickets[1:3]]
+    for waiter in waiters:
+        waiter.start()
+    while len(order.waiting()) < len(waiters):
+        time.sleep(0.001)
+    workers = [applying(ticket.sequence, ticket) for ticket in tickets]
+    for worker, tables in zip(workers, (["d.t", "d.u"], ["d.t", "d.w"], ["d.v"], ["d.t"]), strict=True):
+        worker.job.block.transactions = [SimpleNamespace(tables=tables)]
+    contended: list[str] = []
+    run: Any = SimpleNamespace(order=order, target=Waiting(), optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print)
+    run.contended = contended.extend
+    watchdog = Watchdog(run, workers, PATIENCE)
+    for _ in range(3):
+        watchdog.look()
+        time.sleep(0.01)
+    waiters[0].join(5)
+    assert asked == {2: 1}, "the third one shares no table, and the fourth one holds no lock while it waits"
+    assert contended == ["d.t"], "once for each attempt"
+    order.abort(RuntimeError("over"))
