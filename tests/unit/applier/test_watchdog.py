@@ -38,6 +38,13 @@ def applying(number: int, ticket: Ticket, depends_on: Sequence[int] = ()) -> Any
     return SimpleNamespace(counters=counters, job=job, attempt=1, since=time.perf_counter() - 1.0, interrupt=lambda: None)
 
 
+def state(order: CommitOrder, target: Any, *, optimistic: bool) -> Any:
+    """What the watchdog needs of a run."""
+    return SimpleNamespace(
+        order=order, target=target, optimistic=optimistic, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
+    )
+
+
 @pytest.mark.parametrize("optimistic", [True, False])
 def test_r24_a_younger_one_that_still_applies_gives_way_where_only_row_locks_keep_them_apart(optimistic: bool) -> None:
     order = CommitOrder(optimistic=optimistic)
@@ -142,7 +149,7 @@ def test_r24_where_the_target_tells_late_those_give_way_that_wait_for_their_turn
     for worker, tables in zip(workers, (["d.t", "d.u"], ["d.t", "d.w"], ["d.v"], ["d.t"]), strict=True):
         worker.job.block.transactions = [SimpleNamespace(tables=tables)]
     contended: list[str] = []
-    run: Any = SimpleNamespace(order=order, target=Waiting(), optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print)
+    run = state(order, Waiting(), optimistic=False)
     run.contended = contended.extend
     watchdog = Watchdog(run, workers, PATIENCE)
     for _ in range(3):
