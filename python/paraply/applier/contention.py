@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Contention", "tables_of"]
 
-_MEETINGS = 3
+_MEETINGS = 2
 _WINDOW = 64
-_FIRST = 256
+_FIRST = 512
 _LONGEST = 8192
 _TRIAL = 64
 _WIDEST = 4
@@ -61,7 +61,7 @@ class Contention:
         first: Blocks for which it is kept in order the first time.
         longest: Most blocks.
 
-    >>> contention = Contention(meetings=2)
+    >>> contention = Contention(first=256)
     >>> contention.met(["d.t"], 10), contention.met(["d.t"], 12), contention.widths
     (False, True, {'d.t': 1})
     >>> contention.relax(12 + 256), contention.relax(12 + 257), contention.widths

@@ -39,7 +39,7 @@ class Patience:
         foreign: Time after which a blocker that is not ours is reported.
     """
 
-    shortest: float = 0.008
+    shortest: float = 0.005
     factor: float = 4.0
     longest: float = 0.25
     coarse: float = 0.5
