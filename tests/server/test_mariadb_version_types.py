@@ -42,7 +42,7 @@ OF_VERSION = {"10.5": COLUMNS, "10.11": COLUMNS | SINCE_10_11, "11.8": COLUMNS |
 def test_r31_each_type_is_taken_for_itself(make_version_servers: VersionServers, tmp_path: Path, old: str, new: str, metadata: str) -> None:
     source, target = make_version_servers.source(old), make_version_servers.target(new)
     columns = OF_VERSION[old]
-    define = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
+    define = ", ".join(f"c_{name} {kind}" for name, (kind, _) in columns.items())
     values = ", ".join(value for _, value in columns.values())
     source.sql(f"SET GLOBAL binlog_row_metadata={metadata}")
     statements = [
