@@ -11,6 +11,7 @@ from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.cursor import Cursor
 from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.schema.periods import with_period_parts
 from paraply.schema.rules import Rules
 from paraply.schema.types import BINARY, read_type
 
@@ -52,6 +53,8 @@ def read_tables(query: Query, databases: Sequence[str] | None = None) -> list[Ta
     keys = _keys(query, where, mariadb)
     foreign_keys = _foreign_keys(query, databases)
     charset_of = _charsets(query, mariadb)
+    if mariadb:
+        keys |= {place: with_period_parts(query, place, listed, columns.get(place, [])) for place, listed in keys.items()}
     rows = query(
         "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE, TABLE_COLLATION FROM information_schema.TABLES "
         f"WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND {where}"
