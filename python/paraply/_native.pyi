@@ -714,10 +714,10 @@ def look_ahead(
 ]:
     """Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
 
-    Of a part: file, offset, index of the file with the offset behind the part, GTID, XID, and whether it is an end (XA COMMIT or XA
-    ROLLBACK), and the tables of its row events. Of a change: file, offset of its transaction, index of the file with the offset behind the statement, GTID, offset of the
-    statement, the table that it names first (else its first word), and its text. A damaged place ends the scan of its file without an
-    error: the reader tells it.
+    Of a part: file, offset, index of the file with the offset behind the part, GTID, XID, whether it is an end (XA COMMIT or XA
+    ROLLBACK), and the tables of its row events. Of a change: file, offset of its transaction, index of the file with the offset behind
+    the statement, GTID, offset of the statement, the table that it names first (else its first word), and its text. A damaged place
+    ends the scan of its file without an error: the reader tells it.
     """
 
 @final

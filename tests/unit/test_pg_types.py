@@ -41,6 +41,9 @@ from paraply.target.pg_types import map_column, map_table
         (Column("c", "enum", labels=("a",)), "enum", "text"),
         (Column("c", "set", labels=("a", "b")), "set", "text"),
         (Column("c", "json"), "json", "jsonb"),
+        (Column("c", "uuid"), "uuid", "uuid"),
+        (Column("c", "inet4"), "inet4", "inet"),
+        (Column("c", "inet6"), "inet6", "inet"),
     ],
 )
 def test_types(column: Column, kind: str, sql_type: str) -> None:
@@ -53,7 +56,6 @@ def test_types(column: Column, kind: str, sql_type: str) -> None:
     [
         (Column("c", "geometry"), "GEOMETRY"),
         (Column("c", "vector"), "VECTOR"),
-        (Column("c", "uuid"), "UUID"),
         (Column("c", "text", charset="sjis"), "sjis"),
         (Column("c", "enum"), "labels"),
     ],

@@ -20,7 +20,7 @@ from paraply.applier.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
 from paraply.applier.merge import MergeSize, may_merge
 from paraply.applier.monitoring import RunMonitor
 from paraply.applier.policy import check_combination, make_policy
-from paraply.applier.preparation import Look, Options, Start, check_channel, look_ahead, parse_gtids, start_run
+from paraply.applier.preparation import Look, Options, Start, check_channel, first_definitions, look_ahead, parse_gtids, start_run
 from paraply.applier.retry import RetryPolicy
 from paraply.applier.run_state import RunState
 from paraply.applier.series import series_of
@@ -34,7 +34,7 @@ from paraply.applier.timestamps import check_timestamp_column
 from paraply.applier.waves import may_go_in_waves
 from paraply.applier.worker import Worker
 from paraply.applier.xa import left_note
-from paraply.as_source.options import SERVER_WORKERS, check_via, check_via_target
+from paraply.as_source.options import SERVER_WORKERS, check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
 from paraply.monitor.timeline import Timeline
 from paraply.source import beside_logs, log_paths
@@ -179,6 +179,7 @@ class Applier:
             via=via,
             listen=listen,
         )
+        check_via_family(self._options, target)
         check_via(self._options)
         self._relay = relay
         self._receiver = receiver
@@ -384,27 +385,16 @@ class Applier:
         A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing. What it has not
         then, the source had not either when the log began.
         """
-        from paraply.schema.catalog import SchemaCatalog
-
         create_tables = getattr(self._target, "create_tables", None)
         if create_tables is not None and self._schema is not None:
             create_tables(list(self._schema))
-        return self._empty_schema(SchemaCatalog(complete=same_family), same_family=same_family, goes_on=goes_on)
+        return first_definitions(self._schema, self._lower_case, same_family=same_family, goes_on=goes_on)
 
     def _forecast_schema(self, look: Look) -> SchemaCatalog:
         """Return the definitions that ``run`` would begin with; nothing is made in the target."""
-        from paraply.schema.catalog import SchemaCatalog
-
         same_family = self._target.family == ("mariadb" if look.plan.mariadb else "mysql")
         goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
-        return self._empty_schema(SchemaCatalog(complete=same_family), same_family=same_family, goes_on=goes_on)
-
-    def _empty_schema(self, empty: SchemaCatalog, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
-        schema = empty if self._schema is None else self._schema.without_tables() if goes_on else self._schema.copy()
-        schema.lists_tables = not same_family
-        if self._lower_case is not None:
-            schema.lower_case_table_names = self._lower_case
-        return schema
+        return first_definitions(self._schema, self._lower_case, same_family=same_family, goes_on=goes_on)
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet, Transaction
     from paraply.applier.filters import Filters
     from paraply.applier.stop_point import StopPoint
+    from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
     from paraply.source.file_order import LogFile
     from paraply.target.base import Target
 
-__all__ = ["Look", "Options", "Start", "check_channel", "look_ahead", "parse_gtids", "start_place", "start_run"]
+__all__ = ["Look", "Options", "Start", "check_channel", "first_definitions", "look_ahead", "parse_gtids", "start_place", "start_run"]
 
 _LONGEST_CHANNEL = 64
 """Characters of a channel's name that the progress tables hold."""
@@ -284,3 +285,21 @@ def start_place(paths: Sequence[str], progress: Progress) -> tuple[int, int] | N
         file=progress.file,
         position=progress.offset,
     )
+
+
+def first_definitions(given: SchemaCatalog | None, lower_case: int | None, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
+    """Return the definitions that a run begins with.
+
+    Args:
+        given: Those of ``--schema``.
+        lower_case: The source's ``lower_case_table_names``, where it is known.
+        same_family: The target is a server of the log's family.
+        goes_on: An earlier run has applied something, which may have changed what was given.
+    """
+    from paraply.schema.catalog import SchemaCatalog
+
+    schema = SchemaCatalog(complete=same_family) if given is None else given.without_tables() if goes_on else given.copy()
+    schema.lists_tables = not same_family
+    if lower_case is not None:
+        schema.lower_case_table_names = lower_case
+    return schema

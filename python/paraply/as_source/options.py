@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from paraply.target.base import Target
     from paraply.target.url import DatabaseUrl
 
-__all__ = ["SERVER_WORKERS", "VIAS", "check_via", "check_via_target", "parse_listen", "source_address"]
+__all__ = ["SERVER_WORKERS", "VIAS", "check_via", "check_via_family", "check_via_target", "parse_listen", "source_address"]
 
 VIAS = ("sessions", "replication")
 """How transactions reach the target: through sessions of paraply's, or through the target's own replication."""
@@ -58,6 +58,18 @@ def check_via(options: Options) -> None:
         raise UsageError("--via replication applies log files; the logs of a running source are read with --via sessions")
 
 
+def check_via_family(options: Options, target: Target) -> None:
+    """Check that the target is a server whose own replication can apply.
+
+    Raises:
+        UsageError: It is none.
+    """
+    from paraply.target.mysql import MySqlTarget
+
+    if options.via == "replication" and not isinstance(target, MySqlTarget):
+        raise UsageError("--via replication needs a target of MySQL, whose own applier does the work: use --via sessions")
+
+
 def check_via_target(options: Options, target: Target, first: Transaction | None) -> None:
     """Refuses targets and logs that are not MySQL's.
 
@@ -66,10 +78,8 @@ def check_via_target(options: Options, target: Target, first: Transaction | None
     """
     from paraply.target.mysql import MySqlTarget
 
-    if options.via != "replication":
+    if options.via != "replication" or not isinstance(target, MySqlTarget):  # check_via_family has refused the others
         return
-    if not isinstance(target, MySqlTarget):
-        raise UsageError("--via replication needs a target of MySQL, whose own applier does the work: use --via sessions")
     if first is not None and first.format.mariadb:
         raise UsageError("--via replication needs a log of MySQL: use --via sessions")
     source_address(options.listen, target.url)

@@ -25,7 +25,7 @@ def read_literal(cursor: Cursor) -> Default | None:
     >>> from paraply.schema.cursor import Cursor
     >>> from paraply.schema.rules import Rules
     >>> read_literal(Cursor("((-5))", Rules()))
-    Default(kind='literal', text='-5', form='number')
+    Default(kind='literal', text='-5', form='number', introduced=False)
     """
     start = cursor.index
     found = _in_parentheses(cursor) if cursor.at("(") else _literal(cursor)

@@ -16,7 +16,7 @@ from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_channel import take_away
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain, interrupted
-from paraply.target.mysql_gtid import GtidMode, choose_mode, read_facts
+from paraply.target.mysql_gtid import GtidMode, check_gaps, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_lock_waits import RowWaits, describe_wait, lock_holders, telling
 from paraply.target.mysql_peek import check_family, peek
@@ -187,7 +187,6 @@ class MySqlTarget:
             if after is not None:
                 await_end(connection, *after)
             query_each(connection, session_settings(hidden=self.mode.hidden))
-            self._allow_references_to_any_key(connection)
         except ParaplyError as error:
             connection.close()
             raise explain(error) from None
@@ -216,11 +215,9 @@ class MySqlTarget:
         Raises:
             LogNotUnderstood: A status variable or a bit of the sql_mode is not known.
         """
-        from paraply.target.mysql_statement import read_statement
+        from paraply.target.mysql_statement import check_statements
 
-        collations = self._read(self.checker.collations)
-        for statement in forecast.transaction.statements:
-            read_statement(statement, forecast.transaction.format, self.server, collations)
+        check_statements(forecast.transaction, self.server, self._read(self.checker.collations))
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
@@ -358,13 +355,6 @@ class MySqlTarget:
             with contextlib.suppress(ParaplyError):
                 control.close()
 
-    def _allow_references_to_any_key(self, connection: Connection) -> None:
-        """MySQL 8.4 and later refuse a foreign key to a key that is not unique, unless told otherwise; the log does not say that it was."""
-        if not self.server.mariadb and self.server.version >= (8, 4, 0):
-            # Where the privilege is lacking, only a log with such a foreign key fails.
-            with contextlib.suppress(ServerError):
-                connection.query("SET SESSION restrict_fk_on_non_standard_key=OFF")
-
     def _open(self, plan: ApplyPlan, control: Connection) -> Progress:
         self.server = ServerKind.parse(control.server_version)
         check_family(self.server, plan)
@@ -373,11 +363,7 @@ class MySqlTarget:
         self.grants = check_user(control, self.server, self.mode)
         # MariaDB does not compare table privileges with rows of BINLOG statements.
         self.row_privileges = RowPrivileges(Grants(known=False) if self.server.mariadb else self.grants)
-        if plan.gaps and not self.mode.holds_gaps:
-            raise UsageError(
-                f"--gtid {self.mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
-                " use --consistency any-time, or another GTID mode"
-            )
+        check_gaps(plan, self.mode)
         self._configure(control, plan)
         self.store, self.xa = ProgressStore(plan.channel), XaStore(plan.channel)
         self.store.create_schema(control)

@@ -21,6 +21,7 @@ __all__ = [
     "NoGtids",
     "Preserve",
     "Record",
+    "check_gaps",
     "choose_mode",
     "own_identity",
     "read_facts",
@@ -305,6 +306,19 @@ class MariaDbPreserve(GtidMode):
     def own_executed(self, connection: Connection) -> str:
         """What the target's own GTIDs say is applied."""
         return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
+
+
+def check_gaps(plan: ApplyPlan, mode: GtidMode) -> None:
+    """Check that a mode can keep the gaps that a run may leave.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    if plan.gaps and not mode.holds_gaps:
+        raise UsageError(
+            f"--gtid {mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
+            " use --consistency any-time, or another GTID mode"
+        )
 
 
 def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:

@@ -12,25 +12,27 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from paraply.errors import AlreadyRunning, ConnectionFailed, LogNotUnderstood, ParaplyError, UsageError
+from paraply.errors import ConnectionFailed, LogNotUnderstood, ParaplyError, UsageError
 from paraply.target.base import Peek, Progress, Standing
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_board import PgBoard, open_board
 from paraply.target.pg_branches import PgBranches, check_two_phase
-from paraply.target.pg_checks import check_table, refuse_preserve, table_exists
+from paraply.target.pg_checks import check_table, refuse_preserve
 from paraply.target.pg_connection import PgConnection, StatementFailed, is_local
-from paraply.target.pg_ddl import DdlPlan, MustBeEmpty, TableKey, create_table, parents, plan_changes
+from paraply.target.pg_create import create_source_table
+from paraply.target.pg_ddl import DdlPlan, MustBeEmpty, TableKey, parents, plan_changes
 from paraply.target.pg_errors import failure
 from paraply.target.pg_last_writer import PgLastWriter
 from paraply.target.pg_lock_waits import describe_holders, lock_holders, patiently
 from paraply.target.pg_privileges import check_table_privileges, check_user
 from paraply.target.pg_progress import Channel, look, open_channel
-from paraply.target.pg_session import PostgresSession, Rendered
-from paraply.target.pg_source_tables import load_tables, other_case, read_standing, store_table
+from paraply.target.pg_renderer import Renderer
+from paraply.target.pg_session import PostgresSession
+from paraply.target.pg_source_tables import load_tables, other_case, read_standing
 from paraply.target.pg_status import read_channels
-from paraply.target.pg_types import TableMapping, map_table
+from paraply.target.pg_types import map_table
 from paraply.target.pg_xa import LeftOut
 from paraply.target.progress import ProgressLedger
 from paraply.target.steady import steadily
@@ -47,19 +49,6 @@ if TYPE_CHECKING:
     from paraply.target.two_phase import Branch
 
 __all__ = ["PostgresTarget", "Renderer"]
-
-
-class Renderer(Protocol):
-    """What the target needs of the native renderer. Any thread may call it; ``define`` and ``forget`` only between blocks."""
-
-    def define(self, table: Table, mapping: TableMapping) -> None:
-        """Says how a table's rows are written."""
-
-    def forget(self, database: str, table: str) -> None:
-        """A table is gone."""
-
-    def render(self, block: Block) -> list[Rendered]:
-        """The statements of a block."""
 
 
 class PostgresTarget:
@@ -250,7 +239,7 @@ class PostgresTarget:
             for table in tables:
                 key = (table.database, table.name)
                 if key not in self._tables and key not in self._dropped:
-                    self._create(control, table)
+                    create_source_table(control, self.channel, table)
                     self._put(table)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
@@ -452,23 +441,6 @@ class PostgresTarget:
             table = self._tables.get(key)
             if table is not None:
                 self.renderer.define(table, map_table(table, self._tables.values()))
-
-    def _create(self, control: PgConnection, table: Table) -> None:
-        mapping = map_table(table)
-        exists = table_exists(control, mapping)
-        if exists:
-            check_table(control, mapping)
-        statements = [] if exists else [statement.encode() for statement in create_table(table)]
-        try:
-            ours = control.run([*self.channel.begin(), f"SELECT {self.channel.ours}".encode()])[-1]
-            self.channel.check(1 if ours.get_value(0, 0) == b"t" else 0)
-            control.run([*statements, store_table(self.channel.name, table), b"COMMIT"])
-        except StatementFailed as failed:
-            control.run([b"ROLLBACK"])
-            raise failure(failed.error, table=table.full_name) from failed
-        except AlreadyRunning:
-            control.run([b"ROLLBACK"])
-            raise
 
     def _connect_control(self) -> PgConnection:
         """The connection for everything but blocks, made anew when it broke; under the control lock."""

@@ -16,7 +16,7 @@ pub const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
 const ENCRYPTED_MAGIC: [u8; 4] = [0xfd, b'b', b'i', b'n'];
 /// A GTID index, which MariaDB writes beside each binlog since 11.4.
 const GTID_INDEX_MAGIC: [u8; 4] = [0xfe, 0xfe, 0x0c, 0x01];
-/// A file of MariaDB's binlog in InnoDB, since 12.3.
+/// A file of MariaDB's binlog in `InnoDB`, since 12.3.
 const INNODB_MAGIC: [u8; 4] = [0xfe, 0xfe, 0x0d, 0x01];
 /// No event is larger: servers bound packets and payloads at 1 GiB; a little is left for headers.
 const MAX_EVENT_SIZE: u32 = (1 << 30) + (1 << 20);

@@ -56,7 +56,7 @@ fn unknown_column(transaction: &Transaction, event: &RawEvent) -> Option<Box<str
     let id = RowsHeader::parse(event_bytes(transaction, event).ok()?, &transaction.format).ok()?.table_id;
     let maps = transaction.events.iter().filter(|e| e.type_code == TABLE_MAP && e.offset <= event.offset);
     let maps = maps.filter_map(|e| TableMap::parse(event_bytes(transaction, e).ok()?, &transaction.format).ok());
-    let map = maps.filter(|map| map.table_id == id).last()?;
+    let map = maps.rev().find(|map| map.table_id == id)?;
     let index = map.unknown_fraction()?;
     let name = map.columns.get(index)?.name.clone();
     let name = name.map_or_else(|| format!("number {}", index + 1), |name| format!("{name:?}"));

@@ -442,10 +442,7 @@ impl PyWriteSets {
 
     #[getter]
     fn fallbacks(&self) -> Vec<(&'static str, String, u64)> {
-        self.fallbacks
-            .sorted()
-            .into_iter()
-            .map(|(reason, table, count)| (reason.text(), table.to_string(), count))
-            .collect()
+        let sorted = self.fallbacks.sorted().into_iter();
+        sorted.map(|(reason, table, count)| (reason.text(), table.to_string(), count)).collect()
     }
 }

@@ -20,7 +20,8 @@ OPTIONS = Options(
 
 
 def part(number: int, xid: str, *, ends: bool = False, gtid: bool = True) -> XaFound:
-    return XaFound("binlog.000001", 100 * number, (0, 100 * number + 90), f"{UUID}:{number}" if gtid else None, xid, ends)
+    tables = () if ends else (("d", "t"),)
+    return XaFound("binlog.000001", 100 * number, (0, 100 * number + 90), f"{UUID}:{number}" if gtid else None, xid, ends, tables)
 
 
 PREPARES_AND_ENDS = [part(1, ONE), part(2, TWO), part(3, TWO, ends=True), part(4, ONE, ends=True)]
@@ -63,10 +64,14 @@ def test_r35_a_target_that_cannot_refuses_the_first_that_is_left() -> None:
     check(PREPARES_AND_ENDS, None, f"{UUID}:1-4")
 
 
-@pytest.mark.parametrize("text", ["", "'a'", "X'6'", "X'61',X'',1; DROP TABLE t", f"X'{'61' * 65}',X'',1", "X'61',X'',-1", "X'',X'',1"])
+@pytest.mark.parametrize("text", ["", "'a'", "X'6'", "X'61',X'',1; DROP TABLE t", f"X'{'61' * 65}',X'',1", "X'61',X'',-1"])
 def test_r35_a_name_in_another_form_never_becomes_sql(text: str) -> None:
     with pytest.raises(LogNotUnderstood):
         canonical_xid(text)
+
+
+def test_r35_servers_take_an_empty_name() -> None:
+    assert canonical_xid("X'',X'',1") == "X'',X'',1"
 
 
 def test_r35_the_servers_list_and_the_log_name_alike() -> None:

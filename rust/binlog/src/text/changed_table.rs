@@ -28,9 +28,8 @@ enum Token {
 pub(crate) fn changed_table(sql: &[u8], default_database: &str) -> Option<String> {
     let mut tokens = Tokens { rest: sql };
     let verb = loop {
-        match tokens.next()? {
-            Token::Name(word, false) => break word.to_ascii_uppercase(),
-            _ => {}
+        if let Token::Name(word, false) = tokens.next()? {
+            break word.to_ascii_uppercase();
         }
     };
     if verb == "LOAD" {

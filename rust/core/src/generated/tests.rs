@@ -13,6 +13,7 @@ fn column(name: &str, data_type: &str) -> Column {
         collation,
         labels: Vec::new(),
         length: Some(10),
+        decimals: None,
         generated: None,
     }
 }

@@ -42,6 +42,7 @@ pub enum Scheme {
 
 /// How rows become hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent properties of a log, set by name
 pub struct Options {
     /// Whose conflicts the hashes show.
     pub scheme: Scheme,

@@ -96,7 +96,7 @@ fn small(statements: usize) -> Transaction {
     transaction(&vec![one; statements].concat())
 }
 
-fn decoded<'a>(transactions: impl IntoIterator<Item = &'a Transaction>, limits: Limits<'_>) -> Vec<Vec<u8>> {
+fn decoded<'a>(transactions: impl IntoIterator<Item = &'a Transaction>, limits: Limits<'a>) -> Vec<Vec<u8>> {
     binlog_statements(transactions, limits).unwrap().iter().map(|s| decode(s)).collect()
 }
 

@@ -16,6 +16,7 @@ fn table(expression: &str, keys: Vec<Vec<usize>>) -> TableMapping {
         collation: None,
         labels: Vec::new(),
         length: None,
+        decimals: None,
         generated: generated.map(str::to_owned),
     };
     let columns = vec![column("id", None), column("a", None), column("x", Some(expression))];
