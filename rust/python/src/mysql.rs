@@ -128,7 +128,7 @@ impl PyMySqlConnection {
         row_ends: Option<&PyRowEnds>,
     ) -> (usize, Option<Bound<'py, PyAny>>) {
         let blocks: Vec<&PyBlock> = blocks.iter().map(Bound::get).collect();
-        let row = Row { channel, slot, epoch, max_bytes, row_ends: row_ends.map(|row_ends| &*row_ends.0) };
+        let row = Row { channel, slot, epoch, max_bytes, ends: row_ends.map(|row_ends| &*row_ends.0) };
         let ended = match &progress {
             Progress::Texts(texts) => py.detach(|| self.run(&blocks, texts, row)),
             Progress::Ledger(ledger) => {
@@ -173,7 +173,7 @@ struct Row<'a> {
     slot: u32,
     epoch: u64,
     max_bytes: usize,
-    row_ends: Option<&'a RowEnds>,
+    ends: Option<&'a RowEnds>,
 }
 
 impl Row<'_> {
@@ -192,7 +192,7 @@ impl Row<'_> {
             position: block.end_offset(),
             ordinal: block.block.ordinal,
         };
-        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed, row_ends: self.row_ends };
+        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed, row_ends: self.ends };
         binlog_statement::whole_statement(transaction, &progress, limits, |event| block.block.wants(0, event)).ok()?
     }
 }
@@ -373,7 +373,7 @@ pub fn whole_statement<'py>(
     max_bytes: usize,
 ) -> Option<Bound<'py, PyBytes>> {
     let format = &block.block.first()?.format;
-    let statement = Row { channel, slot, epoch, max_bytes, row_ends: None }.statement(block, executed, format)?;
+    let statement = Row { channel, slot, epoch, max_bytes, ends: None }.statement(block, executed, format)?;
     Some(PyBytes::new(py, &statement))
 }
 

@@ -25,6 +25,7 @@ fn column(text: &str, default: &str) -> Column {
         nullable: true,
         length: None,
         decimals: None,
+        generated: None,
     };
     for word in words {
         match word {
