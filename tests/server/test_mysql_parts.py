@@ -211,7 +211,7 @@ def test_r31_many_workers_that_come_with_a_table_look_at_it_once() -> None:
 
     def work() -> None:
         try:
-            checker.check(lambda: None, [NamedMap("d", "t")])
+            checker.check(lambda: None, [NamedMap("d", "t")], (9, 7, 0))
         except TemporaryFailure:
             failed.append(True)
 
@@ -221,9 +221,9 @@ def test_r31_many_workers_that_come_with_a_table_look_at_it_once() -> None:
     for thread in threads:
         thread.join(10)
     assert (checker.looks, failed) == (["t", "t"], [True]), "one look fails, the next one counts for all others"
-    checker.check(lambda: None, [NamedMap("d", "t"), NamedMap("d", "u")])
+    checker.check(lambda: None, [NamedMap("d", "t"), NamedMap("d", "u")], (9, 7, 0))
     checker.forget()
-    checker.check(lambda: None, [NamedMap("d", "t")])
+    checker.check(lambda: None, [NamedMap("d", "t")], (9, 7, 0))
     assert checker.looks == ["t", "t", "u", "t"]
 
 
@@ -242,15 +242,15 @@ def test_r31_after_a_statement_the_tables_that_it_may_be_about_are_compared_agai
     checker: Any = SlowChecker()
     maps = [NamedMap("d", name) for name in ("t", "u", "größe", "my t")]
     with pytest.raises(TemporaryFailure):
-        checker.check(lambda: None, maps)
-    checker.check(lambda: None, maps)
+        checker.check(lambda: None, maps, (9, 7, 0))
+    checker.check(lambda: None, maps, (9, 7, 0))
     checker.looks.clear()
     checker.forget(words_of(sql))
     checker.looks.append("")  # the first look fails
-    checker.check(lambda: None, maps)
+    checker.check(lambda: None, maps, (9, 7, 0))
     assert checker.looks[1:] == again
     checker.looks.clear()
-    checker.check(lambda: None, maps)
+    checker.check(lambda: None, maps, (9, 7, 0))
     assert checker.looks == []
 
 

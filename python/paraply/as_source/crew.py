@@ -178,7 +178,7 @@ class ReplicaDrive(Crew):
         maps = block.table_maps()
         for attempt in range(1, self._run.retry.reconnects + 1):
             try:
-                target.checker.check(self._check_connection, maps)
+                target.checker.check(self._check_connection, maps, block.format.version)
             except ConnectionFailed:
                 if self._checks is not None:
                     self._checks.close()

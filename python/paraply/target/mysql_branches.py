@@ -142,7 +142,7 @@ def check_two_phase(connection: Connection) -> None:
 def prepare(target: MySqlTarget, session: MySqlSession, part: Block, branch: Branch) -> None:
     """Applies a part in a branch and prepares it."""
     connection, xid = session.connection, _xid(branch)
-    target.checker.check(lambda: connection, part.table_maps())
+    target.checker.check(lambda: connection, part.table_maps(), part.format.version)
     session.send_format(part)
     head = [f"XA START {xid}", *target.branches.guard()]
     rows = rows_of(query_all(connection, head))

@@ -40,6 +40,8 @@ _LONGLONG = 8
 _VERSIONED, _ROW_END = "SYSTEM VERSIONED", "ROW END"
 #: From here on the current rows of MariaDB's system-versioned tables end in 2106, before in 2038.
 _LATER_ENDS = (11, 5, 0)
+#: MariaDB from here on may leave generated columns out of the images of changes and deletions (11.8 does, 10.11 does not).
+_LEAVES_GENERATED_OUT = (11, 0, 0)
 _ANY = ServerKind(False, (9, 7, 0))
 _NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _WORD = re.compile(r"[\w$\x80-\U0010ffff]+")
@@ -121,10 +123,12 @@ class TableChecker:
 
     def __init__(self, server: ServerKind = _ANY, *, allow_nontransactional: bool) -> None:
         self._mariadb = server.mariadb
+        self._version = server.version
         self._allow_nontransactional = allow_nontransactional
         self._checked: set[tuple[str, str, int]] = set()
         self._named: dict[str, list[tuple[str, str, int]]] = {}
         self._looking: dict[tuple[str, str, int], threading.Lock] = {}
+        self._computes: set[tuple[str, str]] = set()
         self._collations: CollationNumbers | None = None
         self.row_ends = _native.RowEnds(server.version >= _LATER_ENDS) if server.mariadb else None
         """The columns of system-versioned tables that another version of MariaDB writes differently."""
@@ -140,6 +144,7 @@ class TableChecker:
             words: Those of the statement (``words_of``); None where they are not known, and all tables are compared again.
         """
         self.known.clear()
+        self._computes.clear()
         if words is None or not words.isdisjoint(("database", "schema")):
             self._checked, self._named, self._looking = set(), {}, {}
             return
@@ -153,16 +158,19 @@ class TableChecker:
             self._collations = CollationNumbers.read(connection)
         return self._collations
 
-    def check(self, connect: Callable[[], Connection], maps: list[TableMap]) -> None:
+    def check(self, connect: Callable[[], Connection], maps: list[TableMap], version: tuple[int, int, int]) -> None:
         """Compares the tables that have not been compared yet.
 
         Args:
             connect: Gives any connection to the target, outside of a transaction.
             maps: Table maps of a block.
+            version: Version of the server that wrote them.
 
         Raises:
             SchemaMismatch: A table is missing, differs, or has an engine without transactions.
         """
+        if self._mariadb and version >= _LEAVES_GENERATED_OUT and self._version[:2] < version[:2]:
+            self._check_generated(connect, maps)
         for table_map in maps:
             key = (table_map.database, table_map.table, table_map.fingerprint)
             if key in self._checked:
@@ -204,6 +212,27 @@ class TableChecker:
             # Where the table names no column, the times of a row's beginning and end are the first ones behind its own.
             hidden = len(columns) + 1 if named is None and len(table_map.columns) > len(columns) else None
             self.row_ends.note(table_map.fingerprint, (named if named is not None else hidden) if versioned else None)
+
+    def _check_generated(self, connect: Callable[[], Connection], maps: list[TableMap]) -> None:
+        """Refuse tables with generated columns.
+
+        An older MariaDB keeps the old value where a change leaves such a column out (seen on 10.11).
+        """
+        for table_map in maps:
+            key = (table_map.database, table_map.table)
+            if key in self._computes:
+                continue
+            where = f"table_schema={name_literal(key[0])} AND table_name={name_literal(key[1])}"
+            generated = "generation_expression IS NOT NULL AND generation_expression NOT IN ('', 'ROW START', 'ROW END')"
+            found = rows_of(connect().query(f"SELECT column_name FROM information_schema.columns WHERE {where} AND {generated} LIMIT 1"))
+            if found:
+                raise SchemaMismatch(
+                    f"the log's server may leave the generated column {to_text(found[0][0])} out of changed rows, and a target of an older"
+                    " version would keep the column's old value: apply to a MariaDB of the source's version or later, or leave the table"
+                    " out with --exclude-table",
+                    table=f"{key[0]}.{key[1]}",
+                )
+            self._computes.add(key)
 
     def _refuse_functional(self, connection: Connection, name: str, where: str, more: int) -> None:
         """Says why the log has more columns, where it has the hidden ones of the table's functional indexes."""

@@ -297,7 +297,7 @@ class MySqlSession:
         """Looks at the tables of a block, or of a part of it, when they come for the first time: what we may do to them, and their form."""
         maps = source.table_maps()
         self._target.row_privileges.check(lambda: self.connection, block, maps)
-        self._target.checker.check(lambda: self.connection, maps)
+        self._target.checker.check(lambda: self.connection, maps, block.format.version)
 
     def _goes_along(self, head: list[str], first: bytes) -> bool:
         """Whether the first rows go with the statements before them, in one round trip: where one packet holds them.

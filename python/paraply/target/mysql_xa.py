@@ -106,7 +106,7 @@ class XaRunner:
         connection = session.connection
         maps = block.table_maps()
         target.row_privileges.check(lambda: connection, block, maps)
-        target.checker.check(lambda: connection, maps)
+        target.checker.check(lambda: connection, maps, block.format.version)
         session.send_format(block)
         writer = target.last_writer
         written = writer.statements(connection, block) if writer is not None else []

@@ -102,7 +102,8 @@ fn median(rates: &mut [f64]) -> f64 {
 fn source_events() -> Vec<Vec<Vec<u8>>> {
     (1..=TRANSACTIONS)
         .map(|number| {
-            let log = Log { bytes: Vec::new(), checksums: false, relay: true }.gtid(number).query("BEGIN");
+            let log =
+                Log { bytes: Vec::new(), checksums: false, relay: true, version: "8.0.36" }.gtid(number).query("BEGIN");
             cut_up(&(0..ROWS).fold(log, |log, _| log.rows(0)).xid().bytes)
         })
         .collect()

@@ -114,8 +114,8 @@ fn a_compressed_row_event_may_come_in_pieces() {
     let (head, rows) = plain.split_at(19 + 10 + 2);
     let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
     std::io::Write::write_all(&mut packer, rows).expect("memory");
-    let packed = [&[0x80 | 1, rows.len() as u8][..], &packer.finish().expect("memory")].concat();
-    let mut event = [head, &packed].concat();
+    let compressed = [&[0x80 | 1, rows.len() as u8][..], &packer.finish().expect("memory")].concat();
+    let mut event = [head, &compressed].concat();
     event[4] = 169;
     let size = event.len() as u32;
     event[9..13].copy_from_slice(&size.to_le_bytes());

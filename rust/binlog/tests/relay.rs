@@ -243,7 +243,7 @@ fn the_place_in_the_source_s_log_is_found_again() {
     let rotate = |file: &str, position: u64| {
         let mut body = position.to_le_bytes().to_vec();
         body.extend(file.as_bytes());
-        let log = Log { bytes: vec![0; 4], checksums: true, relay: true }.event(4, 0x20, &body);
+        let log = Log { bytes: vec![0; 4], checksums: true, relay: true, version: "8.0.36" }.event(4, 0x20, &body);
         cut_up(&log).remove(0)
     };
     writer.append(&rotate("source.000007", 4), true).unwrap();
