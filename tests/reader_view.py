@@ -19,6 +19,10 @@ __all__ = ["differences", "family_contents", "postgres_differences"]
 Cursor = pymysql.cursors.Cursor
 Contents = dict[str, list[str]]
 
+#: Type of MySQL's VECTOR, whose bytes PyMySQL would decode as ASCII.
+VECTOR = 242
+pymysql.connections.TEXT_TYPES.add(VECTOR)
+
 SERVER_DATABASES = ("mysql", "sys", "information_schema", "performance_schema", "paraply")
 
 

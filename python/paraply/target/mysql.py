@@ -16,6 +16,7 @@ from paraply.target.mysql_branches import BranchStore, finish
 from paraply.target.mysql_channel import take_away
 from paraply.target.mysql_checks import TableChecker, check_server
 from paraply.target.mysql_errors import connect_error, explain, interrupted
+from paraply.target.mysql_forecast import StatementForecast
 from paraply.target.mysql_gtid import GtidMode, check_gaps, choose_mode, read_facts
 from paraply.target.mysql_last_writer import MySqlLastWriter
 from paraply.target.mysql_lock_waits import RowWaits, describe_wait, lock_holders, telling
@@ -99,9 +100,9 @@ class MySqlTarget:
         self.url = replace(url, database=None)
         self.is_local = url.is_local
         self._connector = connector
+        self._forecast = StatementForecast(self.connect)
         self._control: Connection | None = None
-        #: Connection and time of a block's last start.
-        self._sessions: dict[int, tuple[int, float]] = {}
+        self._sessions: dict[int, tuple[int, float]] = {}  # connection and time of a block's last start
         self._next_slot = self._splits = 0
         self._lock = threading.Lock()
         self._row_waits = RowWaits()
@@ -135,6 +136,7 @@ class MySqlTarget:
 
         def look() -> Peek:
             with contextlib.closing(self.connect()) as connection, telling(self.connect, connection.connection_id, "the start"):
+                self.server = ServerKind.parse(connection.server_version)
                 return peek(connection, plan, tables=tables)
 
         try:
@@ -215,9 +217,7 @@ class MySqlTarget:
         Raises:
             LogNotUnderstood: A status variable or a bit of the sql_mode is not known.
         """
-        from paraply.target.mysql_statement import check_statements
-
-        check_statements(forecast.transaction, self.server, self._read(self.checker.collations))
+        self._forecast.check(forecast.transaction)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""

@@ -33,11 +33,11 @@ from paraply.target.statement_kind import StatementKind, check_version_comments
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import Block, Format, Statement, Transaction
+    from paraply._native import Block, Format, Statement
     from paraply.target.collation_numbers import CollationNumbers
     from paraply.target.mysql import MySqlTarget
 
-__all__ = ["StatementRunner", "check_statements", "decide_pending", "object_exists", "read_statement"]
+__all__ = ["StatementRunner", "decide_pending", "object_exists", "read_statement"]
 
 _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
@@ -83,12 +83,6 @@ def read_statement(statement: Statement, log: Format, server: ServerKind, collat
     if changed:
         settings.append("SET character_set_client=utf8mb4")
     return ReadStatement(text, kind, settings)
-
-
-def check_statements(transaction: Transaction, server: ServerKind, collations: CollationNumbers) -> None:
-    """Raise what the target would refuse of a transaction's statements before it runs them, as ``read_statement`` does."""
-    for statement in transaction.statements:
-        read_statement(statement, transaction.format, server, collations)
 
 
 class StatementRunner:

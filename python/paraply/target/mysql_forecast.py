@@ -1,0 +1,43 @@
+"""What a target would refuse of the log's statements, asked before anything is opened for writing."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from paraply.target.collation_numbers import CollationNumbers
+from paraply.target.server_kind import ServerKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply._native import Transaction
+    from paraply.target.mysql_sql import Connection
+
+__all__ = ["StatementForecast"]
+
+
+class StatementForecast:
+    """Checks statements against a server, which is asked for its version and collations once.
+
+    Args:
+        connect: Gives a connection to the target.
+    """
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._server: tuple[ServerKind, CollationNumbers] | None = None
+
+    def check(self, transaction: Transaction) -> None:
+        """Raise what the target would refuse of a transaction's statements before it runs them.
+
+        Raises:
+            LogNotUnderstood: The target cannot run one as the source did.
+        """
+        from paraply.target.mysql_statement import read_statement
+
+        if self._server is None:
+            with contextlib.closing(self._connect()) as connection:
+                self._server = ServerKind.parse(connection.server_version), CollationNumbers.read(connection)
+        for statement in transaction.statements:
+            read_statement(statement, transaction.format, *self._server)
