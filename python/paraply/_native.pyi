@@ -689,7 +689,7 @@ class LogReader:
         position: int = 0,
         selection: Selection | None = None,
         count_rows: bool = True,
-        sizes: Sequence[int] = (),
+        sizes: Sequence[int] = ...,
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
