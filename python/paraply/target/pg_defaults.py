@@ -59,7 +59,7 @@ def fill_of(column: Column, mapping: ColumnMapping) -> str | None:
     if default is None or default.kind in {"automatic", "expression"} or column.generated is not None:
         return None
     if default.kind == "literal" and default.text is not None:
-        if column.nullable and default.form == "string" and not default.text and column.type.endswith(("text", "blob")):
+        if column.nullable and default.form in {"string", "bytes", "bits"} and not default.text and column.type.endswith(("text", "blob")):
             return None  # MySQL without a strict sql_mode drops this default, with a warning: existing rows get NULL
         convert = _CONVERSIONS.get(mapping.kind)
         text = None if convert is None else convert(default, column, mapping)
