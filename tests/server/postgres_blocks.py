@@ -22,6 +22,9 @@ class FakeBlock:
     transaction_count: int = 1
     skipped: int = 0
     numbers: tuple[()] = ()
+    transactions: tuple[()] = ()
+    xid: str | None = None
+    has_rows: bool = True
 
     @property
     def id(self) -> int:

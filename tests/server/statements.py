@@ -131,10 +131,10 @@ create table geo_types (a geomcollection, b geometry not null srid 0, c multipoi
 MARIADB_ONLY = r"""
 create table q (id int primary key, c varchar(10), d int)
 alter table q modify column q.c varchar(500)
-alter table q add column d_schema.q.r int after q.c, add key kr (q.r, d_schema.q.d)
+alter table q add column d_schema.q.r int after q.c, add key kr (r, d)
 alter table q change q.d q.dd bigint, alter column q.dd set default 5
 alter table q drop d_schema.q.r, add unique (q.c(5))
-create index kd on q (q.dd)
+create index kd on q (dd)
 create or replace table replaced (a int)
 create or replace table replaced (a int, b int unique)
 create table if not exists replaced (zzz int)

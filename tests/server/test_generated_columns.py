@@ -146,7 +146,6 @@ OPTIONS = [
     ("--gtid", "preserve"),
     ("--policy", "barrier", "--merge", "off"),
     ("--policy", "optimistic", "--merge", "off"),
-    ("--policy", "logical-clock"),
     ("--policy", "row", "--consistency", "eventual", "--merge", "off"),
     ("--merge", "4"),
 ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.live import read_tables
-from paraply.schema.model import Table
+from paraply.schema.model import Key, Table
 from tests.mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
 from tests.server.test_schema_against_server import DATABASE, Run, comparable, context_of, difference, mysql_connection, runner
 from tests.servers import MariaDbServer, mariadb_server
@@ -133,6 +133,17 @@ def _compare(
                 pytest.fail("\n".join([*done, difference(table, theirs.get(name))]))
 
 
+def without_cut_keys(table: Table) -> Table:
+    """Leave out the lengths of keys over a TEXT: MariaDB cuts one that is not unique to what its engine can hold."""
+    whole = comparable(table)
+    texts = {column.name for column in whole.columns if column.type.endswith("text")}
+
+    def uncut(key: Key) -> Key:
+        return replace(key, parts=tuple(replace(part, prefix=None) if part.column in texts else part for part in key.parts))
+
+    return replace(whole, keys=tuple(key if key.unique else uncut(key) for key in whole.keys))
+
+
 def columns_and_unique_keys(table: Table) -> Table:
     """What the rows of a log are read by."""
     whole = comparable(table)
@@ -145,9 +156,10 @@ FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthChec
 
 @FEW
 @given(alters=_alters(ACTIONS))
+@example(alters=["add column a int", "modify c text"])
 def test_random_alters_keep_the_catalog_equal_to_the_servers(mariadb_server: MariaDbServer, alters: list[str]) -> None:
     with mariadb_server.connect() as connection:
-        _compare(runner(connection), alters, mariadb=True, version=(10, 11, 6), made=MADE)
+        _compare(runner(connection), alters, mariadb=True, version=(10, 11, 6), made=MADE, seen=without_cut_keys)
 
 
 @pytest.fixture(scope="module", params=MARIADB_VERSIONS)
