@@ -318,13 +318,18 @@ class RowEnds:
         """Notes the column of a table, given by its table map's fingerprint; None for a table without versions."""
 
 def binlog_statements(
-    block: Block, max_bytes: int | None = None, check: ReferenceCheck | None = None, row_ends: RowEnds | None = None
+    block: Block,
+    max_bytes: int | None = None,
+    check: ReferenceCheck | None = None,
+    row_ends: RowEnds | None = None,
+    left_out: Sequence[tuple[str, str]] = ...,
 ) -> BinlogStatements:
     """``BINLOG '...'`` statements with the block's row events, each with every table's map once, each made when it is asked for.
 
     Args:
         block: The block.
         max_bytes: What the server takes; a statement of a megabyte is not made longer than it has to be.
+        left_out: Databases and names of tables whose rows are left out.
 
     Raises:
         ApplyFailed: One row is longer than the server takes. Raised, like the next one, when its statement is asked for.

@@ -12,9 +12,9 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from paraply import _native
 from paraply.errors import AlreadyRunning, ParaplyError, ServerError, TemporaryFailure, UsageError
 from paraply.target.mysql_errors import LOCK_WAIT_TIMEOUT
+from paraply.target.mysql_sequences import row_statements
 from paraply.target.mysql_sql import Connection, query_all, query_each, rows_of, text_literal, to_int, to_text
 from paraply.target.two_phase import Branch, branch_prefix, wait_for_branches
 
@@ -148,7 +148,7 @@ def prepare(target: MySqlTarget, session: MySqlSession, part: Block, branch: Bra
     rows = rows_of(query_all(connection, head))
     if not rows or to_int(rows[0][0]) != target.epoch:
         raise AlreadyRunning("another apply took the channel over; this one ends here and has done no harm")
-    for statement in _native.binlog_statements(part, target.max_packet, None, target.checker.row_ends):
+    for statement in row_statements(target, part):
         connection.query(statement)
     connection.query(f"XA END {xid}")
     connection.query(f"XA PREPARE {xid}")

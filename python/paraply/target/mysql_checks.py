@@ -18,7 +18,7 @@ from paraply.target.server_kind import ServerKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
 
-    from paraply._native import ColumnInfo, TableMap
+    from paraply._native import Block, ColumnInfo, TableMap
 
 __all__ = ["TableChecker", "TargetColumn", "check_server", "words_of"]
 
@@ -129,6 +129,7 @@ class TableChecker:
         self._named: dict[str, list[tuple[str, str, int]]] = {}
         self._looking: dict[tuple[str, str, int], threading.Lock] = {}
         self._computes: set[tuple[str, str]] = set()
+        self._sequences: set[tuple[str, str]] = set()
         self._collations: CollationNumbers | None = None
         self.row_ends = _native.RowEnds(server.version >= _LATER_ENDS) if server.mariadb else None
         """The columns of system-versioned tables that another version of MariaDB writes differently."""
@@ -151,6 +152,12 @@ class TableChecker:
         for key in [key for name in (_ODD, *words) for key in self._named.pop(name, ())]:
             self._checked.discard(key)
             self._looking.pop(key, None)
+
+    def sequences_of(self, block: Block) -> list[tuple[str, str]]:
+        """Return the sequences whose rows in a block, or a part of one, have to be written as SQL; its tables are checked."""
+        if not self._sequences:
+            return []
+        return sorted(self._sequences & {(table_map.database, table_map.table) for table_map in block.table_maps()})
 
     def collations(self, connection: Connection) -> CollationNumbers:
         """Return the target's collations, which are read once."""
@@ -194,6 +201,7 @@ class TableChecker:
         ]
         results = query_each(connection, statements)
         self._check_engine(name, results[0][1])
+        self._note_sequence(table_map, to_text(results[0][1][0][1]))
         found = by_last_column(results[1][1])
         columns = [TargetColumn.of(row[:8], mariadb=self._mariadb) for row in found]
         if not columns:
@@ -249,6 +257,13 @@ class TableChecker:
                 " with --exclude-table",
                 table=name,
             )
+
+    def _note_sequence(self, table_map: TableMap, table_type: str) -> None:
+        key = (table_map.database, table_map.table)
+        if table_type.upper() == "SEQUENCE":
+            self._sequences.add(key)
+        else:
+            self._sequences.discard(key)
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
         if not rows:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.target.mysql_errors import NO_SUCH_ROW, interrupted
+from paraply.target.mysql_sequences import row_statements
 from paraply.target.series import SeriesOutcome
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def _fitting(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]
             if block.kind != "dml":
                 return blocks[:number]
             session.check_tables(block, block)
+            if target.checker.sequences_of(block):
+                return blocks[:number]
             known.add(block)
         if references is not None and references.check(lambda: session.connection, block) is not None:
             return blocks[:number]
@@ -127,7 +130,7 @@ def _texts(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) 
         if not texts:
             session.send_format(block)
             form = _native.format_statement(block)
-        statements = list(_native.binlog_statements(block, target.max_packet, None, target.checker.row_ends))
+        statements = list(row_statements(target, block))
         if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or _native.format_statement(block) != form:
             break
         texts.append(b"; ".join([*(text.encode() for text in (*begin, target.store.fence())), statements[0]]))

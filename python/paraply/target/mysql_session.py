@@ -11,6 +11,7 @@ from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerE
 from paraply.target.mysql_branches import end, prepare
 from paraply.target.mysql_errors import explain, interrupted, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
+from paraply.target.mysql_sequences import row_statements
 from paraply.target.mysql_series import apply_and_commit
 from paraply.target.mysql_sql import query_all, rows_of, to_text
 from paraply.target.mysql_statement import StatementRunner
@@ -281,7 +282,7 @@ class MySqlSession:
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
         sources = (source,) if waves is None else waves
-        made = (_native.binlog_statements(one, target.max_packet, check, target.checker.row_ends) for one in sources)
+        made = (row_statements(target, one, check) for one in sources)
         statements = (statement for some in made for statement in some) if own else iter(())
         first = next(statements, None)
         along = [first] if first is not None and self._goes_along(head, first) else []

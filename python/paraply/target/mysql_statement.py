@@ -6,7 +6,6 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paraply import _native
 from paraply.errors import (
     AlreadyRunning,
     ConnectionLost,
@@ -19,6 +18,7 @@ from paraply.errors import (
 )
 from paraply.target.mysql_checks import words_of
 from paraply.target.mysql_progress import PendingDdl
+from paraply.target.mysql_sequences import row_statements
 from paraply.target.mysql_sql import Connection, Result, must_find, name_literal, query_all, query_each, rows_of, to_int
 from paraply.target.server_kind import ServerKind
 from paraply.target.statement_context import (
@@ -200,7 +200,7 @@ class StatementRunner:
     def _row_statements(self, block: Block) -> list[bytes]:
         """The rows of CREATE TABLE ... SELECT."""
         target = self._target
-        return list(_native.binlog_statements(block, target.max_packet, None, target.checker.row_ends)) if block.has_rows else []
+        return list(row_statements(target, block)) if block.has_rows else []
 
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
         """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""

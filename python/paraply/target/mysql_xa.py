@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from paraply import _native
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.target.mysql_errors import interrupted
+from paraply.target.mysql_sequences import row_statements
 from paraply.target.mysql_sql import Connection, must_find, query_each, rows_of, to_int
 from paraply.target.mysql_xa_store import COMMITTING, LEFT_OUT, PREPARED, PREPARING, ROLLING_BACK, XaPart, prepared_xids
 from paraply.target.xid import canonical_xid
@@ -118,7 +119,7 @@ class XaRunner:
             if writer is not None:
                 writer.run(connection, written)
             else:
-                for statement in _native.binlog_statements(block, target.max_packet, None, target.checker.row_ends):
+                for statement in row_statements(target, block):
                     connection.query(statement)
             connection.query(f"XA END {xid}")
             self.sent = True

@@ -192,7 +192,7 @@ impl Row<'_> {
             position: block.end_offset(),
             ordinal: block.block.ordinal,
         };
-        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed, row_ends: self.ends };
+        let limits = Limits { bytes: self.max_bytes, keyed: block.block.keyed, row_ends: self.ends, left_out: &[] };
         binlog_statement::whole_statement(transaction, &progress, limits, |event| block.block.wants(0, event)).ok()?
     }
 }
@@ -306,17 +306,18 @@ impl PyRowEnds {
 
 /// `BINLOG` statements with the block's row events, made one after the other.
 #[pyfunction]
-#[pyo3(signature = (block, max_bytes=None, check=None, row_ends=None))]
+#[pyo3(signature = (block, max_bytes=None, check=None, row_ends=None, left_out=Vec::new()))]
 pub fn binlog_statements(
     block: &Bound<'_, PyBlock>,
     max_bytes: Option<usize>,
     check: Option<&PyReferenceCheck>,
     row_ends: Option<&PyRowEnds>,
+    left_out: Vec<(String, String)>,
 ) -> PyBinlogStatements {
     let bytes = max_bytes.unwrap_or(Limits::default().bytes);
     let check = check.map(|check| Arc::clone(&check.check));
     let row_ends = row_ends.map(|row_ends| Arc::clone(&row_ends.0));
-    PyBinlogStatements { block: block.clone().unbind(), bytes, row_ends, check, place: Mutex::default() }
+    PyBinlogStatements { block: block.clone().unbind(), bytes, row_ends, left_out, check, place: Mutex::default() }
 }
 
 #[pyclass(name = "BinlogStatements", module = "paraply._native", frozen)]
@@ -324,6 +325,7 @@ pub struct PyBinlogStatements {
     block: Py<PyBlock>,
     bytes: usize,
     row_ends: Option<Arc<RowEnds>>,
+    left_out: Vec<(String, String)>,
     check: Option<Arc<Check>>,
     place: Mutex<Place>,
 }
@@ -347,7 +349,7 @@ impl PyBinlogStatements {
                     true => Wanted::AsItIs,
                 }
             };
-            let limits = Limits { bytes: self.bytes, keyed: block.keyed, row_ends: self.row_ends.as_deref() };
+            let limits = Limits { bytes: self.bytes, keyed: block.keyed, row_ends: self.row_ends.as_deref(), left_out: &self.left_out };
             binlog_statement::next_wanted(block.transactions(), limits, &mut place, wanted)
         };
         let next = if block.block.bytes() <= FEW_BYTES { next() } else { py.detach(next) };

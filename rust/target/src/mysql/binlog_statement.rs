@@ -81,11 +81,13 @@ pub struct Limits<'a> {
     pub keyed: bool,
     /// The columns of system-versioned tables whose values may have to be converted.
     pub row_ends: Option<&'a RowEnds>,
+    /// Databases and names of tables whose rows are left out.
+    pub left_out: &'a [(String, String)],
 }
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { bytes: 16 << 20, keyed: false, row_ends: None }
+        Self { bytes: 16 << 20, keyed: false, row_ends: None, left_out: &[] }
     }
 }
 
@@ -171,7 +173,7 @@ pub fn next_wanted<'a>(
 pub fn fused_events(transaction: &Transaction, keyed: bool) -> Result<Vec<u8>, Error> {
     let mut place = Place::default();
     let mut all = Vec::new();
-    let limits = Limits { bytes: usize::MAX, keyed, row_ends: None };
+    let limits = Limits { bytes: usize::MAX, keyed, row_ends: None, left_out: &[] };
     while let Some(events) = next_events([transaction], limits, &mut place, |_, _| Wanted::AsItIs)? {
         all.extend_from_slice(&events);
     }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use paraply_binlog::table_map::TableMap;
+
 use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, TABLE_MAP};
 use crate::mysql::progress_row::{self, ProgressRow};
 use crate::mysql::row_ends::{Conversion, RowEnds, Unconverted};
@@ -27,6 +29,8 @@ struct Table<'a> {
     number: Option<u32>,
     /// What becomes of the ends of its row versions.
     conversion: Option<Conversion>,
+    /// Its rows are not wanted.
+    left_out: bool,
 }
 
 /// A row event of the statement that is being made, which others may join.
@@ -58,6 +62,7 @@ pub(super) struct Fuse<'a> {
     /// Goes in front of the first statement's rows.
     progress: Option<&'a ProgressRow<'a>>,
     row_ends: Option<&'a RowEnds>,
+    left_out: &'a [(String, String)],
     closed: Option<Vec<u8>>,
 }
 
@@ -78,6 +83,7 @@ impl<'a> Fuse<'a> {
             flags: [0; 2],
             progress: None,
             row_ends: limits.row_ends,
+            left_out: limits.left_out,
             closed: None,
         }
     }
@@ -96,10 +102,19 @@ impl<'a> Fuse<'a> {
             let convert = |row_ends: &RowEnds| row_ends.conversion(map.bytes, map.format);
             let conversion = self.row_ends.map(convert).transpose();
             let conversion = conversion.map_err(|_| Error::Malformed { offset: map.offset })?.flatten();
-            self.tables.push(Table { map: *map, number: None, conversion });
+            let left_out = self.is_left_out(map)?;
+            self.tables.push(Table { map: *map, number: None, conversion, left_out });
         }
         self.by_id.insert(map.table_id(), table);
         Ok(())
+    }
+
+    fn is_left_out(&self, map: &RowEvent<'_>) -> Result<bool, Error> {
+        if self.left_out.is_empty() {
+            return Ok(false);
+        }
+        let map = TableMap::parse(map.bytes, map.format).map_err(|_| Error::Malformed { offset: map.offset })?;
+        Ok(self.left_out.iter().any(|(database, table)| (database, table) == (&map.name.database, &map.name.table)))
     }
 
     /// The source's statement ended: an id means nothing any more.
@@ -113,6 +128,9 @@ impl<'a> Fuse<'a> {
             return Ok(());
         }
         let table = *self.by_id.get(event.table_id()).ok_or(Error::NoTableMap { offset: event.offset })?;
+        if self.tables[table].left_out {
+            return Ok(());
+        }
         let map_size = |known: &Table<'_>| if known.number.is_none() { known.map.bytes.len() } else { 0 };
         let more = map_size(&self.tables[table]) + event.bytes.len();
         if event.flags() != self.flags || self.maps.len() + self.row_bytes + more > self.raw_limit {
