@@ -86,7 +86,8 @@ class OwnMySql(LocalServer):
         """Starts it (again), and waits until it answers."""
         first = not self.data.exists()
         if first:
-            self._spawn([*self._command, "--initialize-insecure"]).wait(timeout=2 * START_SECONDS)
+            kept = [option for option in self.options if option.startswith("--lower-case-table-names")]
+            self._spawn([*self._command, *kept, "--initialize-insecure"]).wait(timeout=2 * START_SECONDS)
         self.process = self._spawn([
             *self._command, f"--socket={self.socket}", f"--port={self.port}", "--bind-address=127.0.0.1",
             f"--pid-file={self.folder / 'pid'}", "--secure-file-priv=", "--mysqlx=OFF", "--innodb-buffer-pool-size=32M", "--log-bin=binlog",

@@ -178,6 +178,7 @@ class Applier:
             live=relay is not None,
             via=via,
             listen=listen,
+            lower_case_table_names=lower_case_table_names,
         )
         check_via_family(self._options, target)
         check_via(self._options)
@@ -187,7 +188,6 @@ class Applier:
         self._trace = trace
         self._target = target
         self._schema = schema
-        self._lower_case = lower_case_table_names
         self._on_progress = on_progress
         self._patience = patience
         self._limits = limits
@@ -388,13 +388,13 @@ class Applier:
         create_tables = getattr(self._target, "create_tables", None)
         if create_tables is not None and self._schema is not None:
             create_tables(list(self._schema))
-        return first_definitions(self._schema, self._lower_case, same_family=same_family, goes_on=goes_on)
+        return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
     def _forecast_schema(self, look: Look) -> SchemaCatalog:
         """Return the definitions that ``run`` would begin with; nothing is made in the target."""
         same_family = self._target.family == ("mariadb" if look.plan.mariadb else "mysql")
         goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
-        return first_definitions(self._schema, self._lower_case, same_family=same_family, goes_on=goes_on)
+        return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner

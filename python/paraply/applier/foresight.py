@@ -35,6 +35,7 @@ class Foresight:
         self._schema = schema
         self._standing: Standing | None = standing
         self._written: set[str] = set()
+        self._names = schema.lower_case_table_names
 
     def adopt(self) -> None:
         """Take the kept definitions over: called with the first transaction that is not applied yet, and of no effect later."""
@@ -70,7 +71,7 @@ class Foresight:
         found = ""
         if runs:
             try:
-                self._target.foresee(Forecast(transaction, changes, known, frozenset(self._written)))
+                self._target.foresee(Forecast(transaction, changes, known, frozenset(self._written), self._names))
             except ParaplyError as error:
                 found = error.message
         for change in changes:

@@ -69,6 +69,8 @@ class Options:
     """Through whom transactions reach the target."""
     listen: str | None = None
     """Where the target's replication reads from; None for an address that is found."""
+    lower_case_table_names: int | None = None
+    """The source's setting of that name, where it is known."""
 
     def reader_options(self) -> dict[str, Any]:
         """What the native reader is told of the stop and the filters."""
@@ -172,6 +174,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         two_phase=make_policy(options.policy).splits and options.workers > 1,
         timestamp_column=options.timestamp_column,
         xa=bool(xa),
+        lower_case_table_names=options.lower_case_table_names,
     )
     peek = steadily(lambda: target.peek(plan, tables=bool(options.filters or options.timestamp_column) and not tables))
     if tables:

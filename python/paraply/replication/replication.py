@@ -248,6 +248,7 @@ class Replication:
             stop=self._until,
             channel=options.channel,
             start_after=options.start_after,
+            lower_case_table_names=self._source.lower_case_table_names if self._source is not None else None,
             **options.applier,
         )
         if self._stops:
@@ -295,6 +296,7 @@ class Replication:
         """What the target holds, before anything was received."""
         options = self._options
         filters: Filters | None = options.applier.get("filters")
+        filters = filters.in_lower_case() if filters is not None and source.lower_case_table_names else filters
         first = SimpleNamespace(
             gtid="one" if by_gtid or source.gtids else None,
             file="relay-bin.000001",

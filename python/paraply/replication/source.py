@@ -22,7 +22,7 @@ HEARTBEAT_SECONDS = 1.0
 """How often a source without news says so; a receiver that is to stop notices it then."""
 SILENCE_SECONDS = 30.0
 """A source that is silent for so long is gone, unless another time is named."""
-_SETTINGS = ("server_id", "server_uuid", "log_bin", "binlog_format", "gtid_mode", "version")
+_SETTINGS = ("server_id", "server_uuid", "log_bin", "binlog_format", "gtid_mode", "version", "lower_case_table_names")
 _SEMI_SYNC = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
 _LOWEST_ID = 1_000_000_000
 _Connection = TypeVar("_Connection", "MySqlConnection", "ReplicaConnection")
@@ -40,6 +40,7 @@ class Source:
         version: Its version.
         gtids: Whether its transactions have GTIDs.
         timeout: Seconds without a word, heartbeats included, behind which a connection to it is given up.
+        lower_case_table_names: Its setting of that name.
     """
 
     url: DatabaseUrl
@@ -49,6 +50,7 @@ class Source:
     version: str
     gtids: bool
     timeout: float = SILENCE_SECONDS
+    lower_case_table_names: int = 0
 
     def connect(self) -> ReplicaConnection:
         """A connection for a receiver.
@@ -141,7 +143,8 @@ def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS) -> Source:
     if (form := found.get("binlog_format", "ROW").upper()) != "ROW":
         raise ReceiveFailed(f"the source {url} writes its binlog as binlog_format={form}: set it to ROW there, globally")
     gtids = mariadb or found.get("gtid_mode", "OFF").upper() == "ON"
-    return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids, timeout)
+    names = int(found.get("lower_case_table_names", "0"))
+    return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids, timeout, names)
 
 
 def _variables(url: DatabaseUrl, which: str, timeout: float) -> dict[str, str]:

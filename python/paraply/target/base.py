@@ -34,6 +34,7 @@ class ApplyPlan:
         two_phase: Whether transactions may be committed on several connections in two phases, which the target must be able to do.
         timestamp_column: Where the last writer of a row wins, the column that says when it was written (policy ``unordered``).
         xa: Whether there are XA transactions in the log that are prepared and ended apart (R35).
+        lower_case_table_names: The source's setting of that name, where it is known.
     """
 
     channel: str
@@ -48,6 +49,7 @@ class ApplyPlan:
     two_phase: bool = False
     timestamp_column: str | None = None
     xa: bool = False
+    lower_case_table_names: int | None = None
 
 
 @dataclass(slots=True)
@@ -122,12 +124,14 @@ class Forecast:
         changes: What its statements do.
         known: The source's tables before it.
         written: ``database.table`` of the tables that have rows then.
+        lower_case_table_names: The source's setting of that name, where it is known.
     """
 
     transaction: Transaction
     changes: Sequence[SchemaChange]
     known: Mapping[tuple[str, str], Table]
     written: frozenset[str] = frozenset()
+    lower_case_table_names: int | None = None
 
 
 class Session(Protocol):

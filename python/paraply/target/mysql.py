@@ -217,7 +217,7 @@ class MySqlTarget:
         Raises:
             LogNotUnderstood: A status variable or a bit of the sql_mode is not known.
         """
-        self._forecast.check(forecast.transaction)
+        self._forecast.check(forecast.transaction, forecast.lower_case_table_names)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
@@ -407,7 +407,7 @@ class MySqlTarget:
                 ) from None
             raise
         self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
-        self.checker = TableChecker(self.server, allow_nontransactional=plan.allow_nontransactional)
+        self.checker = TableChecker.of(control, self.server, plan)
         self.last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
         asks = not self.server.mariadb and self.last_writer is None and may_ask(control, self.mode, self.grants)
         self.references = References() if asks else None

@@ -13,12 +13,14 @@ from paraply.schema.live import by_last_column
 from paraply.target.collation_numbers import CollationNumbers
 from paraply.target.mysql_privileges import Lack, account, lack_message
 from paraply.target.mysql_sql import Connection, identifier, name_literal, query_each, rows_of, to_int, to_text
+from paraply.target.name_case import NameCase
 from paraply.target.server_kind import ServerKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
 
     from paraply._native import Block, ColumnInfo, TableMap
+    from paraply.target.base import ApplyPlan
 
 __all__ = ["TableChecker", "TargetColumn", "check_server", "words_of"]
 
@@ -121,10 +123,12 @@ class TableChecker:
     At the start all workers come with the same few tables; one of them looks, and the others wait for what it finds.
     """
 
-    def __init__(self, server: ServerKind = _ANY, *, allow_nontransactional: bool) -> None:
+    def __init__(self, server: ServerKind = _ANY, *, allow_nontransactional: bool, names: NameCase | None = None) -> None:
         self._mariadb = server.mariadb
         self._version = server.version
         self._allow_nontransactional = allow_nontransactional
+        self.names = names or NameCase()
+        """What the names of tables mean on the target."""
         self._checked: set[tuple[str, str, int]] = set()
         self._named: dict[str, list[tuple[str, str, int]]] = {}
         self._looking: dict[tuple[str, str, int], threading.Lock] = {}
@@ -135,6 +139,12 @@ class TableChecker:
         """The columns of system-versioned tables that another version of MariaDB writes differently."""
         self.known = _native.KnownTables()
         """Table maps as they stand in the log, all of which were compared."""
+
+    @classmethod
+    def of(cls, connection: Connection, server: ServerKind, plan: ApplyPlan) -> TableChecker:
+        """Return the checker of an apply."""
+        names = NameCase.read(connection, plan.lower_case_table_names)
+        return cls(server, allow_nontransactional=plan.allow_nontransactional, names=names)
 
     def forget(self, words: Set[str] | None = None) -> None:
         """After a DDL: the tables that it may be about are compared again.
@@ -190,6 +200,7 @@ class TableChecker:
                     self._checked.add(key)
 
     def _check_table(self, connection: Connection, table_map: TableMap) -> None:
+        self.names.check_rows(table_map.database, table_map.table)
         name = f"{table_map.database}.{table_map.table}"
         where = f"table_schema={name_literal(table_map.database)} AND table_name={name_literal(table_map.table)}"
         statements = [
@@ -200,7 +211,7 @@ class TableChecker:
             ),
         ]
         results = query_each(connection, statements)
-        self._check_engine(name, results[0][1])
+        self._check_engine(name, results[0][1], lambda: self._other_case(connection, table_map))
         self._note_sequence(table_map, to_text(results[0][1][0][1]))
         found = by_last_column(results[1][1])
         columns = [TargetColumn.of(row[:8], mariadb=self._mariadb) for row in found]
@@ -265,11 +276,23 @@ class TableChecker:
         else:
             self._sequences.discard(key)
 
-    def _check_engine(self, name: str, rows: list[tuple[Any, ...]]) -> None:
+    def _other_case(self, connection: Connection, table_map: TableMap) -> str:
+        """Return a hint for a table that the target lacks, where one differs only in upper and lower case; else nothing."""
+        places = ((f"table_{part}", name) for part, name in (("schema", table_map.database), ("name", table_map.table)))
+        where = " AND ".join(f"LOWER({column})=LOWER({name_literal(name)})" for column, name in places)
+        rows = rows_of(connection.query(f"SELECT table_schema, table_name FROM information_schema.tables WHERE {where} LIMIT 1"))
+        if not rows:
+            return ""
+        return (
+            f"; {to_text(rows[0][0])}.{to_text(rows[0][1])} is there, which differs only in upper and lower case: source and target must have"
+            " the same lower_case_table_names"
+        )
+
+    def _check_engine(self, name: str, rows: list[tuple[Any, ...]], hint: Callable[[], str]) -> None:
         if not rows:
             raise SchemaMismatch(
                 "the log changes a table that the target lacks, or on which the user has no privilege: start the log where it is created,"
-                " create it, or grant the privilege",
+                f" create it, or grant the privilege{hint()}",
                 table=name,
             )
         engine, table_type = map(to_text, rows[0])

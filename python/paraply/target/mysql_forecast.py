@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from paraply.target.collation_numbers import CollationNumbers
+from paraply.target.name_case import NameCase
 from paraply.target.server_kind import ServerKind
 
 if TYPE_CHECKING:
@@ -27,17 +28,26 @@ class StatementForecast:
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
         self._server: tuple[ServerKind, CollationNumbers] | None = None
+        self._names = NameCase()
 
-    def check(self, transaction: Transaction) -> None:
+    def check(self, transaction: Transaction, source_names: int | None = None) -> None:
         """Raise what the target would refuse of a transaction's statements before it runs them.
+
+        Args:
+            transaction: The transaction.
+            source_names: The source's ``lower_case_table_names``, where it is known.
 
         Raises:
             LogNotUnderstood: The target cannot run one as the source did.
         """
-        from paraply.target.mysql_statement import read_statement
+        from paraply.target.mysql_statement import check_names, read_statement
 
         if self._server is None:
             with contextlib.closing(self._connect()) as connection:
                 self._server = ServerKind.parse(connection.server_version), CollationNumbers.read(connection)
+                self._names = NameCase.read(connection, source_names)
         for statement in transaction.statements:
-            read_statement(statement, transaction.format, *self._server)
+            read = read_statement(statement, transaction.format, *self._server)
+            if self._names.differs:
+                with contextlib.closing(self._connect()) as connection:
+                    check_names(self._names, connection, read.text, statement, transaction.format)

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from paraply._native import Block, Format, Statement
     from paraply.target.collation_numbers import CollationNumbers
     from paraply.target.mysql import MySqlTarget
+    from paraply.target.name_case import NameCase
 
-__all__ = ["StatementRunner", "decide_pending", "object_exists", "read_statement"]
+__all__ = ["StatementRunner", "check_names", "decide_pending", "object_exists", "read_statement"]
 
 _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
@@ -83,6 +84,16 @@ def read_statement(statement: Statement, log: Format, server: ServerKind, collat
     if changed:
         settings.append("SET character_set_client=utf8mb4")
     return ReadStatement(text, kind, settings)
+
+
+def check_names(names: NameCase, connection: Connection, text: str, statement: Statement, log: Format) -> None:
+    """Check that the names of a logged statement mean on the target what they mean on the source.
+
+    Raises:
+        LogNotUnderstood: One does not.
+    """
+    rules = statement_rules(statement, ServerKind(log.mariadb, log.version))
+    names.check_statement(connection, text, statement.database or "", rules, statement.offset)
 
 
 class StatementRunner:
@@ -207,6 +218,7 @@ class StatementRunner:
         target, connection = self._target, self._connection
         read = read_statement(statement, block.format, target.server, target.checker.collations(connection))
         text, kind = read.text, read.kind
+        check_names(target.checker.names, connection, text, statement, block.format)
         self.words |= words_of(text)
         invoker = statement.context.get("invoker")
         if kind is not None and invoker is not None:

@@ -27,6 +27,7 @@ _UNREPEATABLE = frozenset({
     "SYS_GUID", "RAND", "RANDOM_BYTES", "SYSDATE", "LAST_INSERT_ID", "FOUND_ROWS", "ROW_COUNT", "VERSION", "LOAD_FILE", "NEXTVAL",
     "LASTVAL", "SETVAL", "GET_LOCK", "RELEASE_LOCK", "IS_FREE_LOCK", "IS_USED_LOCK", "SLEEP", "BENCHMARK",
 })  # fmt: skip
+_CONDITIONS = (("IF", "NOT", "EXISTS"), ("IF", "EXISTS"))
 _WITHOUT_PARENTHESES = frozenset({"CURRENT_USER", "CURRENT_ROLE"})
 
 
@@ -113,6 +114,12 @@ class StatementKind:
         if self.object in _DATABASE:
             return names[0], None
         return (names[0], names[1]) if len(names) > 1 else (default or None, names[0])
+
+    def object_names(self) -> list[str]:
+        """Return ``name`` or ``name.name`` of the object that a CREATE, ALTER or DROP is about."""
+        place = self.object_at + 1
+        place += next((len(words) for words in _CONDITIONS if self._words(place, len(words)) == words), 0)
+        return self._names(place)
 
     @property
     def names_invoker(self) -> bool:
