@@ -64,7 +64,7 @@ NOTHING_DONE: Mapping[str, Any] = {"transactions": 0, "commits": 0, "skipped": 0
 
 
 def apply(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order.")],
+    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order, or folders with them.")],
     to: TargetUrl = None,
     defaults_file: DefaultsFile = None,
     workers: Workers = None,

@@ -27,7 +27,7 @@ EXAMPLES = """
 
 
 def trace(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order.")],
+    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order, or folders with them.")],
     out: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write, or the folder with --by-file.")],
     scheme: Annotated[
         str,

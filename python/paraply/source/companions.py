@@ -10,7 +10,7 @@ from paraply.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["passed_over_note", "without_companions"]
+__all__ = ["LOG_STARTS", "companion_kind", "passed_over_note", "without_companions"]
 
 _KINDS = {
     ".idx": "the GTID index that MariaDB writes beside each binlog",
@@ -19,7 +19,8 @@ _KINDS = {
     "~": "a server's copy of the list of its logs",
 }
 _GTID_INDEX = b"\xfe\xfe\x0c\x01"
-_LOGS = (b"\xfebin", b"\xfdbin")
+LOG_STARTS = (b"\xfebin", b"\xfdbin")
+"""How a log begins, plain and encrypted."""
 
 
 def without_companions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -30,7 +31,7 @@ def without_companions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises:
         UsageError: There is no log among the files; says what the files are, and what to name instead.
     """
-    kinds = {path: _kind(Path(path)) for path in paths}
+    kinds = {path: companion_kind(Path(path)) for path in paths}
     logs = [path for path in paths if kinds[path] is None]
     passed = [path for path in paths if kinds[path] is not None]
     if passed and not logs:
@@ -44,11 +45,11 @@ def without_companions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
 def passed_over_note(passed: Sequence[str]) -> str:
     """Return a note about files that were passed over."""
     if len(passed) == 1:
-        return f"{passed[0]} is {_kind(Path(passed[0]))}, and was passed over"
+        return f"{passed[0]} is {companion_kind(Path(passed[0]))}, and was passed over"
     return f"{len(passed)} files that servers keep beside their logs were passed over: {passed[0]} to {passed[-1]}"
 
 
-def _kind(path: Path) -> str | None:
+def companion_kind(path: Path) -> str | None:
     """Return what a file is, if it only stands beside logs."""
     named = next((kind for ending, kind in _KINDS.items() if path.name.endswith(ending)), None)
     if not path.is_file():  # a pipe can be read only once, and is no such file
@@ -57,4 +58,4 @@ def _kind(path: Path) -> str | None:
         start = file.read(len(_GTID_INDEX))
     if start == _GTID_INDEX:
         return _KINDS[".idx"]
-    return None if start in _LOGS else named
+    return None if start in LOG_STARTS else named
