@@ -125,6 +125,8 @@ def test_r33_tables_whose_names_mean_the_same_are_applied(
 @pytest.mark.parametrize("statement", TYPED)
 def test_r33_a_name_that_the_source_means_in_lower_case_is_refused(servers: Servers, tmp_path: Path, statement: str) -> None:
     log = servers.log(1, tmp_path, [*LOWER, statement])
+    if statement.partition(" low.")[2].partition(" ")[0].encode() not in log.read_bytes():
+        pytest.skip("this server does not log it")
     target = servers.empty(0)
     outcome = run(log, target.url, *names(1))
     assert outcome.code == 3, outcome
