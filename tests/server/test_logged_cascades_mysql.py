@@ -93,6 +93,31 @@ CASES: list[tuple[str, list[str], list[str]]] = [
             "DELETE p, s FROM p STRAIGHT_JOIN s ON p.id=3",
         ],
     ),
+    ("update_child_first", CASCADE, ["UPDATE c STRAIGHT_JOIN p ON c.p=p.id SET p.id=p.id+20, c.id=c.id+100 WHERE p.id<3"]),
+    ("update_child_only_key", CASCADE, ["UPDATE c STRAIGHT_JOIN p ON c.p=p.id SET p.id=p.id+20, c.id=c.id WHERE p.id=1"]),
+    (
+        "update_child_minimal",
+        CASCADE,
+        ["SET SESSION binlog_row_image=MINIMAL", "UPDATE c STRAIGHT_JOIN p ON c.p=p.id SET p.id=p.id+20, c.id=c.id+100 WHERE p.id=1"],
+    ),
+    ("update_child_set_null", SET_NULL, ["UPDATE c STRAIGHT_JOIN p ON c.p=p.id SET p.id=p.id+20, c.id=c.id+100 WHERE p.id=1"]),
+    ("update_child_chain", CHAIN, ["UPDATE g STRAIGHT_JOIN c ON g.c=c.id SET c.p=NULL, g.id=g.id+100 WHERE c.id=1"]),
+    (
+        "update_child_two_keys",
+        [
+            "CREATE TABLE p (id INT PRIMARY KEY, u INT, UNIQUE (id, u))",
+            "CREATE TABLE q (id INT PRIMARY KEY)",
+            """CREATE TABLE c (id INT PRIMARY KEY, p INT, u INT, q INT, FOREIGN KEY (p, u) REFERENCES p (id, u) ON UPDATE CASCADE,
+              FOREIGN KEY (q) REFERENCES q (id) ON UPDATE CASCADE)""",
+            "INSERT INTO p VALUES (1,1),(2,2)",
+            "INSERT INTO q VALUES (1),(2)",
+            "INSERT INTO c VALUES (1,1,1,1),(2,1,1,2),(3,2,2,1)",
+        ],
+        [
+            "UPDATE c STRAIGHT_JOIN p ON c.p=p.id SET p.u=9, c.id=c.id+100 WHERE p.id=1",
+            "UPDATE c STRAIGHT_JOIN q ON c.q=q.id STRAIGHT_JOIN p ON c.p=p.id SET q.id=q.id+10, p.u=7, c.id=c.id+100 WHERE p.id=1",
+        ],
+    ),
     ("update_both", CASCADE, ["UPDATE p STRAIGHT_JOIN c ON c.p=p.id SET p.id=p.id+20, c.id=c.id+100 WHERE p.id=1"]),
     (
         "trigger",
@@ -108,6 +133,7 @@ MODES = [
     ["--workers", "4", "--policy", "optimistic"],
     ["--workers", "4", "--consistency", "eventual", "--merge", "off"],
     ["--gtid", "preserve"],
+    ["--via", "replication", "--workers", "4"],
 ]
 
 Content = dict[str, list[tuple[Any, ...]]]
@@ -231,3 +257,15 @@ def test_a_row_that_is_truly_missing_is_still_an_error(source: Source, tmp_path:
     outcome = apply(files, source.url)
     assert outcome.code == 1
     assert outcome.report["error"]["class"] == "RowNotFound"
+    assert "bugs 102586 and 80821 of bugs.mysql.com" in outcome.report["error"]["message"]
+
+
+def test_a_reference_to_nothing_that_the_source_holds_names_the_reports(source: Source, tmp_path: Path) -> None:
+    """A row that refers to the row that it takes the place of."""
+    source.run(["CREATE DATABASE casc_open", "USE casc_open", *SELF, "REPLACE INTO t VALUES (8,7,7)"])
+    files, expected = recorded(source, tmp_path)
+    assert (8, 7, 7) in expected["casc_open.t"]
+    assert not any(row[0] == 7 for row in expected["casc_open.t"])
+    outcome = apply(files, source.url)
+    assert outcome.code == 1
+    assert "bugs 102586 and 80821 of bugs.mysql.com" in outcome.report["error"]["message"]

@@ -19,7 +19,19 @@ from paraply.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LOCK_WAIT_TIMEOUT", "NO_SUCH_ROW", "QUERY_INTERRUPTED", "connect_error", "explain", "interrupted", "names_a_row", "table_of"]
+    from paraply._native import Format
+
+__all__ = [
+    "LOCK_WAIT_TIMEOUT",
+    "NO_SUCH_ROW",
+    "QUERY_INTERRUPTED",
+    "cascade_hint",
+    "connect_error",
+    "explain",
+    "interrupted",
+    "names_a_row",
+    "table_of",
+]
 
 LOCK_WAIT_TIMEOUT = 1205
 NO_SUCH_ROW = 1032
@@ -71,6 +83,10 @@ _INNER = {28: _DISK_FULL, 135: _DISK_FULL, 184: _LEFT_FILE}
 #: Errors that are about one row: it is missing, there already, refers to nothing, is referred to, or does not fit the table.
 _OF_A_ROW = frozenset({1022, 1032, 1048, 1062, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1526, 1586, 1690, 1859, 3819,
                        4025})  # fmt: skip
+#: From here on MySQL logs what its foreign keys change, with faults.
+_LOGS_CASCADES = (9, 6, 0)
+_REFERENCES = frozenset({1216, 1217, 1451, 1452})
+_CASCADED = _REFERENCES | {NO_SUCH_ROW}
 _CONNECT = {
     1040: "the server has no connection left: use fewer workers or raise max_connections",
     1044: "the user may not use this database",
@@ -134,6 +150,22 @@ def interrupted(error: ParaplyError) -> bool:
 def names_a_row(code: int) -> bool:
     """Whether an error is about one row, so that its key is worth looking for."""
     return code in _OF_A_ROW
+
+
+def cascade_hint(code: int, log: Format, tables: int) -> str:
+    """Return what an error of a foreign key or a missing row may come from in a log of MySQL 9.6 or later; else nothing.
+
+    Args:
+        code: The error.
+        log: The log's format.
+        tables: How many tables the transaction changes; a row is deleted twice in one of two only.
+    """
+    if log.mariadb or log.version < _LOGS_CASCADES or code not in (_CASCADED if tables > 1 else _REFERENCES):
+        return ""
+    return (
+        "; or the source, a MySQL 9.6 or later, logged a cascade otherwise than it happened (bugs 102586 and 80821 of bugs.mysql.com):"
+        " then apply up to this transaction with --stop-before, bring its rows over by hand, and go on with --start-after"
+    )
 
 
 def _kind(code: int, message: str) -> tuple[type[ParaplyError], str]:

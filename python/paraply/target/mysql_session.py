@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paraply import _native
 from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.target.mysql_branches import end, prepare
-from paraply.target.mysql_errors import explain, interrupted, names_a_row, table_of
+from paraply.target.mysql_errors import cascade_hint, explain, interrupted, names_a_row, table_of
 from paraply.target.mysql_keys import RowFinder
 from paraply.target.mysql_sequences import row_statements
 from paraply.target.mysql_series import apply_and_commit
@@ -312,11 +312,12 @@ class MySqlSession:
         """The exception of a cause's own class, with the row where one is concerned; the block is rolled back."""
         if block is None:
             return explain(error)
-        table, key = error.table, error.key
+        table, key, hint = error.table, error.key, ""
         if table is None and isinstance(error, ServerError) and block.kind == "dml":
             tables = {(table_map.database, table_map.table) for table_map in block.table_maps()}
             only = next(iter(tables)) if len(tables) == 1 else None
             table = f"{only[0]}.{only[1]}" if only is not None else table_of(error.message, tables)
+            hint = cascade_hint(error.code, block.format, len(tables))
             if names_a_row(error.code):
                 self.rollback()
                 if self.is_taken_over():
@@ -324,7 +325,9 @@ class MySqlSession:
                 # A merged block is applied again one by one, and then it is known which transaction fails.
                 if block.transaction_count == 1:
                     table, key = self._find_row(error, block, table)
-        return explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
+        found = explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
+        found.message += hint
+        return found
 
     def is_taken_over(self) -> bool:
         """Whether a row that is there, or is not, may be the work of another apply of the channel; its epoch is compared after the rows."""

@@ -1,6 +1,6 @@
 //! Row events that a server with logged cascades (MySQL 9.6 and later) writes otherwise than it changed the rows.
 //!
-//! Such a server carries out foreign keys itself and logs every row that a cascade changes. Three kinds of statements are logged so that
+//! Such a server carries out foreign keys itself and logs every row that a cascade changes. Four kinds of statements are logged so that
 //! the server's own applier ends with other rows, or stops (seen on 9.7.4; kindred reports are bugs 80821 and 102586 of bugs.mysql.com):
 //!
 //! - REPLACE of a parent's row leaves the children alone that refer to what the new row has as well. The log holds a deletion and an
@@ -11,6 +11,8 @@
 //!   before the cascade; here it becomes the row as the cascade left it.
 //! - UPDATE of a parent's key to one that its collation calls equal cascades to the children first. Whoever then changes the parent with
 //!   foreign keys checked is refused, because the children still refer to the key. Here such a change is marked [`CHILDREN_STAY`] too.
+//! - UPDATE of a child and then its parent puts what cascades into the child into the event of the child's own changes, which checks
+//!   foreign keys, before the parent has the new key. Here those of the child's rows are marked [`CHILDREN_STAY`].
 
 mod repeated;
 mod returned;
@@ -114,7 +116,11 @@ fn is_suspect(tables: &mut Vec<(u64, Seen)>, header: &RowsHeader<'_>) -> bool {
             before.cascaded
         }
         // A key that keeps its value but for upper and lower case is found by its children, which have the new one already.
-        RowsKind::Update => is_checked && tables.iter().any(|(_, seen)| seen.cascaded),
+        // A cascade may stand in the event of the child's own changes, before the parent's.
+        RowsKind::Update => {
+            is_checked
+                && (tables.iter().any(|(_, seen)| seen.cascaded) || tables.iter().any(|(id, _)| *id != header.table_id))
+        }
         RowsKind::PartialUpdate => false,
     }
 }
@@ -214,7 +220,9 @@ fn changes<'a>(
     let mut rows = event.rows(&mut buffer, Some(&table.hashed));
     while let Some(row) = rows.next_row() {
         let row = row?;
-        let children_stay = returned.children_stay_with_change(step, table, event.header.flags, row);
+        let flags = event.header.flags;
+        let children_stay = returned.children_stay_with_change(step, table, flags, row)
+            || returned.parents_follow(step, table, flags, row);
         let bytes = rows.bytes().whole;
         found.push(if children_stay { Deletion::ChildrenStay(bytes) } else { Deletion::AsItIs(bytes) });
     }

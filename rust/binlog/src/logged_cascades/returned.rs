@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use paraply_core::collation::Collation;
-use paraply_core::schema::{Catalog, Table, TableName};
+use paraply_core::schema::{Catalog, ForeignKey, Table, TableName};
 use paraply_core::value::Value;
 
 use crate::filter::TableFilter;
@@ -38,16 +38,26 @@ pub(super) struct Returned<'c> {
     brought: HashMap<(usize, usize, String), usize>,
     /// The last event of each table that inserts.
     inserted: HashMap<usize, usize>,
+    /// The numbers of tables, by their names.
+    numbers: HashMap<&'c TableName, usize>,
 }
 
 impl<'c> Returned<'c> {
     pub(super) fn new(catalog: &'c Catalog, filter: &'c TableFilter) -> Self {
-        Self { catalog, filter, referenced: HashMap::new(), brought: HashMap::new(), inserted: HashMap::new() }
+        Self {
+            catalog,
+            filter,
+            referenced: HashMap::new(),
+            brought: HashMap::new(),
+            inserted: HashMap::new(),
+            numbers: HashMap::new(),
+        }
     }
 
     /// Take in a row event of the statement.
-    pub(super) fn note(&mut self, step: &Step, table: &KnownTable, event: &RowsEvent<'_>) -> Decoded<()> {
+    pub(super) fn note(&mut self, step: &Step, table: &'c KnownTable, event: &RowsEvent<'_>) -> Decoded<()> {
         let Ok(definition) = &table.definition else { return Ok(()) };
+        self.numbers.insert(&definition.name, step.table);
         let catalog = self.catalog;
         let referenced = self.referenced.entry(step.table).or_insert_with(|| referenced_columns(catalog, definition));
         if referenced.is_empty() || event.header.kind == RowsKind::Delete {
@@ -114,11 +124,7 @@ impl Returned<'_> {
         if flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) != SQL_FOREIGN_KEYS {
             return false;
         }
-        let at = |image: Image<'_, '_>, column: usize| {
-            image.get(column).copied().flatten().map(|value| format!("{value:?}"))
-        };
-        // A minimal image leaves out what did not change.
-        let changed = |column: &usize| at(after, *column).is_some_and(|new| at(before, *column) != Some(new));
+        let changed = |column: &usize| has_changed(before, after, *column);
         if definition.foreign_keys.iter().flat_map(|key| &key.columns).any(changed) {
             return false;
         }
@@ -140,6 +146,61 @@ impl Returned<'_> {
         }
         same
     }
+}
+
+impl Returned<'_> {
+    /// Return True if a changed row refers to keys that parents get later in the statement, and to nothing else that is new.
+    ///
+    /// The row itself must not be referred to by what changes, because nothing of the row is checked then.
+    pub(super) fn parents_follow(&self, step: &Step, table: &KnownTable, flags: u16, row: Row<'_, '_>) -> bool {
+        let (Ok(definition), Some(before), Some(after)) = (&table.definition, row.before, row.after) else {
+            return false;
+        };
+        if flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) != SQL_FOREIGN_KEYS {
+            return false;
+        }
+        let changed = |column: &usize| has_changed(before, after, *column);
+        if self.referenced.get(&step.table).into_iter().flatten().flat_map(|of| &of.columns).any(changed) {
+            return false;
+        }
+        let mut follow = false;
+        for foreign in definition.foreign_keys.iter().filter(|foreign| foreign.columns.iter().any(changed)) {
+            match self.brings(definition, foreign, before, after) {
+                Some(at) if at > step.event => follow = true,
+                _ => return false,
+            }
+        }
+        follow
+    }
+
+    /// Return the last event that brings the parent's key to which a changed row refers.
+    fn brings(
+        &self,
+        child: &Table,
+        foreign: &ForeignKey,
+        before: Image<'_, '_>,
+        after: Image<'_, '_>,
+    ) -> Option<usize> {
+        let parent = *self.numbers.get(&foreign.parent)?;
+        let of = self.catalog.get(&foreign.parent)?;
+        let columns = foreign.parent_columns.iter().map(|name| of.column_index(name)).collect::<Option<Vec<_>>>()?;
+        let place = self
+            .referenced
+            .get(&parent)?
+            .iter()
+            .position(|referenced| referenced.child == child.name && referenced.columns == columns)?;
+        // A minimal image leaves out what did not change.
+        let value =
+            |column: &usize| after.get(*column).copied().flatten().or_else(|| before.get(*column).copied().flatten());
+        let values = foreign.columns.iter().map(value).collect::<Option<Vec<_>>>()?;
+        self.brought.get(&(parent, place, format!("{values:?}"))).copied()
+    }
+}
+
+/// Return True if a column's value is another one; a minimal image leaves out what did not change.
+fn has_changed(before: Image<'_, '_>, after: Image<'_, '_>, column: usize) -> bool {
+    let at = |image: Image<'_, '_>| image.get(column).copied().flatten().map(|value| format!("{value:?}"));
+    at(after).is_some_and(|new| at(before) != Some(new))
 }
 
 /// What all texts have in common that the column's collation calls equal; none for other values.
