@@ -168,7 +168,9 @@ def test_r31_rows_of_two_tables_that_are_one_on_the_target_are_refused(servers: 
 
 
 def test_r31_a_table_that_the_target_has_in_another_case_is_named(servers: Servers, tmp_path: Path) -> None:
-    log = servers.log(1, tmp_path, ["CREATE DATABASE low", "CREATE TABLE low.Orders (id INT PRIMARY KEY)", "INSERT INTO low.Orders VALUES (1)"])
+    log = servers.log(
+        1, tmp_path, ["CREATE DATABASE low", "CREATE TABLE low.Orders (id INT PRIMARY KEY)", "INSERT INTO low.Orders VALUES (1)"]
+    )
     outcome = run(log, servers.empty(0).url)
     assert outcome.code == 1
     assert "low.Orders is there, which differs only in upper and lower case" in outcome.report["error"]["message"]

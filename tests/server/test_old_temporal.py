@@ -30,7 +30,9 @@ CHANGES = (
 )
 SESSION = ("SET sql_mode=''", "SET time_zone='+00:00'")
 READS = [
-    f"SELECT id, CAST(a AS CHAR), CAST(b AS CHAR), CAST(c AS CHAR) FROM o.{name}{digits} ORDER BY id" for name in TABLES for digits in DIGITS
+    f"SELECT id, CAST(a AS CHAR), CAST(b AS CHAR), CAST(c AS CHAR) FROM o.{name}{digits} ORDER BY id"
+    for name in TABLES
+    for digits in DIGITS
 ]
 
 

@@ -32,7 +32,9 @@ def logs_in(folder: Path) -> list[str]:
     stems = sorted({_stem(path) for path in logs})
     if len(stems) > 1:
         examples = " or ".join(f"{folder / stem}.[0-9]*[0-9]" for stem in stems[:2])
-        raise UsageError(f"{folder} holds logs of several series ({', '.join(stems)}); name those of one, such as {examples}", file=str(folder))
+        raise UsageError(
+            f"{folder} holds logs of several series ({', '.join(stems)}); name those of one, such as {examples}", file=str(folder)
+        )
     _refuse_others(set(files) - set(logs), stems[0])
     return [str(path) for path in sorted(logs, key=_number)]
 

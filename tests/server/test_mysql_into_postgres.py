@@ -1,0 +1,73 @@
+"""Definitions of MySQL and MariaDB that are spelled in their own ways, with their rows, in PostgreSQL."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import psycopg
+import pytest
+from mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
+from server.replay import PostgresPlace, SqlPlace, applied
+from server.source_log import copy_binlogs
+
+INVISIBLE_KEY = (
+    "SET SESSION sql_generate_invisible_primary_key=ON",
+    "CREATE DATABASE shop",
+    "USE shop",
+    "CREATE TABLE g (a INT)",
+    "ALTER TABLE g ADD c BIGINT UNSIGNED NOT NULL DEFAULT 7 FIRST",
+    "INSERT INTO g (c, a) VALUES (100, 9), (200, 10), (300, 11)",
+    "ALTER TABLE g MODIFY a INT FIRST",
+    "INSERT INTO g (c, a) VALUES (400, 12)",
+    "UPDATE g SET a=15 WHERE c=100",
+    "DELETE FROM g WHERE c=300",
+)
+
+
+def asked(place: PostgresPlace, text: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(place.url) as connection:
+        return connection.execute(text.encode()).fetchall()
+
+
+@pytest.mark.parametrize("metadata", ["MINIMAL", "FULL"])
+def test_mysql_keeps_a_generated_invisible_key_in_front(
+    mysql_place: SqlPlace, postgres_place: PostgresPlace, tmp_path: Path, metadata: str
+) -> None:
+    before = mysql_place.sql("SELECT @@GLOBAL.binlog_row_metadata")[0][0]
+    mysql_place.sql(f"SET GLOBAL binlog_row_metadata={metadata}")
+    try:
+        mysql_place.sql(*INVISIBLE_KEY)
+    finally:
+        mysql_place.sql(f"SET GLOBAL binlog_row_metadata={before}")
+    rows = mysql_place.sql("SELECT my_row_id, c, a FROM shop.g ORDER BY 1")
+    assert rows == [(1, 100, 15), (2, 200, 10), (4, 400, 12)]
+    applied(copy_binlogs(mysql_place.url, tmp_path)[0], postgres_place.url, "--workers", "4")
+    assert asked(postgres_place, "SELECT my_row_id, c, a FROM shop.g ORDER BY 1") == rows
+    mysql_place.empty()
+    applied(tmp_path / "binlog.000001", mysql_place.url, "--workers", "4")
+    assert mysql_place.sql("SELECT my_row_id, c, a FROM shop.g ORDER BY 1") == rows
+
+
+def test_mysql_spells_defaults_and_labels_by_introducers(mysql_place: SqlPlace, postgres_place: PostgresPlace, tmp_path: Path) -> None:
+    mysql_place.sql(
+        "CREATE DATABASE shop CHARACTER SET latin1", "USE shop",
+        "CREATE TABLE t (id INT PRIMARY KEY, y VARCHAR(5) NOT NULL DEFAULT _utf8mb4 x'C3A9', z VARCHAR(5) DEFAULT _latin1 0xE4)",
+        "INSERT INTO t (id) VALUES (1)", "CREATE TABLE e (a ENUM(0xE4, '1', '2'))", "INSERT INTO e VALUES (1), ('2')",
+    )  # fmt: skip
+    applied(copy_binlogs(mysql_place.url, tmp_path)[0], postgres_place.url)
+    assert asked(postgres_place, "SELECT * FROM shop.t") == mysql_place.sql("SELECT * FROM shop.t") == [(1, "é", "ä")]
+    assert sorted(asked(postgres_place, "SELECT * FROM shop.e")) == [("2",), ("ä",)]
+
+
+@pytest.mark.parametrize("version", MARIADB_VERSIONS)
+def test_columns_named_with_table_and_database(postgres_place: PostgresPlace, tmp_path: Path, version: str) -> None:
+    with mariadb_of_version(version) as server:
+        server.sql(
+            "CREATE DATABASE shop", "USE shop", "CREATE TABLE q (id INT PRIMARY KEY, c VARCHAR(10))",
+            "ALTER TABLE q MODIFY COLUMN q.c VARCHAR(500)", "ALTER TABLE q ADD COLUMN shop.q.r INT",
+            "INSERT INTO q VALUES (1, REPEAT('x', 400), 3)", "FLUSH BINARY LOGS",
+        )  # fmt: skip
+        log = Path(shutil.copy(server.data / "binlog.000001", tmp_path))
+    applied(log, postgres_place.url)
+    assert asked(postgres_place, "SELECT id, length(c), r FROM shop.q") == [(1, 400, 3)]
