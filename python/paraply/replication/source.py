@@ -143,8 +143,8 @@ def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS) -> Source:
     if (form := found.get("binlog_format", "ROW").upper()) != "ROW":
         raise ReceiveFailed(f"the source {url} writes its binlog as binlog_format={form}: set it to ROW there, globally")
     gtids = mariadb or found.get("gtid_mode", "OFF").upper() == "ON"
-    names = int(found.get("lower_case_table_names", "0"))
-    return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids, timeout, names)
+    folds = int(found.get("lower_case_table_names", "0"))
+    return Source(url, mariadb, int(found["server_id"]), found.get("server_uuid", ""), found.get("version", ""), gtids, timeout, folds)
 
 
 def _variables(url: DatabaseUrl, which: str, timeout: float) -> dict[str, str]:

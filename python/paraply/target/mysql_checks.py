@@ -284,8 +284,8 @@ class TableChecker:
         if not rows:
             return ""
         return (
-            f"; {to_text(rows[0][0])}.{to_text(rows[0][1])} is there, which differs only in upper and lower case: source and target must have"
-            " the same lower_case_table_names"
+            f"; {to_text(rows[0][0])}.{to_text(rows[0][1])} is there, which differs only in upper and lower case: source and target must"
+            " have the same lower_case_table_names"
         )
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]], hint: Callable[[], str]) -> None:
