@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal, localcontext
 from typing import Any
 
 import psycopg
@@ -182,7 +183,16 @@ def _as_is(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str | bytes) else value
+    """Return a JSON value; numbers as exact decimals, because jsonb shows 1.8e19 as an integer."""
+    if not isinstance(value, str | bytes):
+        return value
+    return json.loads(value, parse_float=_exact, parse_int=_exact)
+
+
+def _exact(digits: str) -> str:
+    """Return a number in one spelling, whatever its own."""
+    with localcontext(prec=100):
+        return f"number {Decimal(digits).normalize()}"
 
 
 def _number(value: Any) -> float | str:

@@ -279,6 +279,17 @@ def collation_class(name: str, mariadb: bool | None = None) -> str:
         UsageError: There is no such collation.
     """
 
+def decode_text(charset: str, value: bytes) -> str | None:
+    """Return the text of bytes in one of the servers' character sets; None where some of them are no character.
+
+    Args:
+        charset: The character set's name.
+        value: The bytes.
+
+    Raises:
+        UsageError: There is no such character set.
+    """
+
 def equality_form(collation: str, value: bytes, mariadb: bool | None = None) -> bytes:
     """The bytes that a key is hashed with in place of a value: the same for all values that the collation calls equal (R12).
 

@@ -17,7 +17,7 @@ MADE = (
     "CREATE TABLE shop.good (id INT PRIMARY KEY, name VARCHAR(9))",
     "CREATE TABLE shop.place (id INT PRIMARY KEY, at POINT)",
     "INSERT INTO shop.good VALUES (1, 'a')",
-    "ALTER TABLE shop.good ADD COLUMN old CHAR(5) CHARACTER SET sjis",
+    "ALTER TABLE shop.good ADD COLUMN old POLYGON",
     "DROP TABLE shop.place",
 )
 
@@ -44,7 +44,7 @@ def test_a_dry_run_names_every_type_without_counterpart(mysql_place: SqlPlace, l
     assert first[0] == MADE[2]
     assert "POINT" in first[1]
     assert second[0] == MADE[4]
-    assert "sjis" in second[1]
+    assert "POLYGON" in second[1]
 
 
 def test_what_the_filters_leave_out_is_no_obstacle(mysql_place: SqlPlace, log: Path, postgres_server: str) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -17,10 +17,15 @@ from own_mysql import running_mysql
 
 from paraply.target.embedded import EmbeddedPostgres
 
+from .binlogs import FileResult, binlog_files, is_of_mariadb, replay_file
 from .found import Unit, units
-from .replay import Family, FamilyTarget, PostgresTarget, Result, Target, replay_unit, totals
+from .reasons import reason_of
+from .replay import Family, FamilyTarget, PostgresTarget, Result, Source, Target, reasons, replay_unit, totals
 
 LIMIT = 0.95
+#: The servers are thrown away, so nothing has to be on the disk.
+_FAST = ("--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--innodb-doublewrite=0", "--innodb-flush-method=nosync")
+Results = dict[tuple[str, str], list[Result]]
 
 
 def main() -> int:
@@ -32,38 +37,53 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, help="write all results as JSON")
     options = parser.parse_args()
     found = [unit for unit in units(options.folder) if options.only in f"{unit.collection} {unit.name}"]
-    if not found:
-        parser.error(f"no statement collection below {options.folder}")
-    results: dict[tuple[str, str], list[Result]] = defaultdict(list)
-    for name, unit, target, result in _replayed(found, options.family or ["mysql", "mariadb"]):
-        results[unit.collection, f"{name} to {target.name}"].append(result)
-        _report(name, unit, target, result)
+    files = [(name, path) for name, path in binlog_files(options.folder) if options.only in f"binlog files {path}"]
+    if not found and not files:
+        parser.error(f"no statement collection and no binlog file below {options.folder}")
+    results: Results = defaultdict(list)
+    lines: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="paraply-collections-") as folder, contextlib.ExitStack() as stack:
+        server = stack.enter_context(EmbeddedPostgres(Path(folder) / "postgres"))
+        postgres = PostgresTarget(server.uri, server.uri_of)
+        for name in options.family or ["mysql", "mariadb"]:
+            source, family = _pair(stack, name)
+            for unit, target, result in _replayed(found, name, Source(source, Path(folder) / "logs"), [family, postgres]):
+                results[unit.collection, f"{source.name} to {target.name}"].append(result)
+                _report(source.name, unit, target, result)
+            for collection, path in files:
+                if is_of_mariadb(path) == source.mariadb:
+                    _replay_file(collection, path, replay_file(path, family, postgres, Path(folder) / "file"), results, lines)
     if options.output:
         named = [{"collection": key[0], "pair": key[1], "results": [asdict(each) for each in every]} for key, every in results.items()]
         options.output.write_text(json.dumps(named, indent=1))
-    return _print_table(results)
+    _print_files(lines)
+    return max(print_reasons(results), _print_table(results))
 
 
-def _replayed(found: list[Unit], families: list[str]) -> Iterator[tuple[str, Unit, Target, Result]]:
-    with tempfile.TemporaryDirectory(prefix="paraply-collections-") as folder, contextlib.ExitStack() as stack:
-        postgres = stack.enter_context(EmbeddedPostgres(Path(folder) / "postgres"))
-        for name in families:
-            source, target, url = _pair(stack, name)
-            targets: list[Target] = [FamilyTarget(target, url), PostgresTarget(postgres.uri, postgres.uri_of)]
-            for unit in found:
-                if name in unit.families:
-                    for each in targets:
-                        yield source.name, unit, each, replay_unit(unit, source, each, Path(folder) / "logs")
+def _replayed(found: list[Unit], name: str, source: Source, targets: list[Target]) -> Iterator[tuple[Unit, Target, Result]]:
+    for unit in found:
+        if name in unit.families:
+            for each in targets:
+                yield unit, each, replay_unit(unit, source, each)
 
 
-def _pair(stack: contextlib.ExitStack, name: str) -> tuple[Family, Family, str]:
+def _replay_file(collection: str, path: Path, every: list[FileResult], results: Results, lines: list[str]) -> None:
+    for each in every:
+        results[f"binlog files, {collection}", each.way].append(each.as_result())
+        done = f"{each.transactions} transactions" + ("" if each.rows is None else f", {each.rows} rows")
+        outcome = f"DIFFERENT: {'; '.join(each.different)}" if each.different else f"refused: {each.refused}" if each.refused else done
+        lines.append(f"| {path.name} | {each.way} | {outcome.replace(str(path), path.name)} |")
+        print(lines[-1], flush=True)
+
+
+def _pair(stack: contextlib.ExitStack, name: str) -> tuple[Family, FamilyTarget]:
     if name == "mysql":
-        options = ["--log-bin-trust-function-creators=1", "--event-scheduler=OFF", "--secure-file-priv=NULL"]
+        options = [*_FAST, "--log-bin-trust-function-creators=1", "--event-scheduler=OFF", "--secure-file-priv=NULL"]
         source, target = (stack.enter_context(running_mysql(options)) for _ in range(2))
-        return Family("MySQL", False, source), Family("MySQL", False, target), target.url
-    options = ["--log-bin=binlog", "--binlog-format=ROW", "--log-bin-trust-function-creators=1", "--secure-file-priv=/nowhere"]
+        return Family("MySQL", False, source), FamilyTarget(Family("MySQL", False, target), target.url)
+    options = [*_FAST, "--log-bin=binlog", "--binlog-format=ROW", "--log-bin-trust-function-creators=1", "--secure-file-priv=/mnt"]
     here, there = (stack.enter_context(mariadb_of_version("11.8", [*options, f"--server-id={number}"])) for number in (1, 2))
-    return Family("MariaDB", True, here), Family("MariaDB", True, there), there.url
+    return Family("MariaDB", True, here), FamilyTarget(Family("MariaDB", True, there), there.url)
 
 
 def _report(name: str, unit: Unit, target: Target, result: Result) -> None:
@@ -74,13 +94,37 @@ def _report(name: str, unit: Unit, target: Target, result: Result) -> None:
         print(f"    DIFFERENT: {line}")
 
 
-def _print_table(results: dict[tuple[str, str], list[Result]]) -> int:
+def _print_files(lines: list[str]) -> None:
+    if lines:
+        print("\n| binlog file | way | outcome |\n|---|---|---|")
+        print("\n".join(lines))
+
+
+def print_reasons(results: Results) -> int:
+    """Print the refusals by reason; return 1 if a reason is not in docs/limits.md."""
+    numbers: Counter[tuple[str, str]] = Counter()
+    unnamed = []
+    for (_, pair), every in results.items():
+        for _, message in reasons(every):
+            title = reason_of(message)
+            numbers[title or "NOT DOCUMENTED", pair] += 1
+            unnamed += [message] if title is None else []
+    print("\n| reason of refusals, in docs/limits.md | pair | refusals |\n|---|---|---:|")
+    for (title, pair), number in sorted(numbers.items()):
+        print(f"| {title} | {pair} | {number} |")
+    for message in unnamed:
+        print(f"    NOT DOCUMENTED: {message}")
+    return 1 if unnamed else 0
+
+
+def _print_table(results: Results) -> int:
     failed = False
     print("\n| collection | pair | statements | same | refused | different |\n|---|---|---:|---:|---:|---:|")
     for (collection, pair), every in sorted(results.items()):
         counts = totals(every)
         print(f"| {collection} | {pair} | {counts['statements']} | {counts['same']} | {counts['refused']} | {counts['different']} |")
-        too_few = "PostgreSQL" not in pair and counts["same"] < LIMIT * counts["statements"]
+        same_family = "PostgreSQL" not in pair and not collection.startswith("binlog files")
+        too_few = same_family and counts["same"] < LIMIT * counts["statements"]
         failed = failed or too_few or counts["different"] > 0
     return 1 if failed else 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .split import split_lines, split_script
 
-__all__ = ["Unit", "binlog_files", "units"]
+__all__ = ["Unit", "units"]
 
 BOTH = ("mysql", "mariadb")
 
@@ -40,11 +40,6 @@ def units(folder: Path) -> Iterator[Unit]:
                 continue
             if statements := read(path):
                 yield Unit(collection, "/".join(path.parts[-3:]), families, tuple(statements))
-
-
-def binlog_files(folder: Path) -> list[Path]:
-    """Return the public binlog files below a folder."""
-    return sorted(path for path in folder.rglob("test-data/binlogs/*") if path.is_file())
 
 
 def _script(path: Path) -> list[str]:

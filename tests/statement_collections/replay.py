@@ -18,7 +18,7 @@ from servers import LocalServer
 from .found import Unit
 from .source import Taken, connect, run_unit, wipe
 
-__all__ = ["Family", "FamilyTarget", "PostgresTarget", "Result", "Target", "replay_unit"]
+__all__ = ["Family", "FamilyTarget", "PostgresTarget", "Result", "Source", "Target", "replay_unit"]
 
 _RUNS = 60
 #: Errors that say what is not taken, before anything of it is written.
@@ -61,9 +61,18 @@ class FamilyTarget(Target):
         self._family = family
         self._url = url
 
+    @property
+    def port(self) -> int:
+        """The port on loopback."""
+        return self._family.server.port
+
     def empty(self) -> str:
-        wipe(self._family.server.port, self._family.mariadb)
+        wipe(self.port, self._family.mariadb)
         return self._url
+
+    def prepare(self) -> None:
+        """Make the database that every server of former versions began with."""
+        self._family.server.sql("SET SESSION sql_log_bin=0", "CREATE DATABASE IF NOT EXISTS test")
 
     def differences(self, source: LocalServer) -> list[str]:
         with contextlib.closing(connect(source.port)) as here, contextlib.closing(connect(self._family.server.port)) as there:
@@ -81,18 +90,18 @@ class PostgresTarget(Target):
     def __init__(self, server: str, url_of: Callable[[str], str]) -> None:
         self.name = "PostgreSQL"
         self._server = server
-        self._url = url_of("collections")
+        self.url = url_of("collections")
 
     def empty(self) -> str:
         with psycopg.connect(self._server, autocommit=True) as connection:
             connection.execute("DROP DATABASE IF EXISTS collections WITH (FORCE)")
             connection.execute("CREATE DATABASE collections")
-        return self._url
+        return self.url
 
     def differences(self, source: LocalServer) -> list[str]:
         with contextlib.closing(connect(source.port)) as connection:
             cursor = connection.cursor()
-            return postgres_differences(cursor, self._url, user_databases(cursor))
+            return postgres_differences(cursor, self.url, user_databases(cursor))
 
 
 @dataclass
@@ -114,26 +123,46 @@ class Result:
     different: list[str] = field(default_factory=list)
 
 
-def replay_unit(unit: Unit, source: Family, target: Target, folder: Path) -> Result:
+class Source:
+    """A source whose log of the last statements is kept, for the next target.
+
+    Args:
+        family: The server.
+        folder: A folder for logs, which is emptied for each run.
+    """
+
+    def __init__(self, family: Family, folder: Path) -> None:
+        self.family = family
+        self.folder = folder
+        self._last: tuple[list[str], tuple[list[Taken], list[Path]]] | None = None
+
+    def logged(self, statements: Sequence[str]) -> tuple[list[Taken], list[Path]]:
+        """Run statements on the emptied server, unless they are the last ones; return those that it took, and its logs."""
+        if self._last is None or self._last[0] != list(statements):
+            self._last = None
+            self._last = list(statements), _logged(self.family, statements, self.folder)
+        return self._last[1]
+
+
+def replay_unit(unit: Unit, source: Source, target: Target) -> Result:
     """Run a unit on the source and replay its log; leave out each statement that is refused, until the rest goes through.
 
     Args:
         unit: The statements.
         source: Where they run.
         target: Where the log is replayed.
-        folder: An empty folder for logs.
     """
     statements = list(unit.statements)
     result = Result()
     for run in range(_RUNS):
-        taken, logs = _logged(source, statements, folder)
+        taken, logs = source.logged(statements)
         if run == 0:
             result.statements = len(taken)
         if not taken:
             break
-        outcome = run_json("apply", *logs, "--to", target.empty(), "--workers", 2, cwd=folder)
+        outcome = run_json("apply", *logs, "--to", target.empty(), "--workers", 2, cwd=source.folder)
         if outcome.code == 0:
-            result.different = target.differences(source.server)
+            result.different = target.differences(source.family.server)
             result.same = 0 if result.different else min(len(taken), result.statements - len(result.refused))
             break
         refused = _refused(taken, outcome.error)

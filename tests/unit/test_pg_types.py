@@ -56,7 +56,7 @@ def test_types(column: Column, kind: str, sql_type: str) -> None:
     [
         (Column("c", "geometry"), "GEOMETRY"),
         (Column("c", "vector"), "VECTOR"),
-        (Column("c", "text", charset="sjis"), "sjis"),
+        (Column("c", "text", charset="future"), "future"),
         (Column("c", "enum"), "labels"),
     ],
 )

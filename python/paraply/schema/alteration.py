@@ -74,6 +74,7 @@ class _Work:
         self.added: list[str] = []
         self.skipped: set[int] = set()
         self.before = list(draft.columns)
+        self.keys_before = [key.name or "" for key in draft.keys]
         self.moved: dict[str, Column] = {}
 
     def drop_parts(self) -> None:
@@ -98,8 +99,13 @@ class _Work:
             any_key = action.what == "key"
             kept = [key for key in draft.keys if not (same_name(key.name or "", action.name) and (any_key or key.unique))]
             found, draft.keys = len(kept) < len(draft.keys), kept
+            found = found or (any_key and self._lost_with_its_columns(action.name))
         if not found and not action.if_exists and action.what != "constraint":
             raise DdlSyntaxError(f"there is no {action.what} {action.name}")
+
+    def _lost_with_its_columns(self, key: str) -> bool:
+        """Return True if a key was there before the statement: the servers look all names up first."""
+        return any(same_name(name, key) for name in self.keys_before)
 
     def _drop_column(self, column: Column) -> None:
         draft = self.draft
@@ -116,7 +122,7 @@ class _Work:
             if same_name(key.name or "", action.old_name):
                 self.draft.keys[place] = replace(key, name=action.new_name, generated=False)
                 return
-        if not action.if_exists:
+        if not action.if_exists and not self._lost_with_its_columns(action.old_name):
             raise DdlSyntaxError(f"there is no key {action.old_name}")
 
     def change_columns(self) -> None:

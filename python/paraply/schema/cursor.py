@@ -108,6 +108,14 @@ class Cursor:
             name = self.name()
         return name
 
+    def cut_number(self) -> tuple[int, bool]:
+        """Read a number without what stands behind its point; return it and whether it has a point."""
+        whole, point, digits = self.token.text.partition(".")
+        if self.token.kind != "number" or not whole.isdigit() or not (digits or "0").isdigit():
+            self.fail("a number")
+        self.next()
+        return int(whole), bool(point)
+
     def number(self) -> int:
         """Reads a whole number."""
         if self.token.kind != "number" or not self.token.text.isdigit():

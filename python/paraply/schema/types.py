@@ -107,7 +107,7 @@ def _type_name(cursor: Cursor) -> tuple[str, str | None]:
 def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
     if name in ("enum", "set"):
         return TypeSpec(name, labels=tuple(cursor.items(lambda: _label(cursor))))
-    numbers = cursor.items(cursor.number) if cursor.at("(") else []
+    numbers = _numbers(cursor) if cursor.at("(") else []
     first = numbers[0] if numbers else None
     if name in TIMES:
         return TypeSpec(name, scale=first or 0)
@@ -130,6 +130,16 @@ def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
     if name == "blob" and first:
         return TypeSpec(_sized("blob", first))
     return TypeSpec(name, length=first if name == "text" else None)
+
+
+def _numbers(cursor: Cursor) -> list[int]:
+    """Read length and digits; the servers cut off what a single number has behind its point."""
+    numbers = cursor.items(cursor.cut_number)
+    if len(numbers) == 1:
+        return [number for number, _ in numbers]
+    if any(cut for _, cut in numbers):
+        cursor.fail("whole numbers")
+    return [number for number, _ in numbers]
 
 
 def _label(cursor: Cursor) -> str | bytes:

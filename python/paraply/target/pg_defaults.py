@@ -11,8 +11,9 @@ from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from paraply._native import decode_text
 from paraply.schema.literals import CODECS
-from paraply.target.pg_types import ColumnMapping, quote_literal
+from paraply.target.pg_types import CHARSETS, ColumnMapping, quote_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,8 +155,8 @@ def _characters(default: Default, charset: str | None) -> str | None:
         return str(int(text)) if re.fullmatch(r"[+-]?(?:0|[1-9]\d*)", text) and text != "-0" else None
     if default.form in {"bytes", "bits"}:
         try:
-            return bytes.fromhex(text).decode(CODECS[charset or ""])
-        except (KeyError, UnicodeDecodeError):
+            return decode_text(charset, bytes.fromhex(text)) if charset in CHARSETS else None
+        except ValueError:
             return None
     return None
 

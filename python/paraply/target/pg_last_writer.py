@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paraply._native import decode_text
 from paraply.errors import TypeNotMapped, ValueNotStorable
 from paraply.target.last_writer import check_definition, rows_of_table, tables_of
 from paraply.target.pg_types import ColumnMapping, TableMapping, map_table, quote_identifier, quote_literal
@@ -20,7 +21,6 @@ ANY_ROWS = -1
 """The number of rows of a statement that may affect none."""
 
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
-_CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "utf8": "utf-8", "ascii": "ascii", "latin1": "cp1252"}
 
 
 class PgLastWriter:
@@ -148,13 +148,12 @@ def _text(column: ColumnMapping, value: Any, table: str) -> str:
     elif column.kind == "set":
         text = ",".join(label for place, label in enumerate(column.labels) if value >> place & 1)
     else:
-        codec = _CODECS.get(column.charset or "")
-        if codec is None:
+        if column.charset is None:
             raise TypeNotMapped(f"the character set of column {column.name} is not known; give it with --schema", table=table)
-        try:
-            text = value.decode(codec)
-        except UnicodeDecodeError:
-            raise ValueNotStorable(f"column {column.name} holds bytes that are no {column.charset} text", table=table) from None
+        decoded = decode_text(column.charset, value)
+        if decoded is None:
+            raise ValueNotStorable(f"column {column.name} holds bytes that are no {column.charset} text", table=table)
+        text = decoded
     if "\0" in text:
         raise ValueNotStorable(f"column {column.name} holds a NUL character", table=table)
     return quote_literal(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.target.pg_types import ColumnMapping, quote_identifier
+from paraply.target.pg_types import SINGLE_BYTE, UNICODE, ColumnMapping, quote_identifier
 
 if TYPE_CHECKING:
     from paraply.schema.model import Column
@@ -127,7 +127,11 @@ def _address(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
 
 
 def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
-    """Whether values stay what they are when only the column's details change."""
+    """Whether values stay what they are when only the column's details change.
+
+    Several characters of Unicode become one in some character sets with several bytes a character (the two tildes U+301C and U+FF5E
+    in sjis), without an error.
+    """
     match old.kind:
         case "enum" | "set":
             return set(old.labels) <= set(new.labels) and (old.kind == "enum" or new.labels[: len(old.labels)] == old.labels)
@@ -135,6 +139,8 @@ def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
             return old.length == new.length
         case "bit":
             return old.sql_type == new.sql_type
+        case "text":
+            return old.charset == new.charset or new.charset is None or new.charset in UNICODE | SINGLE_BYTE
         case _:
             return True
 

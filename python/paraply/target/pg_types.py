@@ -13,9 +13,21 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CHARSETS", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "quote_identifier", "quote_literal"]
+__all__ = [
+    "CHARSETS", "SINGLE_BYTE", "UNICODE", "ColumnMapping", "TableMapping", "check_name", "map_column", "map_table", "quote_identifier",
+    "quote_literal",
+]  # fmt: skip
 
-CHARSETS = frozenset({"utf8mb4", "utf8mb3", "utf8", "ascii", "latin1"})
+UNICODE = frozenset({"utf8mb4", "utf8mb3", "utf8", "ucs2", "utf16", "utf16le", "utf32"})
+"""Character sets of Unicode."""
+
+SINGLE_BYTE = frozenset({
+    "armscii8", "ascii", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "dec8", "geostd8", "greek", "hebrew", "hp8",
+    "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5", "latin7", "macce", "macroman", "swe7", "tis620",
+})  # fmt: skip
+"""Character sets with one byte a character."""
+
+CHARSETS = UNICODE | SINGLE_BYTE | {"big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ujis"}
 """Character sets whose text is converted to UTF-8 exactly."""
 
 MAX_NAME_BYTES = 63

@@ -1,25 +1,29 @@
 //! Text in any character set of the servers as UTF-8.
 
+mod corrections;
+mod multi_byte;
 mod single_byte;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use encoding_rs::{self as encoding, Encoding};
+pub use multi_byte::MultiByte;
 
 /// [`single_byte::UPPER`], one character after the other.
 static UPPER: LazyLock<Vec<(&str, Vec<char>)>> =
     LazyLock::new(|| single_byte::UPPER.iter().map(|(name, upper)| (*name, upper.chars().collect())).collect());
 
 /// How the text of a column becomes UTF-8.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
     /// It is already.
     Utf8,
     /// Bytes below 128.
     Ascii,
-    /// Two bytes a unit, the most significant first; also ucs2.
+    /// Two bytes a unit, the most significant first.
     Utf16,
+    /// Two bytes a character, the most significant first.
+    Ucs2,
     /// Two bytes a unit, the least significant first.
     Utf16Le,
     /// Four bytes a character, the most significant first.
@@ -28,8 +32,8 @@ pub enum Charset {
     SingleByte(&'static [char]),
     /// One byte a character, and letters among the first 128 too.
     Swe7,
-    /// As one of the encodings of the WHATWG standard.
-    Encoding(&'static Encoding),
+    /// One byte a character below 128, several bytes for the others.
+    MultiByte(&'static MultiByte),
     /// A character set that is not known here; its ASCII is.
     Unknown,
 }
@@ -42,7 +46,8 @@ impl Charset {
             "binary" => return None,
             "utf8" | "utf8mb3" | "utf8mb4" => Self::Utf8,
             "ascii" => Self::Ascii,
-            "ucs2" | "utf16" => Self::Utf16,
+            "ucs2" => Self::Ucs2,
+            "utf16" => Self::Utf16,
             "utf16le" => Self::Utf16Le,
             "utf32" => Self::Utf32,
             "swe7" => Self::Swe7,
@@ -50,7 +55,7 @@ impl Charset {
                 .iter()
                 .find(|(name, _)| *name == other)
                 .map(|(_, upper)| Self::SingleByte(upper))
-                .or_else(|| encoding_of(other).map(Self::Encoding))
+                .or_else(|| corrections::ALL.iter().find(|charset| charset.name == other).map(Self::MultiByte))
                 .unwrap_or(Self::Unknown),
         })
     }
@@ -61,6 +66,11 @@ impl Charset {
             Self::Utf8 => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
             Self::Utf16 => utf16(bytes, u16::from_be_bytes),
             Self::Utf16Le => utf16(bytes, u16::from_le_bytes),
+            Self::Ucs2 => {
+                let (units, rest) = bytes.as_chunks::<2>();
+                let character = |unit: &[u8; 2]| char::from_u32(u32::from(u16::from_be_bytes(*unit)));
+                units.iter().map(character).collect::<Option<String>>().filter(|_| rest.is_empty()).map(Cow::Owned)
+            }
             Self::Utf32 => {
                 let (units, rest) = bytes.as_chunks::<4>();
                 let character = |unit: &[u8; 4]| char::from_u32(u32::from_be_bytes(*unit));
@@ -75,7 +85,7 @@ impl Charset {
                 Some(place) => upper.get(usize::from(place)).copied(),
                 None => Some(char::from(byte)),
             }),
-            Self::Encoding(encoding) => encoding.decode_without_bom_handling_and_without_replacement(bytes),
+            Self::MultiByte(charset) => charset.decode(bytes).map(Cow::Owned),
             Self::Ascii | Self::Unknown => None,
         }
     }
@@ -94,19 +104,6 @@ fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> Option<Cow<'_, str>> {
     rest.is_empty().then_some(Cow::Owned(text))
 }
 
-/// The encoding of a character set with more than one byte a character.
-fn encoding_of(charset: &str) -> Option<&'static Encoding> {
-    Some(match charset {
-        "big5" => encoding::BIG5,
-        "gb2312" | "gbk" => encoding::GBK,
-        "gb18030" => encoding::GB18030,
-        "sjis" | "cp932" => encoding::SHIFT_JIS,
-        "ujis" | "eucjpms" => encoding::EUC_JP,
-        "euckr" => encoding::EUC_KR,
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +115,13 @@ mod tests {
             ("latin1_swedish_ci", b"n\xe9 \x80\x81", Some("né €\u{81}")),
             ("cp1251_general_ci", b"\xcf\xf0", Some("Пр")),
             ("sjis_japanese_ci", b"\x83\x65", Some("テ")),
+            ("sjis_japanese_ci", b"\x81\x60a\x81\x5f\xb1", Some("〜a\\ｱ")),
+            ("cp932_japanese_ci", b"\x81\x60a\x81\x5f\xb1", Some("～a＼ｱ")),
+            ("ujis_bin", b"\xa4\xa2\x8f\xf5\xa2\x8e\xb1", Some("あ\u{e3ad}ｱ")),
+            ("eucjpms_bin", b"\x8f\xa2\xc3\x8f\xf3\xf4", Some("￤ⅱ")),
+            ("gb2312_chinese_ci", b"\xb0\xa1\xa1\xa4", Some("啊・")),
+            ("gb18030_chinese_ci", b"\x810\x810\xa3\xa0x", Some("\u{80}\u{e5e5}x")),
+            ("big5_chinese_ci", b"\xa4\x40\xc7\x41", Some("一ォ")),
             ("ucs2_general_ci", b"\0n\0\xe9", Some("né")),
             ("utf16le_bin", b"n\0\xe9\0", Some("né")),
             ("utf32_bin", b"\0\0\0n\0\x01\xf6\0", Some("n😀")),
@@ -139,6 +143,12 @@ mod tests {
             ("utf16_bin", b"\xd8\0"),
             ("utf32_bin", b"\0\0\0"),
             ("sjis_bin", b"\x83"),
+            ("ucs2_bin", b"\xd8\x3d\xde\0"),
+            ("gbk_bin", b"\x80A"),
+            ("gbk_bin", b"\xa2\xab"),
+            ("big5_bin", b"\x88\x62"),
+            ("big5_bin", b"\xa1\x5a"),
+            ("gb18030_bin", b"\x810\x81"),
             ("future_bin", b"\x83"),
         ] {
             assert_eq!(Charset::of_collation(collation).unwrap().decode(bytes), None, "{collation}");

@@ -4,6 +4,7 @@ mod block;
 mod catalog;
 mod certifier;
 mod certifier_batch;
+mod charset;
 mod distance;
 mod dump;
 mod encode;
@@ -43,6 +44,8 @@ mod _native {
     use crate::catalog::PyCatalog;
     #[pymodule_export]
     use crate::certifier::{PyCertified, PyCertifier};
+    #[pymodule_export]
+    use crate::charset::decode_text;
     #[pymodule_export]
     use crate::distance::PyDelayingProxy;
     #[pymodule_export]

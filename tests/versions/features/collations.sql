@@ -88,7 +88,6 @@ UPDATE t SET a='ÿ', f='oe' WHERE id=1;
 
 -- feature: charsets-rare
 -- about: Columns in character sets of two bytes and of other scripts
--- refused: postgresql charset
 CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20) CHARACTER SET ucs2, b VARCHAR(20) CHARACTER SET utf16, c VARCHAR(20) CHARACTER SET utf32, d VARCHAR(20) CHARACTER SET cp1251, e VARCHAR(20) CHARACTER SET sjis, f VARCHAR(20) CHARACTER SET gbk, g VARCHAR(20) CHARACTER SET big5, h VARCHAR(20) CHARACTER SET euckr, i VARCHAR(20) CHARACTER SET koi8r, j VARCHAR(20) CHARACTER SET latin2);
 INSERT INTO t VALUES (1,'aé','a😀','a😀','жук','日本','中文','中文','한국','жук','łó'),(2,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
 UPDATE t SET d='ЖУК', a='b' WHERE id=1;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use paraply_binlog::charset::Charset;
 use paraply_binlog::image_cursor::Malformed;
 use paraply_binlog::layout::Layout;
 use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row, RowBuffer, RowsEvent, RowsHeader, SQL_FOREIGN_KEYS, rows_kind};
@@ -11,7 +12,7 @@ use paraply_binlog::transaction::{Format, RawEvent, Transaction};
 use paraply_core::collation::name_of;
 
 use super::generated::complete;
-use super::mapping::{Charset, ColumnMapping, Kind, TableMapping};
+use super::mapping::{ColumnMapping, Kind, TableMapping, charset_of};
 use super::render::{Image, RenderError, Renderer, Statement, StatementWriter, check_cascades};
 
 const TABLE_MAP_EVENT: u8 = 19;
@@ -192,7 +193,7 @@ fn logged_charsets(
             column: column.clone(),
             log: format!("a character set that cannot be converted (collation {collation})"),
         })?;
-        if logged != known {
+        if Some(logged) != known {
             mapping = Arc::new(TableMapping::clone(&mapping).with_charset(index, logged));
         }
     }
@@ -206,5 +207,5 @@ fn same_name(one: &str, other: &str) -> bool {
 /// The character set of a collation's number, as far as it can be converted.
 fn charset_of_collation(id: u32, mariadb: bool) -> Option<Charset> {
     let name = name_of(u16::try_from(id).ok()?, mariadb)?;
-    Charset::from_name(name.split('_').next().unwrap_or_default()).ok()
+    charset_of(name).ok()
 }

@@ -7,12 +7,13 @@ use std::borrow::Cow;
 use std::io::Write as _;
 
 use paraply_binlog::address::{write_inet4, write_inet6, write_uuid};
+use paraply_binlog::charset::Charset;
 use paraply_binlog::decode::decompress;
 use paraply_binlog::image_cursor::Malformed;
 use paraply_core::value::Value;
 
 use super::json;
-use super::mapping::{Charset, Kind};
+use super::mapping::Kind;
 use paraply_core::calendar::{civil_from_days, days_in_month};
 
 /// Why a value cannot be stored in the target.
@@ -237,39 +238,16 @@ fn binary(out: &mut Vec<u8>, bytes: &[u8], width: usize) {
     out.push(b'\'');
 }
 
-fn text(out: &mut Vec<u8>, charset: Charset, bytes: &[u8]) -> Result<(), NotStorable> {
-    if bytes.contains(&0) {
+fn text(out: &mut Vec<u8>, charset: Option<Charset>, bytes: &[u8]) -> Result<(), NotStorable> {
+    let charset =
+        charset.ok_or_else(|| NotStorable::new("text whose character set neither the log nor the schema says"))?;
+    let invalid = || NotStorable::new("text that is not valid in its character set, or that Unicode does not have");
+    let text = charset.decode(bytes).ok_or_else(invalid)?;
+    if text.contains('\0') {
         return Err(NotStorable::new("text with a NUL byte"));
     }
-    let invalid = match charset {
-        Charset::Unknown => {
-            return Err(NotStorable::new("text whose character set neither the log nor the schema says"));
-        }
-        Charset::Utf8 => std::str::from_utf8(bytes).is_err(),
-        Charset::Ascii => !bytes.is_ascii(),
-        Charset::Latin1 => false,
-    };
-    if invalid {
-        return Err(NotStorable::new("text that is not valid in its character set"));
-    }
-    if charset == Charset::Latin1 && !bytes.is_ascii() {
-        let converted: String = bytes.iter().map(|&byte| windows_1252(byte)).collect();
-        quoted(out, converted.as_bytes());
-    } else {
-        quoted(out, bytes);
-    }
+    quoted(out, text.as_bytes());
     Ok(())
-}
-
-/// The character of a byte in MySQL's latin1: Windows-1252, and the byte's own number where that has none.
-fn windows_1252(byte: u8) -> char {
-    const HIGH: [u16; 32] = [
-        0x20ac, 0x81, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8d,
-        0x017d, 0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a,
-        0x0153, 0x9d, 0x017e, 0x0178,
-    ];
-    let code = byte.checked_sub(0x80).and_then(|i| HIGH.get(usize::from(i)).copied()).unwrap_or(u16::from(byte));
-    char::from_u32(u32::from(code)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 fn enum_label(out: &mut Vec<u8>, labels: &[String], index: u32) -> Result<(), NotStorable> {
@@ -278,7 +256,7 @@ fn enum_label(out: &mut Vec<u8>, labels: &[String], index: u32) -> Result<(), No
         None => (!labels.iter().any(String::is_empty)).then_some(""),
     };
     let label = label.ok_or_else(|| NotStorable::new(format!("ENUM value number {index}, which has no label")))?;
-    text(out, Charset::Utf8, label.as_bytes())
+    text(out, Some(Charset::Utf8), label.as_bytes())
 }
 
 fn set_labels(out: &mut Vec<u8>, labels: &[String], bits: u64) -> Result<(), NotStorable> {
@@ -287,7 +265,7 @@ fn set_labels(out: &mut Vec<u8>, labels: &[String], bits: u64) -> Result<(), Not
     }
     let chosen: Vec<&str> =
         labels.iter().take(64).enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, l)| l.as_str()).collect();
-    text(out, Charset::Utf8, chosen.join(",").as_bytes())
+    text(out, Some(Charset::Utf8), chosen.join(",").as_bytes())
 }
 
 fn quoted(out: &mut Vec<u8>, text: &[u8]) {

@@ -36,12 +36,20 @@ fn packed_decimals_are_unpacked() {
 
 #[test]
 fn text_is_quoted_and_checked() {
-    let utf8 = Kind::Text(Charset::Utf8);
+    let utf8 = Kind::Text(Some(Charset::Utf8));
     assert_eq!(literal(&utf8, Value::Bytes(b"'; DROP TABLE x; --\\")).unwrap(), "'''; DROP TABLE x; --\\'");
     assert!(literal(&utf8, Value::Bytes(b"a\0b")).is_err());
     assert!(literal(&utf8, Value::Bytes(b"\xff")).is_err());
-    assert!(literal(&Kind::Text(Charset::Ascii), Value::Bytes("é".as_bytes())).is_err());
-    assert_eq!(literal(&Kind::Text(Charset::Latin1), Value::Bytes(b"\x80\xe9\x81")).unwrap(), "'€é\u{81}'");
+    let latin1 = Kind::Text(Charset::of_collation("latin1_bin"));
+    let utf16 = Kind::Text(Some(Charset::Utf16));
+    assert_eq!(literal(&utf16, Value::Bytes(b"\0'\x20\xac")).unwrap(), "'''€'");
+    assert!(literal(&utf16, Value::Bytes(b"\0a\0\0")).is_err(), "NUL");
+    assert!(literal(&Kind::Text(None), Value::Bytes(b"a")).is_err(), "not known");
+    assert!(literal(&Kind::Text(Some(Charset::Ascii)), Value::Bytes("é".as_bytes())).is_err());
+    assert_eq!(
+        literal(&latin1, Value::Bytes(b"\x80\xe9\x81")).unwrap(),
+        "'€é\u{81}'"
+    );
 }
 
 #[test]
@@ -146,7 +154,7 @@ proptest! {
 
     #[test]
     fn no_text_leaves_its_quotes(text in "[^\0]*") {
-        let written = literal(&Kind::Text(Charset::Utf8), Value::Bytes(text.as_bytes())).unwrap();
+        let written = literal(&Kind::Text(Some(Charset::Utf8)), Value::Bytes(text.as_bytes())).unwrap();
         let inside = &written[1..written.len() - 1];
         prop_assert_eq!(inside.replace("''", ""), text.replace('\'', ""));
         prop_assert_eq!(inside.matches('\'').count(), 2 * text.matches('\'').count());
@@ -156,7 +164,7 @@ proptest! {
     fn damaged_values_are_errors_and_never_panics(bytes: Vec<u8>, precision: u8, scale: u8, bits: u8) {
         let _ = literal(&Kind::Decimal, Value::Decimal { packed: &bytes, precision, scale });
         let _ = literal(&Kind::Bit, Value::Bit { bytes: &bytes, bits });
-        let _ = literal(&Kind::Text(Charset::Utf8), Value::Bytes(&bytes));
+        let _ = literal(&Kind::Text(Some(Charset::Utf8)), Value::Bytes(&bytes));
         let _ = literal(&Kind::TimestampTz, Value::Timestamp { seconds: i64::MIN + 1, micros: 0, decimals: 0 });
     }
 

@@ -1,10 +1,11 @@
 use super::*;
-use crate::postgres::mapping::{Charset, Kind};
+use crate::postgres::mapping::Kind;
+use paraply_binlog::charset::Charset;
 
 fn table(keys: &[&[usize]]) -> Arc<TableMapping> {
     let columns = vec![
         ColumnMapping::new("id", Kind::Integer, false),
-        ColumnMapping::new("name", Kind::Text(Charset::Utf8), false),
+        ColumnMapping::new("name", Kind::Text(Some(Charset::Utf8)), false),
         ColumnMapping::new("price", Kind::Double, false),
     ];
     let keys = keys.iter().map(|k| k.to_vec()).collect();
