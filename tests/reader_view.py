@@ -24,6 +24,9 @@ Contents = dict[str, list[str]]
 VECTOR = 242
 pymysql.connections.TEXT_TYPES.add(VECTOR)
 
+#: Errors of tables that cannot be read: a MERGE of others that are gone or differ.
+UNREADABLE = (1168,)
+
 SERVER_DATABASES = ("mysql", "sys", "information_schema", "performance_schema", "paraply")
 
 
@@ -100,7 +103,17 @@ def _tables(cursor: Cursor, database: str, contents: Contents) -> None:
 
 def table_rows(cursor: Cursor, place: str) -> list[str]:
     """Return all rows of a table as text, sorted."""
-    return sorted(_text(row) for row in _rows(cursor, f"SELECT * FROM {place}"))
+    return sorted(_text(row) for row in _shown_rows(cursor, f"SELECT * FROM {place}"))
+
+
+def _shown_rows(cursor: Cursor, query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a table; none where nobody can read it, such as a MERGE of tables that are not there."""
+    try:
+        return _rows(cursor, query)
+    except pymysql.err.MySQLError as error:
+        if error.args[0] not in UNREADABLE:
+            raise
+        return []
 
 
 def _routines(cursor: Cursor, database: str, contents: Contents) -> None:
@@ -160,7 +173,7 @@ def _postgres_table(cursor: Cursor, target: psycopg.Connection[Any], database: s
     readers = [form[2] for form in forms]
     ours = ", ".join(form[0].format(quoted(column)) for form, column in zip(forms, names, strict=True))
     others = ", ".join(form[1].format(_postgres_quoted(column)) for form, column in zip(forms, names, strict=True))
-    source_rows = _read(_rows(cursor, f"SELECT {ours} FROM {quoted(database)}.{quoted(name)}"), readers)
+    source_rows = _read(_shown_rows(cursor, f"SELECT {ours} FROM {quoted(database)}.{quoted(name)}"), readers)
     target_rows = _read(target.execute(f"SELECT {others} FROM {place}".encode()).fetchall(), readers)
     if source_rows == target_rows:
         return []

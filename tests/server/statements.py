@@ -8,6 +8,9 @@ __all__ = ["BOTH", "MARIADB_ONLY", "MYSQL_ONLY"]
 BOTH = r"""
 create table ints (a tinyint, b smallint unsigned, c mediumint(5) zerofill, d int(11) not null, e bigint unsigned, f int1, g int8, h middleint, i integer, j bool, k boolean)
 create table reals (a float, b double, c real, d double precision, e float(10), f float(30), g float4, h float8, i float(7,2) unsigned, j decimal, k dec(8), l numeric(8,3) unsigned, m fixed(5,1))
+create table cut_numbers (a decimal(19.5), b decimal(0.2), c varchar(5.9), d int(3.2), e float(25.9), f bit(3.9), g char(0.9), h text(255.9), i varbinary(3.), j decimal(10,2))
+create table lost_keys (a int, b int, c int, key k1 (b), key k2 (a, b), key k3 (c))
+alter table lost_keys drop column b, drop index k1, drop column c, drop key k3
 create table times (a date, b time, c time(3), d datetime, e datetime(6) not null default current_timestamp(6) on update current_timestamp(6), f timestamp null, g timestamp(2) not null default now(2), h year)
 create table strings (a char, b char(5), c varchar(20), d character varying(7), e varchar(10) binary, f char(3) character set latin1 binary, g varchar(9) ascii, h varchar(9) collate utf8mb4_bin, i varchar(4) character set utf8 collate utf8_general_ci, j tinytext, k text, l text(100), m text(30000), n mediumtext, o longtext, p char(3) byte, q varchar(5) unicode)
 create table national (a national char(3), b national varchar(5), c nchar(4), d nvarchar(6), e national character varying(3), f nchar varchar(2), g long varchar, h long, i long varbinary, j varchar(6) charset latin2)

@@ -18,8 +18,8 @@ CYRILLIC, JAPANESE, CHINESE = "жук", "日本ア〜", "中文"
 WORDS = {
     "ucs2": "aé日", "utf16": "a😀", "utf16le": "a😀", "utf32": "a😀", "utf8mb3": "日", "cp1251": CYRILLIC, "koi8r": CYRILLIC,
     "cp866": CYRILLIC, "koi8u": CYRILLIC, "cp1250": "łó", "latin2": "łó", "cp852": "łó", "cp850": "éÉ", "greek": "άγ", "tis620": "ไทย",
-    "hebrew": "שלום", "latin5": "ğş", "swe7": "ÅÄ", "sjis": JAPANESE, "ujis": JAPANESE, "eucjpms": "日本ア～", "cp932": "日本ア～", "gbk": CHINESE,
-    "gb2312": CHINESE, "big5": CHINESE, "euckr": "한국",
+    "hebrew": "שלום", "latin5": "ğş", "swe7": "ÅÄ", "sjis": JAPANESE, "ujis": JAPANESE, "eucjpms": "日本ア～", "cp932": "日本ア～",
+    "gbk": CHINESE, "gb2312": CHINESE, "big5": CHINESE, "euckr": "한국",
 }  # fmt: skip
 
 

@@ -66,6 +66,13 @@ def test_what_has_no_counterpart_is_refused_with_its_table(column: Column, reaso
     assert caught.value.table == "d.t"
 
 
+@pytest.mark.parametrize("engine", ["MERGE", "MRG_MyISAM", "blackhole", "FEDERATED"])
+def test_a_table_whose_rows_lie_elsewhere_is_refused(engine: str) -> None:
+    with pytest.raises(TypeNotMapped, match=engine):
+        map_table(Table("d", "t", (Column("id", "int"),), engine=engine))
+    assert map_table(Table("d", "t", (Column("id", "int"),), engine="MyISAM"))
+
+
 def test_names_that_postgresql_would_cut_or_keeps_for_itself_are_refused() -> None:
     with pytest.raises(SchemaMismatch, match="63 bytes"):
         map_table(Table("d", "ü" * 32, ()))

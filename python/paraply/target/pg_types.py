@@ -30,6 +30,9 @@ SINGLE_BYTE = frozenset({
 CHARSETS = UNICODE | SINGLE_BYTE | {"big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ujis"}
 """Character sets whose text is converted to UTF-8 exactly."""
 
+ELSEWHERE = frozenset({"merge", "mrg_myisam", "blackhole", "federated", "connect", "spider", "sphinx", "oqgraph"})
+"""Engines whose tables show rows that are not those of the table's row events."""
+
 MAX_NAME_BYTES = 63
 """PostgreSQL cuts longer names off without an error."""
 
@@ -172,9 +175,12 @@ def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
         children: Tables whose foreign keys may refer to it.
 
     Raises:
-        TypeNotMapped: A column has no exact counterpart.
+        TypeNotMapped: A column has no exact counterpart, or the table's rows are not those that are logged for it.
         SchemaMismatch: A name does not fit.
     """
+    if (table.engine or "").lower() in ELSEWHERE:
+        problem = f"the rows of a table of engine {table.engine} are not those that the log holds for it"
+        raise TypeNotMapped(f"{problem}; leave it out, or use a MySQL or MariaDB target", table=table.full_name)
     schema, name = check_schema_name(table.database), check_name(table.name, table.full_name)
     columns = tuple(map_column(column, table.full_name) for column in table.columns)
     places = {column.name.lower(): index for index, column in enumerate(table.columns)}
