@@ -22,6 +22,8 @@ __all__ = ["Family", "FamilyTarget", "PostgresTarget", "Result", "Source", "Targ
 
 _RUNS = 60
 #: Errors that say what is not taken, before anything of it is written.
+#: Reasons that lie in the statement itself, not in another one that was refused before it.
+_OF_ITSELF = re.compile(r"has no counterpart in PostgreSQL|of engine \w+ are not those")
 _REFUSALS = ("LogNotUnderstood", "SchemaMismatch", "TypeNotMapped", "ValueNotStorable")
 
 
@@ -173,6 +175,10 @@ def replay_unit(unit: Unit, source: Source, target: Target) -> Result:
             result.different.append(f"exit code {outcome.code}: {kind}: {message} (at: {refused.statement if refused else None})")
         if refused is None or not _leave_out(statements, refused.statement):
             break
+        if run == 0:
+            for other, reason in _known_stops(source, target, taken, logs):
+                if other is not refused and _leave_out(statements, other.statement):
+                    result.refused.append((other.statement, reason))
     else:
         result.different.append(f"more than {_RUNS} statements are refused")
     result.after = max(0, result.statements - result.same - len(result.refused) - len(result.different)) if result.same else 0
@@ -187,6 +193,15 @@ def _logged(source: Family, statements: Sequence[str], folder: Path) -> tuple[li
     folder.mkdir()
     logs = sorted(path for path in source.server.data.glob("binlog.0*") if re.fullmatch(r"binlog\.\d+", path.name))
     return taken, [Path(shutil.copy(path, folder)) for path in logs]
+
+
+def _known_stops(source: Source, target: Target, taken: Sequence[Taken], logs: Sequence[Path]) -> Iterator[tuple[Taken, str]]:
+    """Yield the further statements that are refused by themselves, as a dry run tells, so that not each one takes a run of its own."""
+    outcome = run_json("apply", *logs, "--to", target.empty(), "--dry-run", cwd=source.folder)
+    for stop in outcome.report.get("statements") or ():
+        place = _refused(taken, stop)
+        if stop["problem"] and place is not None and _OF_ITSELF.search(stop["problem"]):
+            yield place, str(stop["problem"])
 
 
 def _refused(taken: Sequence[Taken], error: dict[str, object]) -> Taken | None:
