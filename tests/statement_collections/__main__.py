@@ -70,7 +70,8 @@ def _replayed(found: list[Unit], name: str, source: Source, targets: list[Target
 def _replay_file(collection: str, path: Path, every: list[FileResult], results: Results, lines: list[str]) -> None:
     for each in every:
         results[f"binlog files, {collection}", each.way].append(each.as_result())
-        done = f"{each.transactions} transactions" + ("" if each.rows is None else f", {each.rows} rows")
+        left_out = f", {each.filtered} of the server's own databases left out" if each.filtered else ""
+        done = f"{each.transactions} transactions{left_out}" + ("" if each.rows is None else f", {each.rows} rows")
         outcome = f"DIFFERENT: {'; '.join(each.different)}" if each.different else f"refused: {each.refused}" if each.refused else done
         lines.append(f"| {path.name} | {each.way} | {outcome.replace(str(path), path.name)} |")
         print(lines[-1], flush=True)

@@ -21,6 +21,8 @@ from .source import connect
 __all__ = ["FileResult", "binlog_files", "is_of_mariadb", "replay_file"]
 
 MAGIC = b"\xfebin"
+#: Rows of the server's own databases are left out, as PostgreSQL leaves them out.
+_OPTIONS = ("--allow-nontransactional", "--exclude-database", "mysql")
 #: Position and length of the server's version in a file's first event, a format description.
 _VERSION = slice(25, 75)
 
@@ -32,6 +34,7 @@ class FileResult:
     Attributes:
         way: How it was read, or where it was applied to.
         transactions: Transactions that were read or applied.
+        filtered: Transactions of the server's own databases.
         rows: Row changes that were read; None where it was applied.
         refused: The message of the refusal, or None.
         different: What is wrong, a line each.
@@ -39,6 +42,7 @@ class FileResult:
 
     way: str
     transactions: int = 0
+    filtered: int = 0
     rows: int | None = None
     refused: str | None = None
     different: list[str] = field(default_factory=list)
@@ -118,11 +122,11 @@ def _rows(log: Path) -> FileResult:
 
 def _applied(log: Path, target: FamilyTarget | PostgresTarget, folder: Path) -> FileResult:
     url = target.empty()
-    options: Sequence[str] = ("--allow-nontransactional",) if isinstance(target, FamilyTarget) else ()
+    options: Sequence[str] = _OPTIONS if isinstance(target, FamilyTarget) else ()
     if isinstance(target, FamilyTarget):
         target.prepare()
-    outcome = run_json("apply", log, "--to", url, "--workers", 2, *options, cwd=folder)
-    result = FileResult(f"to {target.name}", int(outcome.report.get("transactions") or 0))
+    outcome = run_json("apply", log, "--to", url, "--workers", 2, "--allow-gap", *options, cwd=folder)
+    result = FileResult(f"to {target.name}", int(outcome.report.get("transactions") or 0), int(outcome.report.get("filtered") or 0))
     if outcome.code != 0:
         _take(outcome, result, None)
     return result
