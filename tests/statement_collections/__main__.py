@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import command_line
 from mariadb_versions import mariadb_of_version
 from own_mysql import running_mysql
 
@@ -23,6 +24,8 @@ from .reasons import reason_of
 from .replay import Family, FamilyTarget, PostgresTarget, Result, Source, Target, reasons, replay_unit, totals
 
 LIMIT = 0.95
+#: How long one command may take.
+SECONDS = 600
 #: The servers are thrown away, so nothing has to be on the disk.
 _FAST = ("--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0", "--innodb-doublewrite=0", "--innodb-flush-method=nosync")
 Results = dict[tuple[str, str], list[Result]]
@@ -36,6 +39,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only files whose name contains this text")
     parser.add_argument("-o", "--output", type=Path, help="write all results as JSON")
     options = parser.parse_args()
+    command_line.SECONDS = SECONDS
     found = [unit for unit in units(options.folder) if options.only in f"{unit.collection} {unit.name}"]
     files = [(name, path) for name, path in binlog_files(options.folder) if options.only in f"binlog files {path}"]
     if not found and not files:

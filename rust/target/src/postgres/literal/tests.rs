@@ -46,10 +46,7 @@ fn text_is_quoted_and_checked() {
     assert!(literal(&utf16, Value::Bytes(b"\0a\0\0")).is_err(), "NUL");
     assert!(literal(&Kind::Text(None), Value::Bytes(b"a")).is_err(), "not known");
     assert!(literal(&Kind::Text(Some(Charset::Ascii)), Value::Bytes("é".as_bytes())).is_err());
-    assert_eq!(
-        literal(&latin1, Value::Bytes(b"\x80\xe9\x81")).unwrap(),
-        "'€é\u{81}'"
-    );
+    assert_eq!(literal(&latin1, Value::Bytes(b"\x80\xe9\x81")).unwrap(), "'€é\u{81}'");
 }
 
 #[test]
