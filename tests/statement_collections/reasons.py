@@ -46,6 +46,7 @@ REASONS = (
            "row events that the target's version does not take any more"),
     Reason("tables without transactions", r"non-transactional tables|has no transactions", "Tables without transactions need"),
     Reason("hidden columns of functional indexes", r"hidden columns", "rows of tables with functional indexes"),
+    Reason("text in a character set that is not known", r"character set neither the log nor the schema says", "text whose character set"),
     Reason("an insert without all columns", r"leaves out column", "inserts that do not carry every column"),
     Reason("a change that only the source can compute", r"only the source can compute|cannot follow exactly", "where the table has rows"),
     Reason("rows moved by whole partitions", r"changes rows without logging them", "take or move rows by whole partitions or files"),

@@ -84,7 +84,7 @@ def run_unit(port: int, mariadb: bool, statements: Sequence[str]) -> Iterator[Ta
     """
     with contextlib.closing(connect(port)) as connection:
         session = Session(connection.cursor(), mariadb)
-        for statement in ("CREATE DATABASE IF NOT EXISTS unit", "USE unit"):
+        for statement in ("CREATE DATABASE unit", "USE unit"):
             session.execute(statement)
         rest = list(statements)
         while rest:
