@@ -325,8 +325,11 @@ class RowEnds:
     """
 
     def __new__(cls, later: bool) -> Self: ...
-    def note(self, fingerprint: int, column: int | None) -> None:
-        """Notes the column of a table, given by its table map's fingerprint; None for a table without versions."""
+    def note(self, fingerprint: int, column: int | None, fractions: Sequence[int | None]) -> None:
+        """Notes the column of a table, given by its table map's fingerprint; None for a table without versions.
+
+        ``fractions`` are the digits of a second of its columns: the log does not say them of MariaDB's old temporal columns.
+        """
 
 def binlog_statements(
     block: Block,
@@ -385,6 +388,9 @@ class PostgresRenderer:
     def __new__(cls) -> Self: ...
     def define(self, table: Table, mapping: Any) -> None:
         """Says how a table's columns are written: the source's definition and target.pg_types' mapping of it."""
+    @staticmethod
+    def uncomputed(table: Table) -> list[str]:
+        """Return the generated columns of a table whose values are not computed where a row image leaves them out."""
     def forget(self, database: str, table: str) -> None: ...
     def render(self, block: Block) -> list[tuple[bytes, int, str]]:
         """Statements in order: SQL text, the number of rows that it must affect, the table."""

@@ -42,8 +42,6 @@ _LONGLONG = 8
 _VERSIONED, _ROW_END = "SYSTEM VERSIONED", "ROW END"
 #: From here on the current rows of MariaDB's system-versioned tables end in 2106, before in 2038.
 _LATER_ENDS = (11, 5, 0)
-#: MariaDB from here on may leave generated columns out of the images of changes and deletions (11.8 does, 10.11 does not).
-_LEAVES_GENERATED_OUT = (11, 0, 0)
 _ANY = ServerKind(False, (9, 7, 0))
 _NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _WORD = re.compile(r"[\w$\x80-\U0010ffff]+")
@@ -186,7 +184,7 @@ class TableChecker:
         Raises:
             SchemaMismatch: A table is missing, differs, or has an engine without transactions.
         """
-        if self._mariadb and version >= _LEAVES_GENERATED_OUT and self._version[:2] < version[:2]:
+        if ServerKind(self._mariadb, version).leaves_generated_out and self._version[:2] < version[:2]:
             self._check_generated(connect, maps)
         for table_map in maps:
             key = (table_map.database, table_map.table, table_map.fingerprint)
@@ -230,7 +228,8 @@ class TableChecker:
             named = next((place for place, row in enumerate(found) if to_text(row[8] or "").upper() == _ROW_END), None)
             # Where the table names no column, the times of a row's beginning and end are the first ones behind its own.
             hidden = len(columns) + 1 if named is None and len(table_map.columns) > len(columns) else None
-            self.row_ends.note(table_map.fingerprint, (named if named is not None else hidden) if versioned else None)
+            fractions = [to_int(row[6]) if row[6] is not None else None for row in found]
+            self.row_ends.note(table_map.fingerprint, (named if named is not None else hidden) if versioned else None, fractions)
 
     def _check_generated(self, connect: Callable[[], Connection], maps: list[TableMap]) -> None:
         """Refuse tables with generated columns.

@@ -25,3 +25,8 @@ class ServerKind:
         numbers = [int(number) for number in re.findall(r"\d+", text)[:3]]
         major, minor, patch = [*numbers, 0, 0, 0][:3]
         return cls("mariadb" in text.lower(), (major, minor, patch))
+
+    @property
+    def leaves_generated_out(self) -> bool:
+        """Whether it may leave generated columns out of the images of changes and deletions (MariaDB 11.8 does, 10.11 does not)."""
+        return self.mariadb and self.version >= (11, 0, 0)

@@ -298,9 +298,9 @@ impl PyRowEnds {
         Self(Arc::new(RowEnds::new(later)))
     }
 
-    #[pyo3(signature = (fingerprint, column))]
-    fn note(&self, fingerprint: u64, column: Option<usize>) {
-        self.0.note(fingerprint, column);
+    #[pyo3(signature = (fingerprint, column, fractions))]
+    fn note(&self, fingerprint: u64, column: Option<usize>, fractions: Vec<Option<u8>>) {
+        self.0.note(fingerprint, column, fractions);
     }
 }
 

@@ -49,6 +49,17 @@ impl PyPostgresRenderer {
         Ok(())
     }
 
+    /// The generated columns of a table whose values are not computed where a row image leaves them out.
+    #[staticmethod]
+    fn uncomputed(table: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        let definition = table_from_python(table)?;
+        let columns = definition.columns.iter().enumerate();
+        Ok(columns
+            .filter(|(index, column)| column.generated.is_some() && Computed::of(&definition, *index).is_none())
+            .map(|(_, column)| column.name.clone())
+            .collect())
+    }
+
     fn forget(&self, database: &str, table: &str) {
         self.renderer.forget(&TableName::new(database, table));
     }

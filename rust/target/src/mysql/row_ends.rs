@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use paraply_binlog::image_cursor::Decoded;
+use paraply_binlog::layout::Layout;
 use paraply_binlog::rows::RowsEvent;
 use paraply_binlog::table_map::TableMap;
 use paraply_binlog::transaction::Format;
@@ -30,22 +31,29 @@ const LATE: u8 = 0x80;
 #[derive(Debug)]
 pub struct RowEnds {
     later: bool,
-    columns: RwLock<HashMap<u64, usize>>,
+    tables: RwLock<HashMap<u64, Noted>>,
+}
+
+/// What is known of a table.
+#[derive(Debug, Clone, Default)]
+struct Noted {
+    /// The end of a row version.
+    column: Option<usize>,
+    /// The digits of a second of each column, which the log does not say of old temporal columns.
+    fractions: Vec<Option<u8>>,
 }
 
 impl RowEnds {
     /// None are known. `later` says whether the target is a MariaDB of 11.5 or newer.
     pub fn new(later: bool) -> Self {
-        Self { later, columns: RwLock::default() }
+        Self { later, tables: RwLock::default() }
     }
 
-    /// Notes the column of a table, given by its table map's fingerprint; none for a table without versions.
-    pub fn note(&self, fingerprint: u64, column: Option<usize>) {
-        let mut columns = self.columns.write().unwrap_or_else(PoisonError::into_inner);
-        match column {
-            Some(column) => columns.insert(fingerprint, column),
-            None => columns.remove(&fingerprint),
-        };
+    /// Notes the column of a table, given by its table map's fingerprint; none for a table without versions. `fractions` are the digits
+    /// of a second of its columns, where they have any.
+    pub fn note(&self, fingerprint: u64, column: Option<usize>, fractions: Vec<Option<u8>>) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(fingerprint, Noted { column, fractions });
     }
 
     /// The conversion that rows of a table need; none where the log's value is the target's.
@@ -53,9 +61,12 @@ impl RowEnds {
         if !format.mariadb || (format.version >= LATER_SINCE) == self.later {
             return Ok(None);
         }
-        let map = TableMap::parse(map, format)?;
-        let columns = self.columns.read().unwrap_or_else(PoisonError::into_inner);
-        let column = columns.get(&map.fingerprint()).copied();
+        let mut map = TableMap::parse(map, format)?;
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let noted = tables.get(&map.fingerprint()).cloned().unwrap_or_default();
+        drop(tables);
+        map.set_fractions(noted.fractions.into_iter());
+        let column = noted.column;
         let is_time = |column: &usize| {
             map.columns.get(*column).is_some_and(|column| (column.type_code, column.metadata) == (TIMESTAMP2, 6))
         };
@@ -103,10 +114,12 @@ impl Conversion {
 
     /// Whether the seconds of a value lie behind 2038.
     fn is_late(&self, column: usize, seconds: &[u8]) -> bool {
-        match self.map.columns.get(column).map(|column| column.type_code) {
-            Some(TIMESTAMP2) => seconds.first().is_some_and(|byte| byte & LATE != 0),
-            Some(TIMESTAMP) => seconds.last().is_some_and(|byte| byte & LATE != 0),
-            _ => false,
-        }
+        let Some(column) = self.map.columns.get(column) else { return false };
+        let most_significant = match (column.type_code, column.layout) {
+            (TIMESTAMP, Layout::OldTimestamp) => seconds.last(),
+            (TIMESTAMP | TIMESTAMP2, _) => seconds.first(),
+            _ => None,
+        };
+        most_significant.is_some_and(|byte| byte & LATE != 0)
     }
 }
