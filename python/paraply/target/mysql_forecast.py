@@ -47,7 +47,7 @@ class StatementForecast:
                 self._server = ServerKind.parse(connection.server_version), CollationNumbers.read(connection)
                 self._names = NameCase.read(connection, source_names)
         for statement in transaction.statements:
-            read = read_statement(statement, transaction.format, *self._server)
+            read = read_statement(statement, transaction.format, *self._server, has_rows=transaction.rows > 0)
             if self._names.differs:
                 with contextlib.closing(self._connect()) as connection:
                     check_names(self._names, connection, read.text, statement, transaction.format)

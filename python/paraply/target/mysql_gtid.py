@@ -145,6 +145,10 @@ class GtidMode:
         """Statements before a transaction."""
         return []
 
+    def begin_apart(self, gtid: str | None) -> list[str]:
+        """Statements before a statement that commits by itself, ahead of its transaction's rows."""
+        return self.begin(gtid)
+
     def start(self, gtid: str | None) -> list[str]:
         """Statements that begin a transaction with rows; what they leave behind it, ``end`` takes away."""
         return [*self.begin(gtid), "START TRANSACTION"]
@@ -289,6 +293,16 @@ class MariaDbPreserve(GtidMode):
             return []
         domain, server, number = (int(part) for part in gtid.split("-"))
         return [f"SET gtid_domain_id={domain}, server_id={server}, gtid_seq_no={number}"]
+
+    def begin_apart(self, gtid: str | None) -> list[str]:
+        """Statements before a statement that commits by itself, ahead of its transaction's rows.
+
+        It is logged under the number before: with its own one the position would count the rows that are still missing.
+        """
+        if not gtid:
+            return []
+        domain, server, number = (int(part) for part in gtid.split("-"))
+        return self.begin(f"{domain}-{server}-{max(number - 1, 1)}")
 
     def start(self, gtid: str | None) -> list[str]:
         """Statements that begin a transaction with rows."""

@@ -42,7 +42,14 @@ __all__ = ["StatementRunner", "check_names", "decide_pending", "object_exists", 
 
 _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
+_OUT_OF_ORDER = 1950
+_STRICT_NUMBERS = (
+    "the rows of this CREATE TABLE ... SELECT are a transaction of their own on the target, and gtid_strict_mode does not let it share its"
+    " GTID with the statement: SET GLOBAL gtid_strict_mode=OFF on the target until it is applied, or use --gtid record"
+)
 _UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
+#: From here on CREATE TABLE ... SELECT puts row_start and row_end last, as the logged text does (seen: 10.11 does, 10.5 does not).
+_ROW_TIMES_LAST = (10, 11)
 _NEWEST = ServerKind(False, (9, 7, 0))
 _DECISION = "say which with --ddl-done or --ddl-not-done"
 
@@ -62,7 +69,9 @@ class ReadStatement:
     settings: list[str]
 
 
-def read_statement(statement: Statement, log: Format, server: ServerKind, collations: CollationNumbers) -> ReadStatement:
+def read_statement(
+    statement: Statement, log: Format, server: ServerKind, collations: CollationNumbers, *, has_rows: bool = False
+) -> ReadStatement:
     """Return a logged statement as the target can run it; the dry run and the apply both decide by this.
 
     Args:
@@ -70,6 +79,7 @@ def read_statement(statement: Statement, log: Format, server: ServerKind, collat
         log: The format that it was logged in.
         server: The target.
         collations: The target's collations.
+        has_rows: Whether rows belong to it: it was a CREATE TABLE ... SELECT.
 
     Raises:
         LogNotUnderstood: The target cannot run it as the source did.
@@ -80,6 +90,13 @@ def read_statement(statement: Statement, log: Format, server: ServerKind, collat
     kind = StatementKind.read(text, rules)
     source = ServerKind(log.mariadb, log.version)
     check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
+    if has_rows and kind is not None and kind.makes_row_times and source.version < _ROW_TIMES_LAST:
+        raise LogNotUnderstood(
+            "this CREATE TABLE ... SELECT made a system-versioned table whose row_start and row_end stand in front of the selected columns,"
+            f" as MariaDB before {'.'.join(map(str, _ROW_TIMES_LAST))} puts them, and the logged text makes a table with another order of"
+            " columns; make the table by hand, copy its rows, and go on after it, and leave the table out with --exclude-table",
+            position=statement.offset,
+        )
     settings = list(context_statements(statement, log, server, collations, kind))
     if changed:
         settings.append("SET character_set_client=utf8mb4")
@@ -164,23 +181,26 @@ class StatementRunner:
         if len(statements) == 1 and not block.has_rows and not atomic and _may_repeat(statements[0], target.server):
             self._run_unrecorded(block, statements[0])
             return
-        begin = target.mode.begin(block.first_gtid)
+        apart = block.has_rows and not atomic
+        begin = target.mode.begin_apart(block.first_gtid) if apart else target.mode.begin(block.first_gtid)
         self._prepare(block, statements[0])
         # The record must not run under the statement's own variables or GTID.
         self._restore()
-        hide, rows = self._hides_progress, self._row_statements(block)
+        hide, rows = self._hides_progress, self._row_statements(block) if atomic else []
         self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
         try:
             connection.query(self._prepare(block, statements[0], *begin))
             if atomic:
                 for row in rows:
                     connection.query(row)
-        except ServerError:
+        except ServerError as error:
             # The server refused it, so it is known not to have happened.
             if atomic:
                 connection.query("ROLLBACK")
             self._restore()
             self._hidden(hide, lambda: connection.query(target.store.end_ddl()))
+            if apart and error.code == _OUT_OF_ORDER:
+                raise LogNotUnderstood(_STRICT_NUMBERS, position=statements[0].offset) from None
             raise
         if atomic:
             connection.query("COMMIT")
@@ -188,13 +208,29 @@ class StatementRunner:
         for statement in statements[1:]:
             connection.query(self._prepare(block, statement))
         self._restore()
+        if apart:
+            # Only now there is a table to compare with the log's, which also tells how its rows are written.
+            target.forget_tables(self.words)
+            target.checker.check(lambda: connection, block.table_maps(), block.format.version)
+            rows = self._row_statements(block)
         end = [target.store.end_ddl()]
         if hide:  # what the target logs must not hold our tables, so the rows cannot go with them
-            for row in rows:
-                connection.query(row)
+            if rows:
+                self._write_rows(block, rows)
             self._hidden(True, lambda: self._write_progress(block, end))
         else:
             self._write_progress(block, end, rows)
+
+    def _write_rows(self, block: Block, rows: Sequence[bytes]) -> None:
+        """Write the rows of CREATE TABLE ... SELECT under their GTID, all or none."""
+        mode, connection = self._target.mode, self._connection
+        try:
+            query_all(connection, mode.start(block.first_gtid))
+            for row in rows:
+                connection.query(row)
+            connection.query("COMMIT")
+        finally:
+            self._set_back("ROLLBACK", *mode.end())
 
     def _run_unrecorded(self, block: Block, statement: Statement) -> None:
         try:
@@ -216,7 +252,8 @@ class StatementRunner:
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
         """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""
         target, connection = self._target, self._connection
-        read = read_statement(statement, block.format, target.server, target.checker.collations(connection))
+        collations = target.checker.collations(connection)
+        read = read_statement(statement, block.format, target.server, collations, has_rows=block.has_rows)
         text, kind = read.text, read.kind
         check_names(target.checker.names, connection, text, statement, block.format)
         self.words |= words_of(text)

@@ -95,6 +95,14 @@ class StatementKind:
         tokens = [token for token in self.tokens if token.text != ";" or token.kind != "symbol"]
         return self.verb == "CREATE" and tuple(token.upper for token in tokens[-2:]) == ("START", "TRANSACTION")
 
+    @property
+    def makes_row_times(self) -> bool:
+        """Whether a system-versioned table is made whose columns for the times of a row's beginning and end the statement does not name."""
+        words = [token.upper for token in self.tokens]
+        following = list(zip(words, words[1:], words[2:], strict=False))
+        versioned = (self.verb, self.object) == ("CREATE", "TABLE") and ("WITH", "SYSTEM", "VERSIONING") in following
+        return versioned and ("PERIOD", "FOR", "SYSTEM_TIME") not in following
+
     def made_or_dropped(self, default: str | None) -> tuple[str | None, str | None]:
         """Return database and table of a plain CREATE or DROP; nothing where it is about more than one object, or about something else.
 

@@ -101,3 +101,16 @@ def test_a_version_comment_of_a_newer_source_is_refused() -> None:
     with pytest.raises(LogNotUnderstood):
         check_version_comments(text, MARIADB, older, 4)
     check_version_comments("CREATE TABLE t (a INT COMMENT '/*M!110000 x */')", MARIADB, older, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "makes"),
+    [("CREATE TABLE t (a INT) WITH SYSTEM VERSIONING", True),
+     ("create or replace table t (a int)\nwith system versioning engine=innodb", True),
+     ("CREATE TABLE t (a INT)", False), ("CREATE TABLE t (a INT) COMMENT 'WITH SYSTEM VERSIONING'", False),
+     ("CREATE TABLE t (s TIMESTAMP(6) AS ROW START, e TIMESTAMP(6) AS ROW END, PERIOD FOR SYSTEM_TIME(s,e)) WITH SYSTEM VERSIONING",
+      False),
+     ("CREATE TABLE t (a INT WITHOUT SYSTEM VERSIONING) WITH SYSTEM VERSIONING", True), ("ALTER TABLE t ADD SYSTEM VERSIONING", False)],
+)  # fmt: skip
+def test_row_times_without_names(text: str, makes: bool) -> None:
+    assert kind(text).makes_row_times is makes
