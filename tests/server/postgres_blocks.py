@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from paraply._native import GtidSet
@@ -25,6 +26,7 @@ class FakeBlock:
     transactions: tuple[()] = ()
     xid: str | None = None
     has_rows: bool = True
+    format: Any = field(default_factory=lambda: SimpleNamespace(mariadb=False, version=(9, 7, 0)))
 
     @property
     def id(self) -> int:

@@ -203,10 +203,15 @@ def test_r32_postgresql_gets_the_values(source: Source, database: Database, tmp_
     assert all(database.sql(f"SELECT count(*) FROM d.{table}")[0][0] for table in understood)
 
 
-@pytest.mark.parametrize("change", ["UPDATE d.unknown SET b=5", "UPDATE d.unknown SET a=5", "REPLACE INTO d.unknown (id, a) VALUES (1, 5)"])
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE d.unknown SET b=5", "UPDATE d.unknown SET a=5", "REPLACE INTO d.unknown (id, a) VALUES (1, 5)",
+     "INSERT INTO d.unknown (id, a) VALUES (2, 5)"],
+)  # fmt: skip
 def test_r32_postgresql_refuses_a_value_that_is_not_known(newest: Source, database: Database, tmp_path: Path, change: str) -> None:
     log = newest.log(tmp_path, [*freeing(0, "unknown"), "INSERT INTO d.unknown (id, a) VALUES (1, 1)", change])
     outcome = run(log, database.url)
+    assert database.sql("SELECT * FROM d.unknown") == [], "before the first row, which does hold the value"
     error = outcome.report["error"]
     assert (outcome.code, error["class"]) == (1, "SchemaMismatch")
     assert "leaves out generated column x" in error["message"]

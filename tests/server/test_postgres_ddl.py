@@ -17,7 +17,7 @@ from paraply.schema.catalog import SchemaCatalog
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_checks import check_table
 from paraply.target.pg_connection import PgConnection
-from paraply.target.pg_ddl import MustBeEmpty, plan_changes
+from paraply.target.pg_ddl import MustBeEmpty, MustLack, plan_changes
 from paraply.target.pg_types import map_table
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Replay:
         known = {(table.database, table.name): table for table in self.catalog}
         plan = plan_changes(self.catalog.advance(sql, database, {"sql_mode": sql_mode}, mariadb=False, version=(9, 7, 0)), known)
         self.connection.run([step.encode() for step in plan.steps if isinstance(step, str)] or [b"SELECT 1"])
+        self.lacks = [step for step in plan.steps if isinstance(step, MustLack)]
         for table in self.catalog:
             check_table(self.connection, map_table(table))
         return [step for step in plan.steps if isinstance(step, MustBeEmpty)]
@@ -282,3 +283,27 @@ def test_what_becomes_a_char_loses_the_spaces_at_its_end(replay: Replay) -> None
 def test_alter_ignore_is_not_strict(replay: Replay) -> None:
     replay.run("create table t (id int primary key, v int)")
     assert [step.table for step in replay.run("alter ignore table t modify v tinyint")] == ["d.t"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["add unique (v)", "add check (v > 0)", "modify v bigint", "partition by range (id) (partition p values less than (9))", "force"],
+)
+def test_alter_ignore_may_leave_out_rows(replay: Replay, change: str) -> None:
+    """MariaDB leaves out what violates a key, a check or the partitions, and logs the statement alone."""
+    replay.run("create table t (id int primary key, v int)")
+    assert [step.table for step in replay.run(f"alter ignore table t {change}")] == ["d.t"]
+
+
+def test_not_null_outside_of_strict_mode_changes_null(replay: Replay) -> None:
+    replay.run("create table t (id int primary key, v int)")
+    replay.query("INSERT INTO d.t VALUES (1, 1)")
+    assert replay.run("alter table t modify v int not null", sql_mode=0) == []
+    (step,) = replay.lacks
+    assert replay.query(step.query) == []
+    assert replay.run("alter table t modify v int") == []
+    replay.query("UPDATE d.t SET v = NULL")
+    assert replay.query(step.query) == [("1",)]
+    assert "such rows" in step.refusal().message
+    replay.query("UPDATE d.t SET v = 1")
+    assert replay.run("alter table t modify v int not null") == []

@@ -204,6 +204,7 @@ class Advance:
             unlogged=statement.unlogged,
             with_tables=others,
             strict=self.rules.strict and not statement.ignores,
+            ignores=statement.ignores,
         )
         changes: list[SchemaChange] = [change]
         if altered.column_renames:

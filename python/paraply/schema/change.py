@@ -93,6 +93,7 @@ class AlterTable:
         unlogged: What it does to rows in whole partitions or files, which no log holds row by row: ``DROP PARTITION``; empty for nothing.
         with_tables: Database and name of other tables whose rows it takes.
         strict: Whether values that did not fit their column's new type were an error, and not made to fit.
+        ignores: ALTER IGNORE: whether rows that violate a key, a check or the partitions were left out without being logged.
     """
 
     old: Table
@@ -103,6 +104,7 @@ class AlterTable:
     unlogged: str = ""
     with_tables: tuple[tuple[str, str], ...] = ()
     strict: bool = True
+    ignores: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ class AlterTableStatement:
         made: MariaDB's CONVERT PARTITION ... TO TABLE: the table that a partition of this one becomes.
         unlogged: What it does to rows in whole partitions or files, which no log holds row by row: ``DROP PARTITION``; empty for nothing.
         exchanged: The table of EXCHANGE PARTITION ... WITH TABLE.
-        ignores: ALTER IGNORE: values that do not fit are made to fit whatever the sql_mode.
+        ignores: ALTER IGNORE: values that do not fit are made to fit whatever the sql_mode, and rows that violate something are left out.
     """
 
     name: Name

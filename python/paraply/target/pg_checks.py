@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply.errors import SchemaMismatch, UsageError
-from paraply.target.pg_types import ColumnMapping, TableMapping, quote_literal
+from paraply.target.pg_privileges import check_table_privileges
+from paraply.target.pg_types import ColumnMapping, TableMapping, map_table, quote_literal
 
 if TYPE_CHECKING:
+    from paraply.schema.model import Table
     from paraply.target.base import ApplyPlan
     from paraply.target.pg_connection import PgConnection
 
-__all__ = ["check_table", "refuse_preserve", "table_exists"]
+__all__ = ["check_counterpart", "check_generated", "check_table", "refuse_preserve", "table_exists"]
 
 
 def refuse_preserve(plan: ApplyPlan) -> None:
@@ -39,6 +41,25 @@ def table_exists(connection: PgConnection, mapping: TableMapping) -> bool:
     return bool(_texts(connection, select))
 
 
+def check_counterpart(connection: PgConnection, table: Table, *, incomplete: bool) -> None:
+    """Check that rows of a table of the source can be written.
+
+    Args:
+        connection: Any connection to the target.
+        table: The source's table.
+        incomplete: Whether the log may leave generated columns out of changed rows.
+
+    Raises:
+        SchemaMismatch: The table is missing or differs, or values of a generated column cannot be known.
+        ApplyFailed: The user lacks a privilege.
+    """
+    mapping = map_table(table)
+    check_table(connection, mapping)
+    check_table_privileges(connection, mapping)
+    if incomplete:
+        check_generated(table)
+
+
 def check_table(connection: PgConnection, mapping: TableMapping) -> None:
     """Compares the target's table with what the mapping expects.
 
@@ -62,6 +83,24 @@ def check_table(connection: PgConnection, mapping: TableMapping) -> None:
         raise SchemaMismatch(f"{mapping.target} has rewrite rules or row security in the target; disable them", table=name)
     _check_columns(connection, mapping, oid, name)
     _check_triggers(connection, mapping, oid, name)
+
+
+def check_generated(table: Table) -> None:
+    """Check that the values of generated columns, which the log leaves out of changed rows, can be computed.
+
+    Raises:
+        SchemaMismatch: A column's expression is not understood.
+    """
+    from paraply._native import PostgresRenderer
+
+    unknown = PostgresRenderer.uncomputed(table)
+    if unknown:
+        raise SchemaMismatch(
+            f"the log leaves out generated column {unknown[0]} of changed rows, as MariaDB from version 11 on does, and the column's"
+            " expression is none that is computed here (+ - * % of integer columns, IF, CASE, IFNULL, COALESCE; a copy of a text column);"
+            " leave the table out with a filter, or drop the column in the source and copy the database again",
+            table=table.full_name,
+        )
 
 
 def _check_columns(connection: PgConnection, mapping: TableMapping, oid: str, name: str) -> None:

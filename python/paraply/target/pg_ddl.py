@@ -20,24 +20,65 @@ from paraply.target.pg_types import ColumnMapping, TableMapping, check_schema_na
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["DdlPlan", "MustBeEmpty", "create_table", "parents", "plan_changes"]
+__all__ = ["DdlPlan", "MustBeEmpty", "MustLack", "create_table", "parents", "plan_changes"]
 
+_ADVICE = "make the change by hand in the target, or load the table anew"
 TableKey = tuple[str, str]
 """Database and table."""
 
 
 @dataclass(frozen=True, slots=True)
 class MustBeEmpty:
-    """A condition between the statements: the table has no rows, because the target cannot compute what they would get."""
+    """A condition between the statements: the table has no rows, because the target cannot compute what they would get.
+
+    Attributes:
+        table: The source's table as ``database.table``.
+        target: The target's table as an identifier in SQL.
+        reason: Why.
+    """
 
     table: str
     target: str
     reason: str
 
+    @property
+    def query(self) -> str:
+        """The query that finds a row."""
+        return f"SELECT 1 FROM {self.target} LIMIT 1"
+
     def refusal(self) -> LogNotUnderstood:
         """Return the error for a table that has rows."""
-        advice = "make the change by hand in the target, or load the table anew"
-        return LogNotUnderstood(f"{self.reason}, and the table has rows; {advice}", table=self.table)
+        return LogNotUnderstood(f"{self.reason}, and the table has rows; {_ADVICE}", table=self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class MustLack:
+    """A condition between the statements: the table has no rows of some kind, which the source changed without logging it.
+
+    Attributes:
+        table: The source's table as ``database.table``.
+        target: The target's table as an identifier in SQL.
+        reason: Why.
+        where: The condition in SQL of these rows.
+    """
+
+    table: str
+    target: str
+    reason: str
+    where: str
+
+    @property
+    def query(self) -> str:
+        """The query that finds such a row."""
+        return f"SELECT 1 FROM {self.target} WHERE {self.where} LIMIT 1"
+
+    def refusal(self) -> LogNotUnderstood:
+        """Return the error for a table that has such rows."""
+        return LogNotUnderstood(f"{self.reason}, and the table has such rows; {_ADVICE}", table=self.table)
+
+
+Step = str | MustBeEmpty | MustLack
+"""A statement or a condition."""
 
 
 @dataclass(slots=True)
@@ -50,7 +91,7 @@ class DdlPlan:
         forget: Tables that are gone, before ``define`` counts.
     """
 
-    steps: list[str | MustBeEmpty] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     define: dict[TableKey, Table] = field(default_factory=dict)
     forget: set[TableKey] = field(default_factory=set)
 
@@ -81,7 +122,7 @@ def plan_changes(changes: Sequence[ch.SchemaChange], known: Mapping[TableKey, Ta
     return plan
 
 
-def _steps(change: ch.SchemaChange, plan: DdlPlan, known: Mapping[TableKey, Table]) -> Iterator[str | MustBeEmpty]:
+def _steps(change: ch.SchemaChange, plan: DdlPlan, known: Mapping[TableKey, Table]) -> Iterator[Step]:
     match change:
         case ch.CreateDatabase(database=database):
             yield f"CREATE SCHEMA IF NOT EXISTS {quote_identifier(check_schema_name(database))}"
@@ -171,7 +212,7 @@ def _move_table(old_database: str, old_name: str, mapping: TableMapping, keys: S
         yield key.rename(mapping.schema, f"{passing}_{number}", index_name(mapping.table, key.name))
 
 
-def _alter_table(change: ch.AlterTable) -> Iterator[str | MustBeEmpty]:
+def _alter_table(change: ch.AlterTable) -> Iterator[Step]:
     """Renames first, so that everything else speaks of the new name."""
     old, new = map_table(change.old), map_table(change.new)
     yield from _without_rows(change)
@@ -199,6 +240,9 @@ def _without_rows(change: ch.AlterTable) -> Iterator[MustBeEmpty]:
     Raises:
         LogNotUnderstood: Rows come out of a file.
     """
+    if change.ignores:
+        reason = "ALTER IGNORE may leave out rows without logging them, in a way that PostgreSQL cannot follow exactly"
+        yield MustBeEmpty(change.old.full_name, _target(change.old.database, change.old.name), reason)
     if not change.unlogged:
         return
     reason = f"{change.unlogged} changes rows without logging them"
@@ -260,22 +304,23 @@ def _rename_column(table: TableMapping, before: str, after: str) -> str:
     return f"ALTER TABLE {table.target} RENAME COLUMN {quote_identifier(before)} TO {quote_identifier(after)}"
 
 
-def _change_column(
-    change: ch.AlterTable, before: ColumnMapping | None, after: ColumnMapping, table: TableMapping
-) -> Iterator[str | MustBeEmpty]:
+def _change_column(change: ch.AlterTable, before: ColumnMapping | None, after: ColumnMapping, table: TableMapping) -> Iterator[Step]:
     """Type and nullability of a column that stays."""
     if before is None:
         return
     yield from _change_type(change, before, after, table)
+    if before.nullable and not after.nullable and not change.strict and not change.ignores:
+        reason = f"column {after.name} does not take NULL any more, for which the source put values that only the source can compute"
+        yield MustLack(change.new.full_name, table.target, reason, f"{quote_identifier(after.name)} IS NULL")
     if before.nullable != after.nullable:
         verb = "DROP" if after.nullable else "SET"
         yield f"ALTER TABLE {table.target} ALTER COLUMN {quote_identifier(after.name)} {verb} NOT NULL"
 
 
-def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping) -> Iterator[str | MustBeEmpty]:
+def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping) -> Iterator[Step]:
     was, now = _column(change.old, before.name), _column(change.new, after.name)
     new_expression = after.generated and (not before.generated or _computes_otherwise(was, now))
-    using = retype(before, after) if keeps_values(was, now, strict=change.strict) else None
+    using = retype(before, after) if keeps_values(was, now, strict=change.strict or change.ignores) else None
     if using is not None and now.type == "char" and was.type != "char":
         using = f"rtrim({using}, ' ')"  # what a CHAR gives back
     if using is None or new_expression:
@@ -314,13 +359,13 @@ def _collate(column: ColumnMapping) -> str:
     return ' COLLATE "C"' if column.is_text else ""
 
 
-def _add_columns(change: ch.AlterTable, table: TableMapping, origin: dict[str, str]) -> Iterator[str | MustBeEmpty]:
+def _add_columns(change: ch.AlterTable, table: TableMapping, origin: dict[str, str]) -> Iterator[Step]:
     for source, column in zip(change.new.columns, table.columns, strict=True):
         if column.name.lower() not in origin:
             yield from _add_column(change, source, column, table)
 
 
-def _add_column(change: ch.AlterTable, source: Column, column: ColumnMapping, table: TableMapping) -> Iterator[str | MustBeEmpty]:
+def _add_column(change: ch.AlterTable, source: Column, column: ColumnMapping, table: TableMapping) -> Iterator[Step]:
     """The rows that are there get what the source's rows got; the default itself is not carried over."""
     fill = fill_of(source, column)
     add = f"ALTER TABLE {table.target} ADD COLUMN {column.definition}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import ApplyFailed, ConnectionLost, LogNotUnderstood, ParaplyError, RowNotFound, ValueNotStorable
 from paraply.target.pg_connection import PgConnection, StatementFailed
-from paraply.target.pg_ddl import DdlPlan, MustBeEmpty
+from paraply.target.pg_ddl import DdlPlan, MustBeEmpty, MustLack
 from paraply.target.pg_errors import TOO_LARGE, failure
 from paraply.target.pg_last_writer import ANY_ROWS
 from paraply.target.pg_source_tables import drop_table, store_table
@@ -185,7 +185,7 @@ class PostgresSession:
         try:
             writer = self._target.last_writer
             rendered = self._target.renderer.render(block) if writer is None else writer.statements(block)
-            self._target.check_tables(self._connection, {table for _, _, table in rendered})
+            self._target.check_tables(self._connection, {table for _, _, table in rendered}, block.format)
         except ParaplyError as error:
             error.message += self._target.other_case(table for transaction in block.transactions for table in transaction.tables)
             raise self._located(error, block) from error
@@ -218,8 +218,8 @@ class PostgresSession:
     def _run_plan(self, block: Block, plan: DdlPlan) -> None:
         channel = self._target.channel.name
         for step in plan.steps:
-            if isinstance(step, MustBeEmpty):
-                self._check_empty(step, block)
+            if isinstance(step, MustBeEmpty | MustLack):
+                self._check_condition(step, block)
             else:
                 self._run_ddl(step.encode(), block)
         for database, name in sorted(plan.forget):
@@ -233,8 +233,8 @@ class PostgresSession:
         except StatementFailed as failed:
             raise self._failure(failed, block, table.full_name if table is not None else "") from failed
 
-    def _check_empty(self, step: MustBeEmpty, block: Block) -> None:
-        found = self._connection.run([f"SELECT 1 FROM {step.target} LIMIT 1".encode()])[0]
+    def _check_condition(self, step: MustBeEmpty | MustLack, block: Block) -> None:
+        found = self._connection.run([step.query.encode()])[0]
         if found.ntuples:
             raise self._located(step.refusal(), block)
 

@@ -19,14 +19,14 @@ from paraply.target.base import Peek, Progress, Standing
 from paraply.target.embedded import EmbeddedPostgres
 from paraply.target.pg_board import PgBoard, open_board
 from paraply.target.pg_branches import PgBranches, check_two_phase
-from paraply.target.pg_checks import check_table, refuse_preserve
+from paraply.target.pg_checks import check_counterpart, refuse_preserve
 from paraply.target.pg_connection import PgConnection, StatementFailed, is_local
 from paraply.target.pg_create import create_source_table
 from paraply.target.pg_ddl import DdlPlan, MustBeEmpty, TableKey, parents, plan_changes
 from paraply.target.pg_errors import failure
 from paraply.target.pg_last_writer import PgLastWriter
 from paraply.target.pg_lock_waits import describe_holders, lock_holders, patiently
-from paraply.target.pg_privileges import check_table_privileges, check_user
+from paraply.target.pg_privileges import check_user
 from paraply.target.pg_progress import Channel, look, open_channel
 from paraply.target.pg_renderer import Renderer
 from paraply.target.pg_session import PostgresSession
@@ -35,12 +35,13 @@ from paraply.target.pg_status import read_channels
 from paraply.target.pg_types import map_table
 from paraply.target.pg_xa import LeftOut
 from paraply.target.progress import ProgressLedger
+from paraply.target.server_kind import ServerKind
 from paraply.target.steady import steadily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from paraply._native import Block, GtidSet
+    from paraply._native import Block, Format, GtidSet
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.change import SchemaChange
     from paraply.schema.model import Table
@@ -97,7 +98,7 @@ class PostgresTarget:
         self._ledger: ProgressLedger = ProgressLedger(new_gtid_set(""), has_gtids=False)
         self._tables: dict[TableKey, Table] = {}
         self._dropped: set[TableKey] = set()
-        self._checked: set[str] = set()
+        self._checked: set[tuple[str, bool]] = set()
         self._changes: list[SchemaChange] | None = None
         self._slots: dict[int, int] = {}
         self._undecided: dict[int, dict[TableKey, Table]] = {}
@@ -404,16 +405,15 @@ class PostgresTarget:
         """Return the source's definition of a table, by ``database.table``; None where it is not known."""
         return next((table for table in list(self._tables.values()) if table.full_name == name), None)
 
-    def check_tables(self, connection: PgConnection, tables: Iterable[str]) -> None:
+    def check_tables(self, connection: PgConnection, tables: Iterable[str], log: Format) -> None:
         """Compares tables with their mapping before their first row and after each of their DDLs (R31, R32)."""
+        incomplete = ServerKind(log.mariadb, log.version).leaves_generated_out
         for name in tables:
-            if name not in self._checked:
+            if (name, incomplete) not in self._checked:
                 table = next((table for table in self._tables.values() if table.full_name == name), None)
                 if table is not None:
-                    mapping = map_table(table)
-                    check_table(connection, mapping)
-                    check_table_privileges(connection, mapping)
-                self._checked.add(name)
+                    check_counterpart(connection, table, incomplete=incomplete)
+                self._checked.add((name, incomplete))
 
     def other_case(self, names: Iterable[str]) -> str:
         """Return what to add to an error of these tables: whether one is known that differs only in upper and lower case."""
@@ -430,7 +430,7 @@ class PostgresTarget:
         with self._lock:
             table = self._tables.pop(key, None)
             if table is not None:
-                self._checked.discard(table.full_name)
+                self._checked -= {(table.full_name, False), (table.full_name, True)}
         self.renderer.forget(*key)
         if table is not None:
             self._tell_renderer(parents(table))
