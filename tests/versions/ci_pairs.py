@@ -37,20 +37,9 @@ def run_all(pair: Pair, request: pytest.FixtureRequest) -> Iterator[Found]:
         yield pair, running.run(features, TOGETHER, modes_of_refused=("offline",))
 
 
-#: Faults that are known and open, by pair: the features fail, and this list becomes shorter.
-OPEN_FAULTS = {
-    "mariadb-10.5_to_mariadb-11.8": {"versioned-created"},
-    "mariadb-11.8_to_postgresql-embedded": {
-        "add-unique-ignore", "bitemporal", "generated-added", "generated-columns", "versioned-explicit", "versioned-trx",
-    },
-}  # fmt: skip
-
-
 def check(found: Found, feature: Feature) -> None:
     """Fail unless a feature came out the same, or was refused for the reason that it names."""
     pair, outcomes = found
-    if feature.name in OPEN_FAULTS.get(pair.name, ()) and any(outcome.status != "same" for outcome in outcomes[feature.name].values()):
-        pytest.xfail(f"open: {outcomes[feature.name]}")
     expected = feature.refusals(pair.source, pair.target)
     for mode, outcome in outcomes[feature.name].items():
         if expected:

@@ -53,6 +53,11 @@ class Pair:
         """The pair as options and results spell it."""
         return f"{self.source.name}_to_{self.target.name}"
 
+    @property
+    def has_newer_collations(self) -> bool:
+        """Whether the source's default collations are none of the target's, or cannot be its defaults."""
+        return self.source.matches("mariadb 11.5") and self.target.matches("mariadb <11.5")
+
 
 MYSQL = Version("mysql-9.7", "mysql", (9, 7), "MySQL 9.7")
 MARIADB_10_5 = Version("mariadb-10.5", "mariadb", (10, 5), "MariaDB 10.5")

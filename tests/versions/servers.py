@@ -156,18 +156,19 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def started(version: Version, server_id: int) -> Iterator[MySqlFamily | Postgres]:
+def started(version: Version, server_id: int, options: Sequence[str] = ()) -> Iterator[MySqlFamily | Postgres]:
     """Start a server of this version; end it with the context.
 
     Args:
         version: Which.
         server_id: Of a MySQL or MariaDB.
+        options: More of its options.
     """
     if version.family == "mysql":
-        with running_mysql([*MYSQL_OPTIONS, f"--server-id={server_id}"]) as mysql:
+        with running_mysql([*MYSQL_OPTIONS, *options, f"--server-id={server_id}"]) as mysql:
             yield MySqlFamily(version, mysql)
     elif version.family == "mariadb":
-        with mariadb_of_version(version.name.partition("-")[2], [*MARIADB_OPTIONS, f"--server-id={server_id}"]) as mariadb:
+        with mariadb_of_version(version.name.partition("-")[2], [*MARIADB_OPTIONS, *options, f"--server-id={server_id}"]) as mariadb:
             yield MySqlFamily(version, mariadb)
     elif version.name == "postgresql-embedded":
         with _folder() as folder, EmbeddedPostgres(folder / "data") as server:

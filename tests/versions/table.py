@@ -27,6 +27,9 @@ Afterwards definitions and rows of source and target are compared as a reader se
 `SHOW CREATE`, every value as text and to the last bit, all versions of rows of system-versioned tables, and users with their rights. In
 PostgreSQL they are every table, column and value by [the table of types](../targets/postgresql.md#what-each-type-becomes).
 
+A MariaDB of 11.5 or later whose log goes into an older one runs with `character_set_collations=''` and
+`collation_server=utf8mb4_general_ci`, as [Limits](../limits.md#logs-that-are-refused) says: at its defaults, any DDL is refused there.
+
 - **same**: the target shows what the source shows, in both ways.
 - **refused**: the command ended with an error for a reason that is documented; the reasons are listed below.
 - **different**: anything else. It must be 0.

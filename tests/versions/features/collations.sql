@@ -71,6 +71,7 @@ ALTER TABLE p CONVERT TO CHARACTER SET utf8mb4;
 -- about: The session's character_set_collations
 -- only: mariadb 11.2
 -- refused: older older-definition
+-- refused: older newer-collation
 SET character_set_collations='utf8mb4=uca1400_ai_ci,latin1=latin1_bin';
 CREATE TABLE t (k VARCHAR(20) PRIMARY KEY, v INT) CHARACTER SET utf8mb4;
 CREATE TABLE l (k VARCHAR(20) PRIMARY KEY, v INT) CHARACTER SET latin1;

@@ -133,14 +133,25 @@ INSERT INTO b VALUES ('again');
 
 -- feature: generated-columns
 -- about: Generated columns, virtual and stored, with keys over them
-CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, v INT GENERATED ALWAYS AS (a+b) VIRTUAL, s INT AS (a*b) STORED, n VARCHAR(30) AS (CONCAT('n',a)) VIRTUAL, KEY (v), KEY (s));
+-- refused: mariadb <11.0 from mariadb 11.0 generated-older
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, v INT GENERATED ALWAYS AS (a+b) VIRTUAL, s INT AS (a*b) STORED, KEY (v), KEY (s));
 INSERT INTO t (id,a,b) VALUES (1,2,3),(2,NULL,1),(3,5,5);
 UPDATE t SET a=10 WHERE id=1;
 DELETE FROM t WHERE id=2;
 UPDATE t SET b=NULL WHERE id=3;
 
+-- feature: generated-texts
+-- about: Generated columns with functions of texts, whose values only the source can compute
+-- refused: mariadb <11.0 from mariadb 11.0 generated-older
+-- refused: postgresql from mariadb 11.0 generated
+CREATE TABLE t (id INT PRIMARY KEY, a INT, n VARCHAR(30) AS (CONCAT('n',a)) VIRTUAL, KEY (n));
+INSERT INTO t (id,a) VALUES (1,2),(2,NULL),(3,5);
+UPDATE t SET a=10 WHERE id=1;
+DELETE FROM t WHERE id=2;
+
 -- feature: generated-unique
 -- about: A unique key over a generated column, whose values move between rows
+-- refused: mariadb <11.0 from mariadb 11.0 generated-older
 CREATE TABLE t (id INT PRIMARY KEY, a INT, s INT AS (a+1) STORED, UNIQUE (s));
 INSERT INTO t (id,a) VALUES (1,1),(2,2),(3,NULL);
 UPDATE t SET a=100 WHERE id=1;
@@ -150,10 +161,20 @@ UPDATE t SET a=2 WHERE id=3;
 
 -- feature: generated-added
 -- about: Generated columns added later
+-- refused: mariadb <11.0 from mariadb 11.0 generated-older
 CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(9));
-ALTER TABLE t ADD v INT AS (a*2) VIRTUAL AFTER id, ADD KEY (v), ADD s VARCHAR(20) AS (UPPER(b)) STORED;
+ALTER TABLE t ADD v INT AS (a*2) VIRTUAL AFTER id, ADD KEY (v), ADD s VARCHAR(9) AS (b) STORED;
 INSERT INTO t (id,a,b) VALUES (1,1,'x'),(2,2,'y');
 UPDATE t SET a=3, b='z' WHERE id=1;
+
+-- feature: generated-text-added
+-- about: A generated column with a function of a text added later
+-- refused: mariadb <11.0 from mariadb 11.0 generated-older
+-- refused: postgresql from mariadb 11.0 generated
+CREATE TABLE t (id INT PRIMARY KEY, b VARCHAR(9));
+ALTER TABLE t ADD s VARCHAR(20) AS (UPPER(b)) STORED;
+INSERT INTO t (id,b) VALUES (1,'x'),(2,'y');
+UPDATE t SET b='z' WHERE id=1;
 
 -- feature: defaults
 -- about: Defaults that are expressions and functions, on rows that do not say them
@@ -304,4 +325,46 @@ UPDATE t SET a='y' WHERE id=1;
 CREATE TABLE t (id INT PRIMARY KEY, a INT);
 INSERT INTO t VALUES (1,1),(2,1),(3,2);
 ALTER IGNORE TABLE t ADD UNIQUE (a);
+INSERT INTO t VALUES (4,4);
+
+-- feature: alter-ignore-check
+-- about: MariaDB's ALTER IGNORE TABLE with a check that some rows violate
+-- only: mariadb
+-- refused: postgresql needs-rows
+CREATE TABLE t (id INT PRIMARY KEY, a INT);
+INSERT INTO t VALUES (1,1),(2,-1),(3,2);
+ALTER IGNORE TABLE t ADD CHECK (a>0);
+INSERT INTO t VALUES (4,4);
+
+-- feature: alter-ignore-partition
+-- about: MariaDB's ALTER IGNORE TABLE with partitions that have no room for some rows
+-- only: mariadb
+-- refused: postgresql needs-rows
+CREATE TABLE t (id INT PRIMARY KEY, a INT);
+INSERT INTO t VALUES (1,1),(2,2),(30,3);
+ALTER IGNORE TABLE t PARTITION BY RANGE (id) (PARTITION low VALUES LESS THAN (20));
+INSERT INTO t VALUES (4,4);
+
+-- feature: alter-ignore-empty
+-- about: MariaDB's ALTER IGNORE TABLE of tables without rows
+-- only: mariadb
+CREATE TABLE t (id INT PRIMARY KEY, a INT);
+ALTER IGNORE TABLE t ADD UNIQUE (a), ADD b INT NOT NULL;
+INSERT INTO t VALUES (1,1,1),(2,2,2);
+
+-- feature: not-null-lax
+-- about: A column that takes no NULL any more, outside of strict mode, in a table with NULL in it
+-- refused: postgresql needs-rows
+CREATE TABLE t (id INT PRIMARY KEY, a INT);
+INSERT INTO t VALUES (1,1),(2,NULL);
+SET sql_mode='';
+ALTER TABLE t MODIFY a INT NOT NULL;
+INSERT INTO t VALUES (4,4);
+
+-- feature: not-null-lax-none
+-- about: The same in a table without NULL
+CREATE TABLE t (id INT PRIMARY KEY, a INT);
+INSERT INTO t VALUES (1,1),(2,2);
+SET sql_mode='';
+ALTER TABLE t MODIFY a INT NOT NULL;
 INSERT INTO t VALUES (4,4);

@@ -62,7 +62,7 @@ UPDATE t SET a='2001-09-08 14:46:40', b=NOW(3) WHERE id=3;
 -- feature: timestamps-to-2106
 -- about: TIMESTAMP beyond 2038, which MariaDB takes from 11.5 on
 -- only: mariadb 11.5
--- refused: older older-definition
+-- refused: mariadb <11.5 from mariadb 11.5 late-timestamp
 SET time_zone='+00:00';
 CREATE TABLE t (id INT PRIMARY KEY, a TIMESTAMP NULL, b TIMESTAMP(6) NULL);
 INSERT INTO t VALUES (1,'2038-01-19 03:14:08','2106-02-07 06:28:15.999999'),(2,'2100-01-01 00:00:00','1970-01-01 00:00:01');

@@ -96,7 +96,7 @@ INSERT INTO t (id,v) VALUES (1,1);
 UPDATE t SET v=2;
 
 -- feature: versioned-created
--- about: System-versioned tables that are copied and replaced
+-- about: System-versioned tables that are made like others and renamed
 -- only: mariadb
 -- refused: postgresql versioning
 CREATE TABLE a (id INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING;
@@ -105,10 +105,32 @@ UPDATE a SET v=2;
 CREATE TABLE b LIKE a;
 INSERT INTO b VALUES (5,5);
 UPDATE b SET v=6;
-CREATE TABLE c WITH SYSTEM VERSIONING AS SELECT * FROM a;
-DELETE FROM c;
 RENAME TABLE a TO d;
 DELETE FROM d WHERE id=1;
+
+-- feature: versioned-copied
+-- about: System-versioned tables that CREATE TABLE ... SELECT makes and fills
+-- only: mariadb
+-- refused: postgresql versioning
+-- refused: mariadb from mariadb <10.11 versioned-copy
+CREATE TABLE a (id INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING;
+INSERT INTO a VALUES (1,1),(2,2);
+UPDATE a SET v=2;
+CREATE TABLE c WITH SYSTEM VERSIONING AS SELECT * FROM a;
+DELETE FROM c WHERE id=1;
+CREATE TABLE d (id INT PRIMARY KEY, w INT) WITH SYSTEM VERSIONING AS SELECT id, v FROM a;
+CREATE OR REPLACE TABLE c WITH SYSTEM VERSIONING AS SELECT * FROM d;
+UPDATE c SET v=9 WHERE id=2;
+
+-- feature: versioned-copied-named
+-- about: Such tables whose columns for the times of a row are named
+-- only: mariadb
+-- refused: postgresql versioning
+CREATE TABLE a (id INT PRIMARY KEY, v INT);
+INSERT INTO a VALUES (1,1),(2,2);
+CREATE TABLE c (s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s,e)) WITH SYSTEM VERSIONING AS SELECT id, v FROM a;
+UPDATE c SET v=5 WHERE id=1;
+DELETE FROM c WHERE id=2;
 
 -- feature: periods
 -- about: Application-time periods, and changes of a portion
