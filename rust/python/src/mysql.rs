@@ -349,7 +349,12 @@ impl PyBinlogStatements {
                     true => Wanted::AsItIs,
                 }
             };
-            let limits = Limits { bytes: self.bytes, keyed: block.keyed, row_ends: self.row_ends.as_deref(), left_out: &self.left_out };
+            let limits = Limits {
+                bytes: self.bytes,
+                keyed: block.keyed,
+                row_ends: self.row_ends.as_deref(),
+                left_out: &self.left_out,
+            };
             binlog_statement::next_wanted(block.transactions(), limits, &mut place, wanted)
         };
         let next = if block.block.bytes() <= FEW_BYTES { next() } else { py.detach(next) };
