@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from paraply.target.embedded import EmbeddedPostgres
+from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 _numbers = itertools.count(1)
 

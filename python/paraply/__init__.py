@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from paraply.applier import Applier, ApplyReport, CommitOrder
     from paraply.explain import ExplainedKey, Explanation, explain_transaction, explain_write_set
     from paraply.hashing import WriteSet, write_set, write_set_hash
-    from paraply.source import open_log
-    from paraply.target import make_target, open_target
+    from paraply.logs import open_log
+    from paraply.targets import make_target, open_target
 else:
     from paraply._on_demand import names_on_demand
 
@@ -30,8 +30,8 @@ else:
             "paraply.applier": ("Applier", "ApplyReport", "CommitOrder"),
             "paraply.explain": ("ExplainedKey", "Explanation", "explain_transaction", "explain_write_set"),
             "paraply.hashing": ("WriteSet", "write_set", "write_set_hash"),
-            "paraply.source": ("open_log",),
-            "paraply.target": ("make_target", "open_target"),
+            "paraply.logs": ("open_log",),
+            "paraply.targets": ("make_target", "open_target"),
         },
         modules=("analysis", "applier", "explain", "hashing", "schema", "source", "target"),
     )

@@ -476,7 +476,7 @@ class MySqlConnection:
 
 @final
 class Ledger:
-    """The GTIDs whose commits were acknowledged, and what a session's row says of them; see ``paraply.target.progress``.
+    """The GTIDs whose commits were acknowledged, and what a session's row says of them; see ``paraply.targets.progress.gtid_ledger``.
 
     Args:
         executed: What is committed at the start.

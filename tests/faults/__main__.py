@@ -16,7 +16,7 @@ from typing import Any
 
 from server.history_source import HistoryPlace, Source
 
-from paraply.applier.consistency import Consistency
+from paraply.applier.commit.consistency import Consistency
 from tests.faults.kinds import FAULTS, LOG_FAULTS
 from tests.faults.rounds import Broken, Matrix, Round
 from tests.faults.servers import MariaDbTarget, MySqlTarget, PostgresTarget, ServerLost, Target, small_disk

@@ -23,7 +23,7 @@ from server.history_source import HistoryPlace, PostgresHistoryPlace
 from server.replay import MARIADB_OPTIONS
 from servers import MariaDbServer, sql_connect
 
-from paraply.target.embedded import EmbeddedPostgres
+from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 __all__ = ["MariaDbTarget", "MySqlTarget", "PostgresTarget", "Target", "small_disk"]
 

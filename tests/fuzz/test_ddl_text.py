@@ -7,9 +7,9 @@ import contextlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paraply.schema.ddl import parse
-from paraply.schema.lexer import DdlSyntaxError
-from paraply.schema.rules import Rules
+from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.parse import parse
+from paraply.schema.ddl.rules import Rules
 
 WORDS = """CREATE ALTER DROP RENAME TRUNCATE TABLE INDEX UNIQUE PRIMARY KEY FOREIGN REFERENCES CONSTRAINT CHECK DATABASE IF NOT EXISTS
  ADD COLUMN MODIFY CHANGE CONVERT TO CHARACTER SET COLLATE DEFAULT NULL AUTO_INCREMENT INT BIGINT UNSIGNED VARCHAR ENUM DECIMAL DATETIME

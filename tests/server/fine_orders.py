@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paraply._native import Block, Catalog, LogReader, Planner
+from paraply.logs.feed import Feed
 from paraply.schema.catalog import SchemaCatalog
-from paraply.source.feed import Feed
 
 WriteSet = tuple[frozenset[int], frozenset[int], bool]
 """Keys taken exclusively, keys shared, whether it is a barrier."""

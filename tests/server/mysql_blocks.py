@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from server.native_blocks import read_blocks
 
 from paraply._native import Block
-from paraply.target.mysql import MySqlTarget
+from paraply.targets.mysql.target import MySqlTarget
 
 if TYPE_CHECKING:
     from server.mysql_fixtures import Server

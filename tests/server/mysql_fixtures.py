@@ -17,15 +17,15 @@ import pytest
 from servers import mysql_url
 
 from paraply.errors import ParaplyError
-from paraply.target.base import ApplyPlan
-from paraply.target.mysql import MySqlTarget, connect
-from paraply.target.url import parse_url
+from paraply.targets.mysql.target import MySqlTarget, connect
+from paraply.targets.protocol import ApplyPlan
+from paraply.targets.url import parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from paraply.target.mysql_sql import Connection
+    from paraply.targets.mysql.sql import Connection
 
 
 class Server:

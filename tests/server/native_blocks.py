@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply._native import Catalog, LogReader, Planner
+from paraply.logs.feed import Feed
 from paraply.schema.catalog import SchemaCatalog
-from paraply.source.feed import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,9 +21,9 @@ from server.source_log import copy_binlogs
 from servers import mysql_url
 
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.change import AlterTable
-from paraply.target.pg_defaults import fill_of
-from paraply.target.pg_types import map_column
+from paraply.schema.ddl.change import AlterTable
+from paraply.targets.postgres.ddl.defaults import fill_of
+from paraply.targets.postgres.types import map_column
 from tests.server.test_schema_against_server import Run, context_of, mysql_connection, runner
 
 pytestmark = pytest.mark.postgres

@@ -13,7 +13,7 @@ from servers import running_mariadb
 
 from paraply.applier import Applier
 from paraply.errors import ParaplyError
-from paraply.target.postgres import PostgresTarget
+from paraply.targets.postgres.target import PostgresTarget
 from tests.server.test_schema_against_server import Run, runner
 
 pytestmark = pytest.mark.postgres

@@ -11,10 +11,10 @@ from server.test_errors_mysql import Server, server
 
 from paraply._native import Block, Catalog, LogReader, Planner
 from paraply.errors import ApplyFailed, ParaplyError, RowNotFound
-from paraply.target.base import ApplyPlan
-from paraply.target.mysql import MySqlTarget
-from paraply.target.mysql_session import MySqlSession
-from paraply.target.url import parse_url
+from paraply.targets.mysql.session import MySqlSession
+from paraply.targets.mysql.target import MySqlTarget
+from paraply.targets.protocol import ApplyPlan
+from paraply.targets.url import parse_url
 
 __all__ = ["server"]
 

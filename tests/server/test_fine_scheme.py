@@ -23,9 +23,9 @@ from servers import mysql_url, running_mariadb
 
 from paraply import Applier, open_log, write_set_hash
 from paraply.errors import ParaplyError
-from paraply.target.base import ApplyPlan
-from paraply.target.mysql import MySqlTarget
-from paraply.target.url import parse_url
+from paraply.targets.mysql.target import MySqlTarget
+from paraply.targets.protocol import ApplyPlan
+from paraply.targets.url import parse_url
 
 pytestmark = pytest.mark.timeout(3600)  # as many histories as are asked for
 SEED = int(os.environ.get("PARAPLY_SEED", "1"))

@@ -17,7 +17,7 @@ from server.history_source import HistoryPlace, PostgresHistoryPlace, Source
 from server.replay import applied, end, start, wait_for_rows
 
 from paraply import GtidSet
-from paraply.target.progress import read_executed
+from paraply.targets.progress.gtid_ledger import read_executed
 
 KILLS = int(os.environ.get("PARAPLY_KILLS", "2"))
 SEED = int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000))

@@ -11,7 +11,7 @@ import pytest
 from paraply.analysis.verify import verify
 from paraply.errors import MemberUnavailable, ReadOnlyMember, UsageError
 from paraply.group import GroupOptions, LiveGroup, MemberState
-from paraply.source import open_log
+from paraply.logs import open_log
 
 pytestmark = pytest.mark.postgres
 

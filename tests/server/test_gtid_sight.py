@@ -8,9 +8,9 @@ import pytest
 from server.test_errors_mysql import Server, server
 
 from paraply.errors import UsageError
-from paraply.target.base import ApplyPlan
-from paraply.target.mysql import MySqlTarget
-from paraply.target.url import parse_url
+from paraply.targets.mysql.target import MySqlTarget
+from paraply.targets.protocol import ApplyPlan
+from paraply.targets.url import parse_url
 
 __all__ = ["server"]
 

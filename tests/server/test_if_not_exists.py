@@ -12,7 +12,7 @@ from server.history_source import DATABASE, PostgresHistoryPlace, Source
 from paraply.applier import Applier
 from paraply.errors import ParaplyError
 from paraply.schema.catalog import SchemaCatalog
-from paraply.target import open_target
+from paraply.targets import open_target
 
 pytestmark = [pytest.mark.mariadb, pytest.mark.postgres]
 CREATE = f"CREATE TABLE IF NOT EXISTS {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL)"

@@ -11,7 +11,7 @@ from server.history_source import DATABASE, PostgresHistoryPlace, Source
 from paraply.applier import Applier, ApplyReport
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.model import Table
-from paraply.target import open_target
+from paraply.targets import open_target
 
 pytestmark = [pytest.mark.mariadb, pytest.mark.postgres]
 ROWS = 60

@@ -20,9 +20,9 @@ from servers import sql_connect
 
 from paraply.applier import Applier
 from paraply.errors import ConnectionLost, ServerError, TemporaryFailure
-from paraply.target.mysql import MySqlTarget, connect
-from paraply.target.mysql_sql import Connection, Result
-from paraply.target.url import DatabaseUrl, parse_url
+from paraply.targets.mysql.sql import Connection, Result
+from paraply.targets.mysql.target import MySqlTarget, connect
+from paraply.targets.url import DatabaseUrl, parse_url
 
 __all__ = ["mariadb", "mariadb_url", "mysql", "server"]
 

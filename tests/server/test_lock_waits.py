@@ -22,8 +22,8 @@ from server.test_errors_postgres import PLAIN
 from servers import sql_connect
 
 from paraply import Applier, open_log
-from paraply.applier.watchdog import Patience
-from paraply.target import make_target
+from paraply.applier.execute.lock_watchdog import Patience
+from paraply.targets import make_target
 
 __all__ = ["server"]
 

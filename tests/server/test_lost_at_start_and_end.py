@@ -11,9 +11,9 @@ from server.history_source import ITEMS, Source, with_other_uuid
 
 from paraply import Applier
 from paraply.errors import ParaplyError, ServerError
-from paraply.target.mysql import MySqlTarget, connect
-from paraply.target.mysql_sql import Connection, Result
-from paraply.target.url import DatabaseUrl, parse_url
+from paraply.targets.mysql.sql import Connection, Result
+from paraply.targets.mysql.target import MySqlTarget, connect
+from paraply.targets.url import DatabaseUrl, parse_url
 
 #: One run for every so many questions; which ones is another choice for each way.
 STEP = 3

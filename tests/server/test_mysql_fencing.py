@@ -12,7 +12,7 @@ from server.mysql_blocks import Log, apply, some_blocks
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 
 from paraply.errors import AlreadyRunning, ApplyFailed, TemporaryFailure
-from paraply.target.mysql_sql import must_find, to_int
+from paraply.targets.mysql.sql import must_find, to_int
 
 if TYPE_CHECKING:
     from server.mysql_fixtures import Server

@@ -22,13 +22,13 @@ from paraply.errors import (
     TemporaryFailure,
     UsageError,
 )
-from paraply.target.mysql_checks import TableChecker, TargetColumn, compare_columns, words_of
-from paraply.target.mysql_errors import connect_error, explain
-from paraply.target.mysql_sql import identifier, text_literal
-from paraply.target.mysql_statement import _made_or_dropped
-from paraply.target.progress import ProgressLedger
-from paraply.target.statement_context import ServerKind, context_statements, statement_text
-from paraply.target.url import parse_url
+from paraply.targets.mysql.ddl.context import ServerKind, context_statements, statement_text
+from paraply.targets.mysql.ddl.statement import _made_or_dropped
+from paraply.targets.mysql.errors import connect_error, explain
+from paraply.targets.mysql.preflight.table_check import TableChecker, TargetColumn, compare_columns, words_of
+from paraply.targets.mysql.sql import identifier, text_literal
+from paraply.targets.progress.gtid_ledger import ProgressLedger
+from paraply.targets.url import parse_url
 
 MYSQL = ServerKind(False, (9, 7, 4))
 MARIADB = ServerKind(True, (10, 11, 6))

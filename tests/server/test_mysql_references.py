@@ -17,11 +17,11 @@ from servers import mysql_url, sql_connect
 
 from paraply._native import Block, ReferenceCheck
 from paraply.errors import ApplyFailed, ParaplyError
-from paraply.target.base import ApplyPlan
-from paraply.target.mysql import MySqlTarget
-from paraply.target.mysql_references import References
-from paraply.target.mysql_sql import Connection
-from paraply.target.url import parse_url
+from paraply.targets.mysql.rows.foreign_keys import References
+from paraply.targets.mysql.sql import Connection
+from paraply.targets.mysql.target import MySqlTarget
+from paraply.targets.protocol import ApplyPlan
+from paraply.targets.url import parse_url
 
 pytestmark = pytest.mark.mysql
 

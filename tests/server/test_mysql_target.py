@@ -25,17 +25,17 @@ from paraply.errors import (
     TemporaryFailure,
     UsageError,
 )
-from paraply.target.mysql import MySqlTarget
-from paraply.target.mysql_progress import PendingDdl
-from paraply.target.mysql_session import MySqlSession
-from paraply.target.mysql_sql import query_all
-from paraply.target.mysql_statement import StatementRunner
-from paraply.target.url import parse_url
+from paraply.targets.mysql.ddl.statement import StatementRunner
+from paraply.targets.mysql.progress.store import PendingDdl
+from paraply.targets.mysql.session import MySqlSession
+from paraply.targets.mysql.sql import query_all
+from paraply.targets.mysql.target import MySqlTarget
+from paraply.targets.url import parse_url
 
 if TYPE_CHECKING:
     from server.mysql_fixtures import Server
 
-    from paraply.target.mysql_sql import Connection, Result
+    from paraply.targets.mysql.sql import Connection, Result
 
 
 def expected(path: Path) -> dict[str, int]:

@@ -13,8 +13,8 @@ from server.replay import PostgresPlace, SqlPlace
 from server.source_log import copy_binlogs
 
 from paraply import Applier, GtidSet, make_target, open_log
-from paraply.applier.filters import parse_filters
-from paraply.applier.outline import Outline
+from paraply.applier.preflight.plan import Outline
+from paraply.applier.selection.filters import parse_filters
 from paraply.errors import ApplyFailed
 from tests.servers import MariaDbServer, mysql_url
 

@@ -19,9 +19,9 @@ import pytest
 from server.history_source import HistoryPlace, PostgresHistoryPlace, Source, with_other_uuid
 
 from paraply.applier import Applier
-from paraply.applier.policy import allowed_combinations
-from paraply.applier.split import parts
-from paraply.target import open_target
+from paraply.applier.execute.split import parts
+from paraply.applier.schedule.policy import allowed_combinations
+from paraply.targets import open_target
 
 HISTORIES = int(os.environ.get("PARAPLY_SEEDS", "5")) if os.environ.get("PARAPLY_SLOW") else 0
 SEED = int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000))

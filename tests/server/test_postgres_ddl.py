@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
 from paraply.schema.catalog import SchemaCatalog
-from paraply.target.embedded import EmbeddedPostgres
-from paraply.target.pg_checks import check_table
-from paraply.target.pg_connection import PgConnection
-from paraply.target.pg_ddl import MustBeEmpty, MustLack, plan_changes
-from paraply.target.pg_types import map_table
+from paraply.targets.postgres.connection import PgConnection
+from paraply.targets.postgres.ddl.schema_change import MustBeEmpty, MustLack, plan_changes
+from paraply.targets.postgres.embedded import EmbeddedPostgres
+from paraply.targets.postgres.table_check import check_table
+from paraply.targets.postgres.types import map_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,12 +27,12 @@ from paraply.errors import (
     UsageError,
     ValueNotStorable,
 )
-from paraply.schema.change import AlterTable, CreateDatabase, CreateTable, DropTable, Unknown
+from paraply.schema.ddl.change import AlterTable, CreateDatabase, CreateTable, DropTable, Unknown
 from paraply.schema.model import Column
-from paraply.target.base import ApplyPlan
-from paraply.target.embedded import EmbeddedPostgres
-from paraply.target.pg_session import PostgresSession
-from paraply.target.postgres import PostgresTarget
+from paraply.targets.postgres.embedded import EmbeddedPostgres
+from paraply.targets.postgres.session import PostgresSession
+from paraply.targets.postgres.target import PostgresTarget
+from paraply.targets.protocol import ApplyPlan
 
 from .live import wait_until
 from .postgres_blocks import SOURCE, FakeBlock, FakeRenderer, insert, simple_table
@@ -156,7 +156,7 @@ def test_r25a_a_start_waits_for_an_open_transaction_of_an_earlier_process(uri: s
 
 
 def test_r25a_a_start_names_who_keeps_it_waiting(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from paraply.target import postgres
+    from paraply.targets.postgres import target as postgres
 
     session = opened(uri, simple_table()).session()
     session.apply(insert(1, 1))

@@ -14,8 +14,8 @@ from server.test_errors_mysql import STATEMENTS, Server, server
 
 from paraply import Applier
 from paraply.errors import ApplyFailed, ParaplyError, UsageError
-from paraply.target import make_target
-from paraply.target.url import parse_url
+from paraply.targets import make_target
+from paraply.targets.url import parse_url
 
 __all__ = ["server"]
 
@@ -180,7 +180,7 @@ def as_user(url: str, user: str) -> str:
 
 def attempt_rows(url: str) -> ParaplyError | None:
     """Opens the target as an apply does, and closes it."""
-    from paraply.target.base import ApplyPlan
+    from paraply.targets.protocol import ApplyPlan
 
     target = make_target(url)
     try:

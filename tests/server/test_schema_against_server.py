@@ -11,9 +11,9 @@ import pymysql
 import pytest
 
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.change import Unknown
-from paraply.schema.live import read_databases, read_tables
+from paraply.schema.ddl.change import Unknown
 from paraply.schema.model import KeyPart, Table
+from paraply.schema.readers.live import read_databases, read_tables
 from tests.server.statements import BOTH, MARIADB_ONLY, MYSQL_ONLY
 from tests.servers import MariaDbServer, mariadb_server, mysql_url, sql_connect
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from paraply.logs import open_log
+from paraply.logs.statement_text import decode_statement
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.live import read_tables
-from paraply.source import open_log
-from paraply.source.statement_text import decode_statement
+from paraply.schema.readers.live import read_tables
 from tests.server.schema_scenarios import BOTH_FAMILIES, OF_MARIADB, OF_MYSQL, UNKNOWN
 from tests.server.test_schema_against_server import Run, comparable, difference, mysql_connection, runner
 from tests.servers import MariaDbServer, mariadb_server, mysql_data

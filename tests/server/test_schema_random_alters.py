@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.live import read_tables
 from paraply.schema.model import Key, Table
+from paraply.schema.readers.live import read_tables
 from tests.mariadb_versions import MARIADB_VERSIONS, mariadb_of_version
 from tests.server.test_schema_against_server import DATABASE, Run, comparable, context_of, difference, mysql_connection, runner
 from tests.servers import MariaDbServer, mariadb_server

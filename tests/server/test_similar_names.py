@@ -10,11 +10,11 @@ from server.replay import applied
 from server.test_errors_mysql import Server, server
 
 from paraply._native import MySqlConnection
-from paraply.schema.live import read_tables
-from paraply.target.mysql_keys import TableKeys
-from paraply.target.mysql_sql import rows_of
-from paraply.target.mysql_statement import object_exists
-from paraply.target.url import parse_url
+from paraply.schema.readers.live import read_tables
+from paraply.targets.mysql.ddl.statement import object_exists
+from paraply.targets.mysql.rows.row_finder import TableKeys
+from paraply.targets.mysql.sql import rows_of
+from paraply.targets.url import parse_url
 
 __all__ = ["server"]
 

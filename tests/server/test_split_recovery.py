@@ -14,16 +14,16 @@ from server.history_source import DATABASE, HistoryPlace, KillableSource, Postgr
 from servers import mysql_data, mysql_url
 
 from paraply.applier import Applier
-from paraply.applier.split import SplitCrew, parts
+from paraply.applier.execute.split import SplitCrew, parts
 from paraply.errors import UsageError
-from paraply.target import open_target
+from paraply.targets import open_target
 
 ROWS = 4000
 KILLED = """
 import os, signal, sys
 from paraply.applier import Applier
-from paraply.applier.split import SplitCrew
-from paraply.target import open_target
+from paraply.applier.execute.split import SplitCrew
+from paraply.targets import open_target
 
 def die(*_args, **_options):
     os.kill(os.getpid(), signal.SIGKILL)

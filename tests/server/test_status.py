@@ -15,8 +15,8 @@ from command_line import paraply, run_json
 from server.replay import Place, PostgresPlace, SqlPlace, applied, end, run, start
 
 from paraply import open_log
-from paraply.target import channel_status, make_target
-from paraply.target.channel_status import ChannelStatus
+from paraply.targets import channel_status, make_target
+from paraply.targets.channel_status import ChannelStatus
 
 Log = Callable[[str], Path]
 

@@ -16,8 +16,8 @@ from servers import running_mariadb
 
 from paraply.errors import ConnectionFailed
 from paraply.replication import Source, parse_source
-from paraply.target import make_target
-from paraply.target.embedded import EmbeddedPostgres
+from paraply.targets import make_target
+from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 PASSWORD = "hunter2"
 PLAIN = DATA / "plain.binlog"

@@ -13,7 +13,7 @@ from server.history_source import DATABASE, PostgresHistoryPlace, Source
 from paraply import open_log
 from paraply.applier import Applier
 from paraply.errors import UsageError
-from paraply.target import open_target
+from paraply.targets import open_target
 
 COLUMN = "changed_at"
 TABLES = (

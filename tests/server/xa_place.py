@@ -18,10 +18,10 @@ from server.histories import DATABASE
 from server.history_source import HistoryPlace, Source
 
 from paraply.applier import Applier, ApplyReport, parse_filters
-from paraply.target.mysql import MySqlTarget, connect
-from paraply.target.mysql_sql import Connection, Result
-from paraply.target.mysql_xa_store import prepared_xids
-from paraply.target.url import DatabaseUrl, parse_url
+from paraply.targets.mysql.sql import Connection, Result
+from paraply.targets.mysql.target import MySqlTarget, connect
+from paraply.targets.mysql.xa.store import prepared_xids
+from paraply.targets.url import DatabaseUrl, parse_url
 
 __all__ = ["LEFT", "ODD", "XaPlace", "killing_server", "losing_connections", "make_log"]
 

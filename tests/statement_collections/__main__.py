@@ -16,7 +16,7 @@ import command_line
 from mariadb_versions import mariadb_of_version
 from own_mysql import running_mysql
 
-from paraply.target.embedded import EmbeddedPostgres
+from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 from .binlogs import FileResult, binlog_files, is_of_mariadb, replay_file
 from .found import Unit, units

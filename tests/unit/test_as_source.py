@@ -13,12 +13,12 @@ import pytest
 from paraply import make_target
 from paraply._native import GtidSet, ReplicaConnection
 from paraply.applier import Applier
-from paraply.applier.job_list import Job
-from paraply.as_source.options import parse_listen, source_address
-from paraply.as_source.outbox import Outbox
-from paraply.as_source.server import SourceServer, last_committed_of
+from paraply.applier.schedule.job_list import Job
+from paraply.applier.via_replication.options import parse_listen, source_address
+from paraply.applier.via_replication.outbox import Outbox
+from paraply.applier.via_replication.server import SourceServer, last_committed_of
 from paraply.errors import ParaplyError, UsageError
-from paraply.target.url import parse_url
+from paraply.targets.url import parse_url
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 

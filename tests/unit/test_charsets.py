@@ -7,9 +7,9 @@ import pytest
 from paraply._native import decode_text
 from paraply.errors import UsageError
 from paraply.schema.model import Column, Default
-from paraply.target.pg_defaults import fill_of
-from paraply.target.pg_retype import retype
-from paraply.target.pg_types import CHARSETS, map_column
+from paraply.targets.postgres.ddl.defaults import fill_of
+from paraply.targets.postgres.ddl.retype import retype
+from paraply.targets.postgres.types import CHARSETS, map_column
 
 PLAIN = {
     "ucs2": ("004100e9", "Aé"),

@@ -9,8 +9,8 @@ import pytest
 
 from paraply import open_log
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.source import beside_logs, log_paths
-from paraply.source.companions import passed_over_note
+from paraply.logs import beside_logs, log_paths
+from paraply.logs.companions import passed_over_note
 
 DATA = Path(__file__).parent.parent.parent / "rust" / "binlog" / "tests" / "data"
 GTID_INDEX = b"\xfe\xfe\x0c\x01\x01\x00\x00\x00" + bytes(4088)

@@ -8,7 +8,7 @@ import pytest
 
 from paraply._native import GtidSet, log_head
 from paraply.errors import UsageError
-from paraply.source.file_order import check_order, missing_before, read_heads
+from paraply.logs.file_order import check_order, missing_before, read_heads
 
 DATA = Path(__file__).parent.parent.parent / "rust" / "binlog" / "tests" / "data"
 FIRST, SECOND, THIRD = (str(DATA / f"mysql-9.7.00000{number}") for number in (1, 2, 3))

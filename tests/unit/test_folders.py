@@ -9,7 +9,7 @@ import pytest
 
 from paraply import open_log
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.source import beside_logs, log_paths
+from paraply.logs import beside_logs, log_paths
 
 DATA = Path(__file__).parent.parent.parent / "rust" / "binlog" / "tests" / "data"
 LOG = DATA / "mariadb-10.11.000001"

@@ -7,9 +7,9 @@ from typing import Literal
 import pytest
 
 from paraply.errors import UsageError
-from paraply.target.base import ApplyPlan
-from paraply.target.mysql_gtid import Facts, choose_mode
-from paraply.target.statement_context import ServerKind
+from paraply.targets.mysql.ddl.context import ServerKind
+from paraply.targets.mysql.gtid_mode import Facts, choose_mode
+from paraply.targets.protocol import ApplyPlan
 
 MYSQL, MARIADB = ServerKind.parse("9.7.4"), ServerKind.parse("10.11.6-MariaDB-log")
 ALONE = Facts(gtids=True, log_bin=True, replicas=0, group_member=False)

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from paraply.errors import ApplyFailed, ServerError
-from paraply.target.mysql_channel import ReplicationChannel
-from paraply.target.statement_context import ServerKind
+from paraply.targets.mysql.ddl.context import ServerKind
+from paraply.targets.mysql.replica_channel import ReplicationChannel
 
 
 class Starting:

@@ -6,10 +6,10 @@ import pytest
 
 from paraply.errors import SchemaMismatch, TypeNotMapped
 from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
-from paraply.target.pg_defaults import fill_of
-from paraply.target.pg_keys import carried_keys, index_name
-from paraply.target.pg_source_tables import from_json, to_json
-from paraply.target.pg_types import map_column, map_table
+from paraply.targets.postgres.ddl.defaults import fill_of
+from paraply.targets.postgres.keys import carried_keys, index_name
+from paraply.targets.postgres.progress.source_tables import from_json, to_json
+from paraply.targets.postgres.types import map_column, map_table
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ FIXTURE = "tests/server/test_xa.py::test_r35_without_gtids"
         ("tests/unit/test_url.py::test_a_mysql_url", "tests/unit/test_url.py"),
         ("tests/spark/test_rows.py::test_a_row", "spark"),
         ("tests/spark/test_stream.py::test_a_stream", "spark"),
-        ("python/paraply/target/xid.py::paraply.target.xid.xid_of_parts", "python/paraply/target/xid.py"),
+        ("python/paraply/targets/xid.py::paraply.targets.xid.xid_of_parts", "python/paraply/targets/xid.py"),
     ],
 )
 def test_what_shares_a_server_runs_in_one_process(test: str, group: str) -> None:

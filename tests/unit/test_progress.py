@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from paraply import GtidSet
-from paraply.target.places import PlaceLedger, PlaceRow, read_places
-from paraply.target.progress import GapLedger, ProgressLedger, make_ledger, read_executed
+from paraply.targets.progress.file_ledger import PlaceLedger, PlaceRow, read_places
+from paraply.targets.progress.gtid_ledger import GapLedger, ProgressLedger, make_ledger, read_executed
 
 
 @dataclass

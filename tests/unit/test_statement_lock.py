@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from paraply.errors import ServerError
-from paraply.target.mysql_progress import ProgressStore
+from paraply.targets.mysql.progress.store import ProgressStore
 
 
 class Answers:

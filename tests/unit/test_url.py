@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from paraply.errors import UsageError
-from paraply.target import make_target
-from paraply.target.mysql_errors import connect_error
-from paraply.target.option_file import read_option_file
-from paraply.target.url import DatabaseUrl, parse_url
+from paraply.targets import make_target
+from paraply.targets.mysql.errors import connect_error
+from paraply.targets.option_file import read_option_file
+from paraply.targets.url import DatabaseUrl, parse_url
 
 
 def home(folder: Path, text: str, mode: int = 0o600) -> dict[str, str]:

@@ -21,7 +21,7 @@ from reader_view import SERVER_DATABASES, quoted
 from servers import LocalServer, free_port
 from versions.kinds import Version
 
-from paraply.target.embedded import EmbeddedPostgres
+from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 __all__ = ["MySqlFamily", "Postgres", "Target", "started"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._native import scan_log
 from paraply.errors import UsageError
+from paraply.logs.statement_text import decode_statement
 from paraply.schema.catalog import SchemaCatalog
-from paraply.source.statement_text import decode_statement
 
 if TYPE_CHECKING:
     from paraply._native import LogScan

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from paraply._native import Catalog, EventReader, LogReader, RowDecoder, Selection, TableFilter, event_schema, row_schema
 from paraply.analysis.parts import LogPart, catalog_behind
 from paraply.analysis.typed import TypedColumn, image_type, typed_columns
-from paraply.applier.filters import parse_filters
+from paraply.applier.selection.filters import parse_filters
 from paraply.errors import UsageError
+from paraply.logs import log_paths
+from paraply.logs.feed import Feed, FeedLimits
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.dump import read_dump
-from paraply.source import log_paths
-from paraply.source.feed import Feed, FeedLimits
+from paraply.schema.readers.dump import read_dump
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from paraply._native import Catalog, LogReader, trace_batch, trace_schema
 from paraply.errors import UsageError
+from paraply.logs import log_paths
+from paraply.logs.feed import Feed, FeedLimits
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.dump import read_dump
-from paraply.source import log_paths
-from paraply.source.feed import Feed, FeedLimits
+from paraply.schema.readers.dump import read_dump
 
 if TYPE_CHECKING:
     import pyarrow as pa

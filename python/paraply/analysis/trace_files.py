@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from paraply._native import trace_schema
 from paraply.analysis.trace import TraceSource
 from paraply.errors import UsageError
-from paraply.source import log_paths
+from paraply.logs import log_paths
 
 __all__ = ["TraceReport", "write_trace"]
 

@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 from paraply._native import Catalog, Comparison, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
+from paraply.logs import log_paths
+from paraply.logs.feed import Feed
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.dump import read_dump
-from paraply.source import log_paths
-from paraply.source.feed import Feed
+from paraply.schema.readers.dump import read_dump
 
 __all__ = ["VerifyReport", "require_equal", "verify"]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from paraply.applier.applier import Applier, default_workers
-    from paraply.applier.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
-    from paraply.applier.counters import ApplyReport, Counters, WorkerCounters
-    from paraply.applier.dry_run import DryRun
-    from paraply.applier.filters import Filters, parse_filters
-    from paraply.applier.outline import Outline
-    from paraply.applier.retry import RetryPolicy
-    from paraply.applier.stop_point import StopPlace
-    from paraply.applier.watchdog import Patience
+    from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
+    from paraply.applier.execute.lock_watchdog import Patience
+    from paraply.applier.execute.retry import RetryPolicy
+    from paraply.applier.preflight.dry_run import DryRun
+    from paraply.applier.preflight.plan import Outline
+    from paraply.applier.selection.filters import Filters, parse_filters
+    from paraply.applier.selection.stop_point import StopPlace
+    from paraply.observe.counters import ApplyReport, Counters, WorkerCounters
 else:
     from paraply._on_demand import names_on_demand
 
@@ -21,14 +21,14 @@ else:
         __name__,
         {
             "paraply.applier.applier": ("Applier", "default_workers"),
-            "paraply.applier.commit_order": ("CommitOrder", "RollbackRequested", "Ticket", "TicketState"),
-            "paraply.applier.counters": ("ApplyReport", "Counters", "WorkerCounters"),
-            "paraply.applier.dry_run": ("DryRun",),
-            "paraply.applier.filters": ("Filters", "parse_filters"),
-            "paraply.applier.outline": ("Outline",),
-            "paraply.applier.retry": ("RetryPolicy",),
-            "paraply.applier.stop_point": ("StopPlace",),
-            "paraply.applier.watchdog": ("Patience",),
+            "paraply.applier.commit.commit_order": ("CommitOrder", "RollbackRequested", "Ticket", "TicketState"),
+            "paraply.observe.counters": ("ApplyReport", "Counters", "WorkerCounters"),
+            "paraply.applier.preflight.dry_run": ("DryRun",),
+            "paraply.applier.selection.filters": ("Filters", "parse_filters"),
+            "paraply.applier.preflight.plan": ("Outline",),
+            "paraply.applier.execute.retry": ("RetryPolicy",),
+            "paraply.applier.selection.stop_point": ("StopPlace",),
+            "paraply.applier.execute.lock_watchdog": ("Patience",),
         },
     )
 

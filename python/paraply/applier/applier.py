@@ -8,39 +8,39 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from paraply.applier.consistency import Consistency
-from paraply.applier.coordinator import Coordinator
-from paraply.applier.counters import ApplyReport, Counters
-from paraply.applier.drive import InlineDrive, ThreadDrive
-from paraply.applier.dry_run import DryRun, scan
-from paraply.applier.filters import Filters, filters_for
-from paraply.applier.hands import hands_of
-from paraply.applier.housekeeping import stopped_error
-from paraply.applier.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
-from paraply.applier.merge import MergeSize, may_merge
-from paraply.applier.monitoring import RunMonitor
-from paraply.applier.policy import check_combination, make_policy
-from paraply.applier.preparation import Look, Options, Start, check_channel, first_definitions, look_ahead, parse_gtids, start_run
-from paraply.applier.retry import RetryPolicy
-from paraply.applier.run_state import RunState
-from paraply.applier.series import series_of
-from paraply.applier.sessionless import is_in_order_anyway
-from paraply.applier.sessions import SessionOrder
-from paraply.applier.snapshot import make_report
-from paraply.applier.split import PartMaker, SplitCrew
-from paraply.applier.stop_point import parse_stop
-from paraply.applier.stop_result import check_result, stop_place
-from paraply.applier.timestamps import check_timestamp_column
-from paraply.applier.waves import may_go_in_waves
-from paraply.applier.worker import Worker
-from paraply.applier.xa import left_note
-from paraply.as_source.options import SERVER_WORKERS, check_via, check_via_family, check_via_target
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.execute.drivers import InlineDrive, ThreadDrive
+from paraply.applier.execute.retry import RetryPolicy
+from paraply.applier.execute.run_state import RunState
+from paraply.applier.execute.split import PartMaker, SplitCrew
+from paraply.applier.execute.supervisor import stopped_error
+from paraply.applier.execute.worker import Worker
+from paraply.applier.preflight.dry_run import DryRun, scan
+from paraply.applier.preflight.inspect import Look, Options, Start, check_channel, first_definitions, look_ahead, parse_gtids, start_run
+from paraply.applier.preflight.session_ids import is_in_order_anyway
+from paraply.applier.preflight.timestamp_column import check_timestamp_column
+from paraply.applier.preflight.xa import left_note
+from paraply.applier.schedule.batch import series_of
+from paraply.applier.schedule.batching import MergeSize, may_merge
+from paraply.applier.schedule.concurrency_limit import hands_of
+from paraply.applier.schedule.coordinator import Coordinator
+from paraply.applier.schedule.early_rows import may_go_in_waves
+from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
+from paraply.applier.schedule.policy import check_combination, make_policy
+from paraply.applier.schedule.session_order import SessionOrder
+from paraply.applier.selection.filters import Filters, filters_for
+from paraply.applier.selection.stop_point import parse_stop
+from paraply.applier.selection.stop_result import check_result, stop_place
+from paraply.applier.via_replication.options import SERVER_WORKERS, check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
-from paraply.monitor.timeline import Timeline
-from paraply.source import beside_logs, log_paths
-from paraply.source.companions import passed_over_note
-from paraply.source.feed import Feed, FeedLimits
-from paraply.source.file_order import check_order, read_heads
+from paraply.logs import beside_logs, log_paths
+from paraply.logs.companions import passed_over_note
+from paraply.logs.feed import Feed, FeedLimits
+from paraply.logs.file_order import check_order, read_heads
+from paraply.observe.counters import ApplyReport, Counters
+from paraply.observe.run_monitor import RunMonitor
+from paraply.observe.snapshot import make_report
+from paraply.observe.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from paraply._native import GtidSet, LogReader, RelayLog, Transaction
-    from paraply.applier.drive import Drive
-    from paraply.applier.outline import Outline
-    from paraply.applier.stop_point import StopPoint
-    from paraply.applier.watchdog import Patience
-    from paraply.monitor.status_object import RunIdentity
+    from paraply.applier.execute.drivers import Drive
+    from paraply.applier.execute.lock_watchdog import Patience
+    from paraply.applier.preflight.plan import Outline
+    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.logs.file_order import LogFile
+    from paraply.observe.status_json import RunIdentity
     from paraply.schema.catalog import SchemaCatalog
-    from paraply.source.file_order import LogFile
-    from paraply.target.base import Target
-    from paraply.target.two_phase import BranchTarget
+    from paraply.targets.protocol import Target
+    from paraply.targets.two_phase import BranchTarget
 
 __all__ = ["Applier", "default_workers"]
 
@@ -437,7 +437,7 @@ class Applier:
     def _drive(self, run: RunState, feed: Feed, monitor: RunMonitor) -> Drive:
         """Who does the work."""
         if self._options.via == "replication":
-            from paraply.as_source.crew import ReplicaDrive
+            from paraply.applier.via_replication.driver import ReplicaDrive
 
             return ReplicaDrive(run, feed, self._target, self._options, lambda: self._stops, monitor.tick)
         if run.jobs is None:

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from paraply.monitor.cpu_ticks import STAT, cpu_ticks
+from paraply.observe.cpu_ticks import STAT, cpu_ticks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from paraply._native import Catalog, Certifier, LogReader, TransactionBatch
 from paraply.bench.reference import PlainCertifier, decode_rows, key_text, xxh64
+from paraply.logs.feed import Feed
 from paraply.schema.catalog import SchemaCatalog
-from paraply.source.feed import Feed
 
 __all__ = ["KernelResult", "measure_kernels"]
 

@@ -10,7 +10,7 @@ from threading import Barrier
 
 from paraply._native import Catalog, LogReader, MySqlConnection, Planner, format_statement, whole_statement
 from paraply.bench.server import BenchServer, connect
-from paraply.target.mysql_progress import ProgressStore
+from paraply.targets.mysql.progress.store import ProgressStore
 
 __all__ = ["plain_seconds"]
 

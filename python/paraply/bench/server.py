@@ -15,7 +15,7 @@ from pathlib import Path
 
 from paraply._native import MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, UsageError
-from paraply.target.url import DatabaseUrl, parse_url
+from paraply.targets.url import DatabaseUrl, parse_url
 
 __all__ = ["BenchServer", "bench_server", "connect", "memory_folder"]
 

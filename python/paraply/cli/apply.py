@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.markup import escape
 
-from paraply.applier.policy import POLICIES
+from paraply.applier.schedule.policy import POLICIES
 from paraply.cli import output
 from paraply.cli.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.options import (
@@ -117,9 +117,9 @@ def apply(
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier import Applier
-        from paraply.applier.filters import parse_filters
-        from paraply.source import log_paths
-        from paraply.target import open_target
+        from paraply.applier.selection.filters import parse_filters
+        from paraply.logs import log_paths
+        from paraply.targets import open_target
 
         nonlocal applier
         decision = ddl_decision(ddl_done, ddl_not_done)
@@ -179,7 +179,7 @@ def metrics_address(text: str | None) -> tuple[str, int] | None:
     """What ``--metrics`` says, if it is there."""
     if text is None:
         return None
-    from paraply.monitor.metrics_server import parse_address
+    from paraply.observe.metrics_server import parse_address
 
     return parse_address(text)
 
@@ -188,7 +188,7 @@ def tables_of(schema: Path | None) -> SchemaCatalog | None:
     """What ``--schema`` says, if it is there."""
     if schema is None:
         return None
-    from paraply.schema.dump import read_dump
+    from paraply.schema.readers.dump import read_dump
 
     return read_dump(schema)
 
@@ -239,7 +239,7 @@ def metrics_of(applier: Applier, address: tuple[str, int] | None, *, quiet: bool
     if address is None:
         yield
         return
-    from paraply.monitor.metrics_server import MetricsServer
+    from paraply.observe.metrics_server import MetricsServer
 
     with MetricsServer(*address, applier) as server:
         if not quiet:

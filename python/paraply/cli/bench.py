@@ -219,7 +219,7 @@ def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> 
 
 def databases_of(log: Sequence[Path]) -> list[str]:
     """The databases that the log writes to."""
-    from paraply.source import open_log
+    from paraply.logs import open_log
 
     names: set[str] = set()
     for transaction in open_log(log):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from paraply.applier import ApplyReport
-    from paraply.target.embedded import EmbeddedPostgres
+    from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 __all__ = ["demo"]
 
@@ -64,7 +64,7 @@ def demo(
     """Apply a real group relay log to an embedded PostgreSQL, with one worker and in parallel, and compare."""
 
     def body() -> tuple[int, Mapping[str, Any]]:
-        from paraply.target.embedded import EmbeddedPostgres
+        from paraply.targets.postgres.embedded import EmbeddedPostgres
 
         runs = (Run("1 worker", "serial", 1, "off"), Run(f"{workers} workers, merging", "parallel", workers, "auto"))
         with demo_log(log) as path, folder(data) as place, EmbeddedPostgres(place) as server:
@@ -117,7 +117,7 @@ def folder(data: Path | None) -> Iterator[Path]:
 def apply_once(server: EmbeddedPostgres, log: Path, run: Run, *, quiet: bool) -> ApplyReport:
     """Applies the log into a fresh database."""
     from paraply.applier import Applier
-    from paraply.target import open_target
+    from paraply.targets import open_target
 
     fresh_database(server.uri_of("postgres"), run.database)
     with open_target(server.uri_of(run.database)) as target, progress_line(run.name, log.stat().st_size, quiet=quiet) as line:

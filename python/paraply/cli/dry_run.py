@@ -9,8 +9,8 @@ from rich.markup import escape
 from paraply.cli import output
 
 if TYPE_CHECKING:
-    from paraply.applier.dry_run import DryRun
-    from paraply.applier.outline import Outline
+    from paraply.applier.preflight.dry_run import DryRun
+    from paraply.applier.preflight.plan import Outline
 
 __all__ = ["dry_run_json", "duration", "show_dry_run", "show_plan"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from paraply.applier.policy import CONSISTENCIES
+from paraply.applier.schedule.policy import CONSISTENCIES
 
 __all__ = [
     "AllowNontransactional",

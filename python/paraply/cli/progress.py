@@ -14,7 +14,7 @@ from rich.text import Text
 from paraply.cli.output import stderr
 
 if TYPE_CHECKING:
-    from paraply.applier.counters import Counters
+    from paraply.observe.counters import Counters
 
 __all__ = ["ApplyLine", "ProgressLine", "apply_line", "counter_words", "progress_line", "time_left"]
 
@@ -132,7 +132,7 @@ def time_left(seconds: float | None) -> str:
 def counter_words(counters: Counters) -> str:
     """What the workers do, in a line.
 
-    >>> from paraply.applier.counters import Counters
+    >>> from paraply.observe.counters import Counters
     >>> counter_words(Counters(queue=12, running=3, waiting_turn=1, retries=2, merge=32))
     'queue 12, 3 running, 0 wait for a dependency, 1 for the turn, 0 for input; merging up to 32, 2 retries'
     """

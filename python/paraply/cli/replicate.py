@@ -113,9 +113,9 @@ def replicate(
     replication: Replication | None = None
 
     def body() -> tuple[int, Mapping[str, Any]]:
-        from paraply.applier.filters import parse_filters
+        from paraply.applier.selection.filters import parse_filters
         from paraply.replication import Replication, ReplicationOptions, parse_source, parse_until
-        from paraply.target import open_target
+        from paraply.targets import open_target
 
         nonlocal replication
         if policy not in POLICIES:

@@ -15,7 +15,7 @@ from paraply.cli.progress import time_left
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
-    from paraply.target.channel_status import ChannelStatus, LastSign
+    from paraply.targets.channel_status import ChannelStatus, LastSign
 
 __all__ = ["channel_json", "status"]
 
@@ -42,7 +42,7 @@ def status(
     """Show what a target holds, and what an apply that is running there is doing; writes nothing."""
 
     def body() -> tuple[int, Mapping[str, Any]]:
-        from paraply.target import open_target
+        from paraply.targets import open_target
 
         with open_target(to, defaults_file=defaults_file) as target:
             found = target.read_channels()

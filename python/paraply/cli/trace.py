@@ -42,7 +42,7 @@ def trace(
 ) -> None:
     """Write a log's transactions and their write sets as Parquet, one row a transaction."""
     from paraply.analysis.trace_files import write_trace
-    from paraply.source import log_paths
+    from paraply.logs import log_paths
 
     def body() -> tuple[int, Mapping[str, Any]]:
         total = sum(Path(path).stat().st_size for path in log_paths(log))

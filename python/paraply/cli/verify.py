@@ -80,7 +80,7 @@ def verify(
     """Recompute both numbers of every transaction and compare them with the log's own."""
     from paraply.analysis.verify import require_equal
     from paraply.analysis.verify import verify as run_verify
-    from paraply.source import log_paths
+    from paraply.logs import log_paths
 
     report: VerifyReport | None = None
 

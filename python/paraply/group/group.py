@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
 
-from paraply.applier.consistency import Consistency
+from paraply.applier.commit.consistency import Consistency
 from paraply.errors import MemberUnavailable, UsageError
 from paraply.group.base import RUNNING, BaseGroup
 from paraply.group.log import MemoryLog, ReadableLog

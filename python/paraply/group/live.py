@@ -26,7 +26,7 @@ from paraply.group.options import GroupOptions
 from paraply.group.pending import Pending
 from paraply.group.pg_store import PgStore
 from paraply.group.relay_log import FileLog, LogFollower
-from paraply.target.embedded import EmbeddedPostgres
+from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 if TYPE_CHECKING:
     from types import TracebackType

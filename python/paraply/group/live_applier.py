@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from paraply._native import Catalog, GtidSet, Planner
-from paraply.applier.consistency import Consistency
-from paraply.applier.coordinator import Coordinator, ThreadCrew
-from paraply.applier.housekeeping import Housekeeper, stopped_error
-from paraply.applier.job_list import JobList
-from paraply.applier.merge import MergeSize
-from paraply.applier.policy.logical_clock import LogicalClockPolicy
-from paraply.applier.retry import RetryPolicy
-from paraply.applier.run_state import RunState
-from paraply.applier.sessions import SessionOrder
-from paraply.applier.watchdog import Watchdog
-from paraply.applier.worker import Worker
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.execute.lock_watchdog import Watchdog
+from paraply.applier.execute.retry import RetryPolicy
+from paraply.applier.execute.run_state import RunState
+from paraply.applier.execute.supervisor import Housekeeper, stopped_error
+from paraply.applier.execute.worker import Worker
+from paraply.applier.schedule.batching import MergeSize
+from paraply.applier.schedule.coordinator import Coordinator, ThreadCrew
+from paraply.applier.schedule.job_list import JobList
+from paraply.applier.schedule.policy.logical_clock import LogicalClockPolicy
+from paraply.applier.schedule.session_order import SessionOrder
 from paraply.errors import MemberUnavailable, ParaplyError
 from paraply.group.log import GROUP_CHANNEL
 from paraply.group.member import Member
@@ -26,17 +26,17 @@ from paraply.group.messages import LogEntry
 from paraply.group.options import GroupOptions
 from paraply.group.pg_store import PgStore
 from paraply.group.relay_log import LogFollower
+from paraply.logs.feed import Feed
+from paraply.logs.statement_text import decode_statement
 from paraply.schema.catalog import SchemaCatalog
-from paraply.source.feed import Feed
-from paraply.source.statement_text import decode_statement
-from paraply.target.base import ApplyPlan
-from paraply.target.postgres import PostgresTarget
+from paraply.targets.postgres.target import PostgresTarget
+from paraply.targets.protocol import ApplyPlan
 
 if TYPE_CHECKING:
     from paraply._native import Block, LogReader, Transaction
     from paraply.schema.model import Table
-    from paraply.target.base import Session, Target
-    from paraply.target.pg_session import PostgresSession
+    from paraply.targets.postgres.session import PostgresSession
+    from paraply.targets.protocol import Session, Target
 
 __all__ = ["LiveApplier", "Part"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 
-from paraply.applier.consistency import Consistency
-from paraply.applier.policy import make_policy
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.schedule.policy import make_policy
 from paraply.errors import UsageError
 from paraply.group.flow_control import FlowOptions
 

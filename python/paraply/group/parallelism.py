@@ -57,7 +57,7 @@ def parallelism_of(numbers: Iterable[tuple[int, int]]) -> Parallelism:
 
 def relay_parallelism(paths: Sequence[str | Path]) -> Parallelism:
     """That of log files, in order."""
-    from paraply.source import open_log
+    from paraply.logs import open_log
 
     transactions = (transaction for path in paths for transaction in open_log(path))
     return parallelism_of((transaction.last_committed or 0, transaction.sequence_number or 0) for transaction in transactions)

@@ -14,9 +14,9 @@ from paraply.errors import ApplyFailed, RowNotFound, TemporaryFailure, UsageErro
 from paraply.group.definitions import Definitions
 from paraply.group.log import GROUP_CHANNEL
 from paraply.group.messages import LogEntry, Row, RowChange
-from paraply.target.pg_connection import PgConnection
-from paraply.target.pg_errors import from_psycopg
-from paraply.target.progress import read_executed
+from paraply.targets.postgres.connection import PgConnection
+from paraply.targets.postgres.errors import from_psycopg
+from paraply.targets.progress.gtid_ledger import read_executed
 
 __all__ = ["PgSnapshot", "PgStore"]
 

@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from paraply._native import Certifier
-from paraply.applier.commit_order import CommitOrder, Ticket
-from paraply.applier.consistency import Consistency
-from paraply.applier.policy.base import Needs
-from paraply.applier.policy.logical_clock import LogicalClockPolicy
-from paraply.applier.sessions import SessionOrder
+from paraply.applier.commit.commit_order import CommitOrder, Ticket
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.schedule.policy.base import Needs
+from paraply.applier.schedule.policy.logical_clock import LogicalClockPolicy
+from paraply.applier.schedule.session_order import SessionOrder
 from paraply.group.member import Member, renumbered
 from paraply.group.messages import LogEntry
 from paraply.group.pending import Pending

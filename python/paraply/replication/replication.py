@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from paraply._native import GtidSet, RelayLog, log_head
 from paraply.applier import Applier
-from paraply.applier.fingerprint import plan_fingerprint
-from paraply.applier.housekeeping import stopped_error
-from paraply.applier.preparation import check_channel, parse_gtids
+from paraply.applier.execute.supervisor import stopped_error
+from paraply.applier.preflight.fingerprint import plan_fingerprint
+from paraply.applier.preflight.inspect import check_channel, parse_gtids
 from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.replication.receiver import Receiver
 from paraply.replication.source import SILENCE_SECONDS, Source, look
-from paraply.target.base import ApplyPlan
+from paraply.targets.protocol import ApplyPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from paraply._native import Transaction
     from paraply.applier import ApplyReport
-    from paraply.applier.filters import Filters
-    from paraply.applier.stop_point import StopPoint
-    from paraply.target.base import Progress, Target
-    from paraply.target.url import DatabaseUrl
+    from paraply.applier.selection.filters import Filters
+    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.targets.protocol import Progress, Target
+    from paraply.targets.url import DatabaseUrl
 
 __all__ = ["Replication", "ReplicationOptions"]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from paraply.errors import ConnectionFailed, ReceiveFailed, ServerError, UsageError
-from paraply.target.url import parse_url
+from paraply.targets.url import parse_url
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from paraply._native import GtidSet, MySqlConnection, ReplicaConnection
-    from paraply.target.url import DatabaseUrl
+    from paraply.targets.url import DatabaseUrl
 
 __all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source"]
 
@@ -164,7 +164,7 @@ def _text(value: object) -> str:
 
 
 def _connect(url: DatabaseUrl, kind: type[_Connection], timeout: float) -> _Connection:
-    from paraply.target.mysql_errors import connect_error
+    from paraply.targets.mysql.errors import connect_error
 
     url.check_tls_files()
     try:

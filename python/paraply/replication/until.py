@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from paraply._native import GtidSet
-from paraply.applier.stop_point import StopPoint, parse_stop
+from paraply.applier.selection.stop_point import StopPoint, parse_stop
 from paraply.errors import UsageError
 
 __all__ = ["parse_until"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from paraply.schema.alteration import alter
-from paraply.schema.build import Draft, column_of
 from paraply.schema.catalog import Database, SchemaCatalog, assume
-from paraply.schema.change import (
+from paraply.schema.ddl.alteration import alter
+from paraply.schema.ddl.change import (
     AlterDatabase,
     AlterTable,
     CreateDatabase,
@@ -21,11 +20,10 @@ from paraply.schema.change import (
     TruncateTable,
     Unknown,
 )
-from paraply.schema.elements import ColumnSpec
-from paraply.schema.lexer import DdlSyntaxError
-from paraply.schema.model import ForeignKey, Table
-from paraply.schema.rules import Rules
-from paraply.schema.statements import (
+from paraply.schema.ddl.elements import ColumnSpec
+from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.statements import (
     AlterTableStatement,
     Conversion,
     CreateDatabaseStatement,
@@ -39,6 +37,8 @@ from paraply.schema.statements import (
     TableOptions,
     TruncateStatement,
 )
+from paraply.schema.model import ForeignKey, Table
+from paraply.schema.readers.build import Draft, column_of
 
 __all__ = ["ASSUMED_COLLATION", "Advance"]
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from paraply.schema.change import SchemaChange, Unknown
 from paraply.schema.collations import canonical_collation
-from paraply.schema.ddl import named_words, parse, touched_table
-from paraply.schema.lexer import DdlSyntaxError
+from paraply.schema.ddl.change import SchemaChange, Unknown
+from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.parse import named_words, parse, touched_table
+from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.spelling import Spellings, database_of, names_of, proves_case
+from paraply.schema.ddl.statements import Statement
 from paraply.schema.model import Table
-from paraply.schema.rules import Rules
-from paraply.schema.spelling import Spellings, database_of, names_of, proves_case
-from paraply.schema.statements import Statement
 
 __all__ = ["Database", "SchemaCatalog"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from paraply.schema.ddl.rules import Rules
     from paraply.schema.model import Table
-    from paraply.schema.rules import Rules
 
 __all__ = ["GENERATED_KEY_COLUMN", "keeps_generated_key_first"]
 

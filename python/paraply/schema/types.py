@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from paraply.schema.collations import canonical_charset, canonical_collation
-from paraply.schema.cursor import Cursor
-from paraply.schema.lexer import DdlSyntaxError
-from paraply.schema.literals import CODECS, read_bytes
-from paraply.schema.rules import MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
+from paraply.schema.ddl.cursor import Cursor
+from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.literals import CODECS, read_bytes
+from paraply.schema.ddl.rules import MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
 __all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paraply.applier import Applier
 from paraply.errors import ParaplyError, UsageError
 from paraply.spark.failures import marked, unwrap
-from paraply.target import make_target
+from paraply.targets import make_target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -16,8 +16,8 @@ from paraply.analysis.parts import LogPart, check_unchanged, cut, mark_of
 from paraply.analysis.rows import EventSource, RowSource, columns_of, table_filter, values_of
 from paraply.analysis.trace import SCHEMES, TraceSource
 from paraply.errors import UsageError
-from paraply.schema.dump import read_dump
-from paraply.source import log_paths
+from paraply.logs import log_paths
+from paraply.schema.readers.dump import read_dump
 from paraply.spark.failures import told
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from unit.applier.fakes import GtidSet
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
-from paraply.target.base import ApplyPlan, Peek, Progress, Standing
-from paraply.target.lock_waits import Holder, sentence
-from paraply.target.series import SeriesOutcome
+from paraply.targets.batch import SeriesOutcome
+from paraply.targets.lock_waits import Holder, sentence
+from paraply.targets.protocol import ApplyPlan, Peek, Progress, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

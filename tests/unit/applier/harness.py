@@ -9,14 +9,14 @@ from unit.applier import fakes
 from unit.applier.fakes import LOG, Transaction
 
 from paraply.applier.applier import Applier
-from paraply.applier.retry import RetryPolicy
-from paraply.applier.watchdog import Patience
-from paraply.source.feed import FeedLimits
+from paraply.applier.execute.lock_watchdog import Patience
+from paraply.applier.execute.retry import RetryPolicy
+from paraply.logs.feed import FeedLimits
 
 if TYPE_CHECKING:
     from unit.applier.fake_database import Target
 
-    from paraply.applier.counters import ApplyReport
+    from paraply.observe.counters import ApplyReport
 
 QUICK = RetryPolicy(limit=10, base=0.001, cap=0.01, reconnects=5, reconnect_base=0.001, reconnect_cap=0.01)
 IMPATIENT = Patience(shortest=0.003, factor=2.0, longest=0.02, coarse=0.15, coarse_factor=2.0, foreign=0.05)

@@ -88,7 +88,7 @@ def test_r25_a_log_without_gtids_goes_on_behind_its_place(workers):
     target = Target()
     from unit.applier.fakes import GtidSet
 
-    from paraply.target.base import Progress
+    from paraply.targets.protocol import Progress
 
     target.progress = Progress(GtidSet(), file="/elsewhere/binlog.000001", offset=log[9].end_offset, resumed=True)
     report = apply(log, target, workers=workers)

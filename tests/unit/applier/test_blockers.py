@@ -9,8 +9,8 @@ from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import independent, make
 from unit.applier.harness import apply, check_serial, make_applier, run_within
 
-from paraply.applier.retry import RetryPolicy
-from paraply.applier.watchdog import Patience
+from paraply.applier.execute.lock_watchdog import Patience
+from paraply.applier.execute.retry import RetryPolicy
 from paraply.errors import ApplyFailed
 
 

@@ -7,8 +7,8 @@ import time
 import pytest
 from unit.applier import fakes  # noqa: F401
 
-from paraply.applier.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
-from paraply.applier.consistency import Consistency
+from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
+from paraply.applier.commit.consistency import Consistency
 from paraply.errors import ApplyFailed, PrecedingFailed
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from paraply.applier.commit_order import Ticket
-from paraply.applier.contention import Contention
-from paraply.applier.job_list import Job, JobList
+from paraply.applier.commit.commit_order import Ticket
+from paraply.applier.schedule.contention import Contention
+from paraply.applier.schedule.job_list import Job, JobList
 
 
 def job(number: int, *tables: str) -> Job:

@@ -7,14 +7,14 @@ from unit.applier.fake_database import Target
 from unit.applier.fakes import Catalog, LogReader, Statement, make
 from unit.applier.harness import apply, make_applier, run_within
 
-from paraply.applier.fingerprint import plan_fingerprint
+from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.errors import ApplyFailed, LogDamaged, LogNotUnderstood
+from paraply.logs.bounded_queue import BoundedQueue
+from paraply.logs.feed import Feed, FeedLimits
+from paraply.logs.statement_text import decode_statement
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.change import CreateTable, Unknown
+from paraply.schema.ddl.change import CreateTable, Unknown
 from paraply.schema.model import Column, Key, KeyPart, Table
-from paraply.source.bounded_queue import BoundedQueue
-from paraply.source.feed import Feed, FeedLimits
-from paraply.source.statement_text import decode_statement
 
 CREATE = b"create table t (a int primary key)"
 

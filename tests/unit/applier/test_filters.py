@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from unit.applier.fakes import Format, Statement
 
-from paraply.applier.filters import Filters, consequences, parse_filters
+from paraply.applier.selection.filters import Filters, consequences, parse_filters
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.schema.model import Column, ForeignKey, Table
 

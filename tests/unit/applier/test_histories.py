@@ -8,7 +8,7 @@ from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import Statement, Transaction, make
 from unit.applier.harness import check_gaps, check_serial, make_applier, run_within
 
-from paraply.applier.policy import allowed_combinations
+from paraply.applier.schedule.policy import allowed_combinations
 from paraply.errors import ApplyFailed, PrecedingFailed
 
 KEYS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3, unique=True)

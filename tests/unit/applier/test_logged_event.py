@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paraply.applier.logged_event import logged_event
+from paraply.applier.execute.scheduled_event_note import logged_event
 
 
 def statement(sql: str) -> Any:

@@ -13,8 +13,8 @@ from unit.applier.fakes import make
 from unit.applier.harness import make_applier, run_within
 
 from paraply.errors import ConnectionLost, LogDamaged
-from paraply.monitor import publisher
-from paraply.monitor.publisher import Publisher
+from paraply.observe import publisher
+from paraply.observe.publisher import Publisher
 
 
 class Board:

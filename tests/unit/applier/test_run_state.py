@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from paraply._native import GtidSet
-from paraply.applier.consistency import Consistency
-from paraply.applier.retry import RetryPolicy
-from paraply.applier.run_state import RunState
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.execute.retry import RetryPolicy
+from paraply.applier.execute.run_state import RunState
 
 
 class Block:

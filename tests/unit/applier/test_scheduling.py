@@ -9,11 +9,13 @@ from unit.applier.fake_database import Target
 from unit.applier.fakes import Block, make
 from unit.applier.harness import apply, make_applier
 
-from paraply.applier.commit_order import CommitOrder
-from paraply.applier.hands import Hands
-from paraply.applier.job_list import Job, JobList
-from paraply.applier.merge import MergeSize
-from paraply.applier.policy import (
+from paraply.applier.commit.commit_order import CommitOrder
+from paraply.applier.execute.retry import RetryPolicy, StormGuard
+from paraply.applier.preflight.timestamp_column import check_timestamp_column
+from paraply.applier.schedule.batching import MergeSize
+from paraply.applier.schedule.concurrency_limit import Hands
+from paraply.applier.schedule.job_list import Job, JobList
+from paraply.applier.schedule.policy import (
     CONSISTENCIES,
     NOTHING,
     BarrierPolicy,
@@ -26,10 +28,8 @@ from paraply.applier.policy import (
     check_combination,
     make_policy,
 )
-from paraply.applier.retry import RetryPolicy, StormGuard
-from paraply.applier.timestamps import check_timestamp_column
 from paraply.errors import UsageError
-from paraply.source.feed import FeedLimits
+from paraply.logs.feed import FeedLimits
 
 
 def filled(jobs, most):

@@ -9,10 +9,10 @@ from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import Block, independent, make
 from unit.applier.harness import apply, check_gaps, make_applier, run_within
 
-from paraply.applier.commit_order import CommitOrder, TicketState
-from paraply.applier.consistency import Consistency
-from paraply.applier.job_list import Job, JobList
-from paraply.applier.series import fits
+from paraply.applier.commit.commit_order import CommitOrder, TicketState
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.schedule.batch import fits
+from paraply.applier.schedule.job_list import Job, JobList
 from paraply.errors import ApplyFailed, Stopped
 
 EVENTUAL = {"consistency": "eventual", "merge": "off"}

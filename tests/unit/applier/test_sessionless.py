@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from unit.applier.fakes import Format, make
 
-from paraply.applier.sessionless import is_in_order_anyway
+from paraply.applier.preflight.session_ids import is_in_order_anyway
 
 MARIADB = Format(mariadb=True)
 

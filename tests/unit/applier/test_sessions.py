@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from paraply.applier.sessions import SessionOrder
+from paraply.applier.schedule.session_order import SessionOrder
 
 A, B, UNKNOWN = (1, 7), (2, 7), (1, None)
 

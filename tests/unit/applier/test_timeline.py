@@ -14,9 +14,9 @@ from unit.applier.fake_database import Target
 from unit.applier.fakes import make
 from unit.applier.harness import make_applier, run_within
 
-from paraply.applier.counters import Counters
 from paraply.errors import LogDamaged, Stopped, UsageError
-from paraply.monitor.timeline import Timeline
+from paraply.observe.counters import Counters
+from paraply.observe.timeline import Timeline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from paraply.applier.commit_order import CommitOrder, RollbackRequested, Ticket
-from paraply.applier.consistency import Consistency
-from paraply.applier.watchdog import Patience, Watchdog
-from paraply.applier.worker_state import APPLYING
+from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.execute.lock_watchdog import Patience, Watchdog
+from paraply.applier.execute.worker_state import APPLYING
 from paraply.errors import PrecedingFailed
-from paraply.target.lock_waits import UNTOLD
+from paraply.targets.lock_waits import UNTOLD
 
 PATIENCE = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=60.0, foreign=60.0)
 

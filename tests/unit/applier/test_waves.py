@@ -10,8 +10,8 @@ from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import Block, make
 from unit.applier.harness import apply, check_serial
 
-from paraply.applier.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
-from paraply.applier.waves import in_waves
+from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
+from paraply.applier.schedule.early_rows import in_waves
 from paraply.errors import ApplyFailed, PrecedingFailed
 
 INDEPENDENT = 5

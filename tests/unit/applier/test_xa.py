@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from paraply import GtidSet
-from paraply.applier.filters import Filters
-from paraply.applier.preparation import Options
-from paraply.applier.xa import XaFound, check_xa, left_note
+from paraply.applier.preflight.inspect import Options
+from paraply.applier.preflight.xa import XaFound, check_xa, left_note
+from paraply.applier.selection.filters import Filters
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.target.xid import canonical_xid, xid_of_parts
+from paraply.targets.xid import canonical_xid, xid_of_parts
 
 UUID = "aaaaaaaa-0000-0000-0000-000000000001"
 ONE, TWO = "X'61',X'',1", "X'62',X'',1"

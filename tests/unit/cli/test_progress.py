@@ -8,9 +8,9 @@ import re
 import pytest
 from rich.console import Console
 
-from paraply.applier.counters import Counters
 from paraply.cli import progress
 from paraply.cli.progress import apply_line
+from paraply.observe.counters import Counters
 
 
 @pytest.fixture

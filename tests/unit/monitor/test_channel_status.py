@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from paraply.target.channel_status import ALIVE_SECONDS, ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
-from paraply.target.places import PlaceRow
+from paraply.targets.channel_status import ALIVE_SECONDS, ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
+from paraply.targets.progress.file_ledger import PlaceRow
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 

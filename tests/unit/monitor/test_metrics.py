@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from paraply.applier.counters import Counters, WorkerCounters
 from paraply.errors import UsageError
-from paraply.monitor.metrics import render_metrics
-from paraply.monitor.metrics_server import MetricsServer, parse_address
-from paraply.monitor.status_object import RunIdentity, status_object
+from paraply.observe.counters import Counters, WorkerCounters
+from paraply.observe.metrics import render_metrics
+from paraply.observe.metrics_server import MetricsServer, parse_address
+from paraply.observe.status_json import RunIdentity, status_object
 
 SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+)\})? (?P<value>-?[0-9.e+]+)')
 BUSY = Counters(

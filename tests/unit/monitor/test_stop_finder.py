@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply import open_log
-from paraply.applier.journey import Journey, StopFinder
-from paraply.applier.stop_point import StopPoint, parse_stop
-from paraply.source.file_order import read_heads
+from paraply.applier.selection.stop_point import StopPoint, parse_stop
+from paraply.logs.file_order import read_heads
+from paraply.observe.progress_estimate import Journey, StopFinder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.change import AlterTable, CreateTable, DropTable, Irrelevant, RenameTable, TruncateTable, Unknown
+from paraply.schema.ddl.change import AlterTable, CreateTable, DropTable, Irrelevant, RenameTable, TruncateTable, Unknown
 from paraply.schema.model import Table
 
 CONTEXT: dict[str, Any] = {"charset": (255, 255, 255), "default_collation_for_utf8mb4": 255}

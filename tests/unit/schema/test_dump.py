@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from paraply.errors import UsageError
-from paraply.schema import dump
-from paraply.schema.dump import read_dump, split_statements
+from paraply.schema.readers import dump
+from paraply.schema.readers.dump import read_dump, split_statements
 
 DUMP = r"""-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB, for debian-linux-gnu (x86_64)
 -- Server version	10.11.6-MariaDB-log

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paraply.schema.catalog import SchemaCatalog
-from paraply.schema.cursor import Cursor
-from paraply.schema.lexer import DdlSyntaxError
+from paraply.schema.ddl.cursor import Cursor
+from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.rules import Rules
 from paraply.schema.model import Table
-from paraply.schema.rules import Rules
 
 CONTEXT: dict[str, Any] = {"charset": (255, 255, 255), "default_collation_for_utf8mb4": 255}
 GARBAGE = "frobnicate"

@@ -8,7 +8,7 @@ import pytest
 
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.model import Table
-from paraply.schema.table_map import difference, mismatch, settle
+from paraply.schema.readers.table_map import difference, mismatch, settle
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paraply.errors import LogNotUnderstood
-from paraply.schema.rules import MODE_ANSI_QUOTES, Rules
-from paraply.target.statement_kind import StatementKind, check_version_comments
+from paraply.schema.ddl.rules import MODE_ANSI_QUOTES, Rules
+from paraply.targets.mysql.ddl.statement_kind import StatementKind, check_version_comments
 
 MARIADB = Rules(mariadb=True, version=(11, 8, 2))
 

@@ -80,7 +80,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind by its name in `paraply.target.pg_types`, with what it needs to know.
+    /// The kind by its name in `paraply.targets.postgres.types`, with what it needs to know.
     pub fn from_name(
         name: &str,
         charset: Option<&str>,

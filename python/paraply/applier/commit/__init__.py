@@ -1,0 +1,1 @@
+"""The order of commits and the consistency levels."""

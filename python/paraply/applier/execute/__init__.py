@@ -1,0 +1,1 @@
+"""Workers, retries and the supervision of a run."""

@@ -1,0 +1,170 @@
+"""Who does a run's work: one connection inline, workers in threads, or the target's own replication."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING, Protocol
+
+from paraply.applier.execute.lock_watchdog import Watchdog
+from paraply.applier.execute.supervisor import Housekeeper
+from paraply.applier.schedule.coordinator import Crew, InlineCrew, ThreadCrew
+from paraply.errors import ParaplyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paraply.applier.execute.lock_watchdog import Patience
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.execute.split import SplitCrew
+    from paraply.applier.execute.worker import Worker
+    from paraply.applier.schedule.coordinator import Coordinator
+    from paraply.applier.schedule.job_list import Job, JobList
+    from paraply.logs.feed import Feed
+    from paraply.observe.counters import WorkerCounters
+
+__all__ = ["Drive", "Hand", "InlineDrive", "ThreadDrive"]
+
+
+class Hand(Protocol):
+    """One of those who apply."""
+
+    @property
+    def job(self) -> Job | None:
+        """What it works on."""
+
+    @property
+    def counters(self) -> WorkerCounters:
+        """What it did."""
+
+
+class Drive(Protocol):
+    """Has one coordinator hand out everything, and looks after those who apply it."""
+
+    @property
+    def crew(self) -> Crew:
+        """Who applies the jobs."""
+
+    @property
+    def workers(self) -> Sequence[Hand]:
+        """As the run's counters show them."""
+
+    def coordinate(self, coordinator: Coordinator) -> bool:
+        """Runs to the end; False if no more jobs were taken before it.
+
+        Raises:
+            ParaplyError: As ``Coordinator.coordinate``; the root cause of a failure stands in the run's order.
+        """
+
+
+class InlineDrive:
+    """One worker in the coordinator's own thread (R22), and a thread that looks after it.
+
+    The thread that calls only waits, so that signals are handled while a statement runs.
+
+    Args:
+        run: The run.
+        feed: The reader stage.
+        worker: The only worker.
+        patience: When the blockers of its transaction are asked for.
+        stop_requests: How often a stop was asked for.
+        on_tick: Called about four times a second; must not raise.
+    """
+
+    def __init__(
+        self,
+        run: RunState,
+        feed: Feed,
+        worker: Worker,
+        patience: Patience | None,
+        stop_requests: Callable[[], int],
+        on_tick: Callable[[], None],
+    ) -> None:
+        self._run = run
+        self.workers = (worker,)
+        self.crew = InlineCrew(run, worker)
+        if stop_requests():
+            self.crew.stop()
+        self._keeper = Housekeeper(run, self.crew.stop, feed, self.workers, Watchdog(run, self.workers, patience), stop_requests, on_tick)
+
+    def coordinate(self, coordinator: Coordinator) -> bool:
+        """Runs to the end; False if no more jobs were taken before it."""
+
+        def work() -> bool:
+            with closing(self.workers[0]) as worker:
+                worker.open()
+                return coordinator.coordinate()
+
+        self._keeper.start()
+        try:
+            with ThreadPoolExecutor(1, "paraply-inline") as thread:
+                done = thread.submit(work)
+                try:
+                    return done.result()
+                except BaseException as error:
+                    if not done.done():  # Ctrl-C where nobody handles it: nothing more is committed
+                        self._run.abort(error)
+                    raise
+        finally:
+            self._keeper.end()
+
+
+class ThreadDrive:
+    """Workers in threads, and a thread that looks after them.
+
+    Args:
+        run: The run.
+        jobs: Its job list.
+        feed: The reader stage.
+        workers: The workers.
+        patience: When the oldest transaction's blockers are asked for.
+        stop_requests: How often a stop was asked for.
+        on_tick: Called about four times a second; must not raise.
+        split: Helps the workers with large transactions, if anybody does.
+    """
+
+    def __init__(
+        self,
+        run: RunState,
+        jobs: JobList,
+        feed: Feed,
+        workers: Sequence[Worker],
+        patience: Patience | None,
+        stop_requests: Callable[[], int],
+        on_tick: Callable[[], None],
+        split: SplitCrew | None,
+    ) -> None:
+        self._run = run
+        self._jobs = jobs
+        self._feed = feed
+        self.workers = workers
+        self._keeper = Housekeeper(run, jobs.stop, feed, workers, Watchdog(run, workers, patience), stop_requests, on_tick)
+        self._split = split
+        self.crew = ThreadCrew(jobs)
+
+    def coordinate(self, coordinator: Coordinator) -> bool:
+        """Runs to the end; False if no more jobs were taken before it."""
+        threads = [
+            threading.Thread(target=worker.loop, args=(self._jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
+            for worker in self.workers
+        ]
+        self._keeper.start()
+        for thread in threads:
+            thread.start()
+        try:
+            return coordinator.coordinate()
+        except ParaplyError:
+            raise
+        except BaseException as error:  # a defect, or Ctrl-C where nobody handles it: nothing more is committed
+            self._run.abort(error)
+            raise
+        finally:
+            self._feed.stop()
+            self._jobs.close()
+            for thread in threads:
+                thread.join()
+            self._keeper.end()
+            self._feed.join()
+            if self._split is not None:
+                self._split.close()

@@ -1,0 +1,230 @@
+"""Sees when the oldest transaction waits for locks of younger ones that wait for their turn to commit (R24)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from paraply.applier.execute.worker_state import APPLYING, COMMITTING
+from paraply.applier.schedule.contention import tables_of
+from paraply.errors import ParaplyError
+from paraply.targets.lock_waits import UNTOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply._native import Block
+    from paraply.applier.commit.commit_order import Ticket
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.execute.worker import Worker
+
+__all__ = ["Patience", "Watchdog"]
+
+
+_LONGER = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the oldest block may take, in seconds, before something is done.
+
+    Attributes:
+        shortest: Least time before the target is asked who blocks the oldest block.
+        factor: That time in median apply times.
+        longest: Most time before the target is asked, and between two questions about the same attempt.
+        coarse: Time after which all younger ones give way although no blocker was told.
+        coarse_factor: That time is at least so many median apply times.
+        trusted: How much longer it is for a target that was able to tell a blocker before.
+        foreign: Time after which a blocker that is not ours is reported.
+    """
+
+    shortest: float = 0.005
+    factor: float = 4.0
+    longest: float = 0.25
+    coarse: float = 0.5
+    coarse_factor: float = 20.0
+    trusted: float = 10.0
+    foreign: float = 3.0
+
+
+@dataclass(slots=True)
+class _Case:
+    """One attempt of the oldest block, as it is watched."""
+
+    number: int
+    attempt: int
+    block: Block
+    next_look: float
+    pause: float
+    asked: set[int] = field(default_factory=set)
+    met: set[str] = field(default_factory=set)
+    guessed: bool = False
+    held_back: float = 0.0
+
+
+@dataclass(slots=True)
+class _Wait:
+    """How long one block has been the oldest that is not through, over all its attempts: a lock wait that the target ends begins anew."""
+
+    number: int
+    since: float
+    next_told: float
+
+
+class Watchdog:
+    """Looks at the oldest block in flight; called again and again by one thread.
+
+    Args:
+        run: What the run's threads share.
+        workers: The workers.
+        patience: When to do what.
+    """
+
+    def __init__(self, run: RunState, workers: Sequence[Worker], patience: Patience | None = None) -> None:
+        self._run = run
+        self._workers = workers
+        self._patience = patience or Patience()
+        self._case: _Case | None = None
+        self._wait: _Wait | None = None
+        self._tells = False
+
+    def look(self) -> None:
+        """Looks once; makes whoever holds the oldest block up give way."""
+        oldest = self._run.order.oldest()
+        worker = self._worker_of(oldest)
+        if self._wait is not None and (oldest is None or oldest.sequence != self._wait.number):
+            self._wait, self._run.foreign_blockers = None, ()
+        job = None if worker is None else worker.job
+        if oldest is None or worker is None or job is None or worker.counters.state not in (APPLYING, COMMITTING):
+            self._case = None
+            return
+        now = time.perf_counter()
+        attempt, age = worker.attempt, now - worker.since
+        wait = self._wait = self._wait or _Wait(oldest.sequence, worker.since, self._patience.foreign)
+        waited = now - wait.since
+        if self._case is None or (self._case.number, self._case.attempt) != (oldest.sequence, attempt):
+            first = self._first_look()
+            self._case = _Case(oldest.sequence, attempt, job.block, worker.since + first, first)
+        case = self._case
+        if now < case.next_look or (waited < self._patience.foreign and not self._may_be_in_the_way()):
+            return
+        blockers = self._blockers(worker.counters.connection_id)
+        if UNTOLD in blockers:
+            blockers = told(blockers)
+            self._ask_suspects(case)
+        foreign = self._resolve(case, blockers)
+        self._run.foreign_blockers = tuple(sorted(foreign))
+        if self._run.optimistic and not blockers and not case.guessed:
+            case.guessed = True
+            self._ask_dependents(case)
+        if waited >= wait.next_told and (foreign or not blockers):
+            wait.next_told = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
+        if age > max(self._coarse(), case.held_back * 2) and self._may_be_in_the_way():
+            case.held_back = age
+            self._run.order.hold_back(case.number)
+            self._count(case, case.block)
+        cost = time.perf_counter() - now
+        case.next_look = now + max(case.pause, 10 * cost)
+        case.pause = min(self._patience.longest, case.pause * _LONGER)
+
+    def _may_be_in_the_way(self) -> bool:
+        """Whether a younger one can hold what the oldest waits for: one that waits for its turn, or any where only row locks order them."""
+        return self._run.optimistic or bool(self._run.order.waiting())
+
+    def _resolve(self, case: _Case, blockers: list[int]) -> set[int]:
+        """Follows the chain of blockers: those of ours that are younger give way; gives the others, who may wait for ours in turn."""
+        by_connection = {worker.counters.connection_id: worker for worker in self._workers if worker.counters.connection_id}
+        foreign: set[int] = set()
+        seen: set[int] = set()
+        ahead = list(blockers)
+        while ahead:
+            connection = ahead.pop()
+            if connection in seen:
+                continue
+            seen.add(connection)
+            self._tells = True
+            worker = by_connection.get(connection)
+            if worker is None:
+                foreign.add(connection)
+                ahead += told(self._blockers(connection))
+            else:
+                ahead += self._ask_to_give_way(case, worker)
+        return foreign
+
+    def _ask_to_give_way(self, case: _Case, worker: Worker) -> list[int]:
+        """Requests the rollback of a younger one; returns who blocks it in turn, if it is still applying."""
+        job = worker.job
+        if job is None or not self._run.order.request_rollback(job.ticket, case.number):
+            return []
+        self._count(case, job.block)
+        if worker.counters.state != APPLYING:
+            return []
+        if job.number in case.asked:
+            worker.interrupt()
+        case.asked.add(job.number)
+        return told(self._blockers(worker.counters.connection_id))
+
+    def _ask_suspects(self, case: _Case) -> None:
+        """Where the target tells late who is in the way: those give way that wait for their turn and change a table of the oldest."""
+        tables, waiting = tables_of(case.block), self._run.order.waiting()
+        for worker in self._workers:
+            job = worker.job
+            if job is None or job.ticket not in waiting or tables.isdisjoint(tables_of(job.block)):
+                continue
+            if self._run.order.request_rollback(job.ticket, case.number):
+                self._count(case, job.block)
+
+    def _count(self, case: _Case, younger: Block) -> None:
+        """Notes which tables the two share, once for each attempt."""
+        tables = tables_of(case.block) & tables_of(younger) - case.met
+        case.met |= tables
+        self._run.contended(tables)
+
+    def _ask_dependents(self, case: _Case) -> None:
+        """Where the target tells of nobody: those give way that share keys with the oldest, or with one that does."""
+        sharing = {case.number}
+        jobs = [job for worker in self._workers if (job := worker.job) is not None]
+        for job in sorted(jobs, key=lambda job: job.number):
+            if not sharing.isdisjoint(job.block.depends_on):
+                sharing.add(job.number)
+                self._run.order.request_rollback(job.ticket, case.number)
+
+    def _tell(self, connection_id: int) -> bool:
+        """Says who holds the oldest block up, and what those run; False where it waits for no lock."""
+        try:
+            text = self._run.target.describe_wait(connection_id, self._run.foreign_blockers)
+        except ParaplyError:
+            return False
+        if text:
+            self._run.note(f"the oldest transaction {text}")
+        return bool(text)
+
+    def _blockers(self, connection_id: int) -> list[int]:
+        try:
+            return list(self._run.target.blockers(connection_id))
+        except ParaplyError:
+            return []
+
+    def _worker_of(self, ticket: Ticket | None) -> Worker | None:
+        if ticket is None:
+            return None
+        for worker in self._workers:
+            job = worker.job
+            if job is not None and job.ticket is ticket:
+                return worker
+        return None
+
+    def _first_look(self) -> float:
+        patience = self._patience
+        return min(patience.longest, max(patience.shortest, patience.factor * self._run.apply_seconds))
+
+    def _coarse(self) -> float:
+        patience = self._patience
+        seconds = max(patience.coarse, patience.coarse_factor * self._run.apply_seconds)
+        return seconds * patience.trusted if self._tells else seconds
+
+
+def told(blockers: list[int]) -> list[int]:
+    """Return the connections among blockers."""
+    return [connection for connection in blockers if connection != UNTOLD]

@@ -1,0 +1,116 @@
+"""A worker's session that hands parts of large transactions to others."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, TemporaryFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paraply._native import Block
+    from paraply.applier.execute.split.part_workers import SplitCrew
+    from paraply.targets.two_phase import BranchSession
+
+__all__ = ["SplitSession"]
+
+_log = logging.getLogger("paraply.applier")
+
+
+class SplitSession:
+    """Applies blocks as its own session does, but splits those that the crew has parts of; see ``Session`` for the contract.
+
+    Args:
+        own: The worker's session; it leads.
+        crew: Applies the other parts.
+    """
+
+    def __init__(self, own: BranchSession, crew: SplitCrew) -> None:
+        self._own = own
+        self._crew = crew
+        self._leads = False
+
+    @property
+    def connection_id(self) -> int:
+        """The server's number of the leading connection."""
+        return self._own.connection_id
+
+    def apply(self, block: Block) -> None:
+        """Applies a block, on several connections if it has parts and the crew is free."""
+        parts = self._crew.parts.take(block)
+        if len(parts) < 2 or not self._crew.engage(block):
+            self._own.apply(block)
+            return
+        self._leads = True
+        try:
+            split = self._crew.begin(parts[1:])
+            self._own.apply_part(block, parts[0], split)
+            self._crew.join()
+        except (AlreadyRunning, TemporaryFailure, ConnectionFailed):
+            self._undo()
+            raise
+        except ParaplyError as error:
+            _log.warning("a transaction is applied whole, because its parts could not be: %s", error)
+            # What is wrong is found and told best by applying the transaction as it stands in the log.
+            self._undo()
+            self._own.apply(block)
+        except BaseException:
+            self._undo()
+            raise
+
+    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+        """As its own session does: merged blocks have no parts."""
+        self._own.apply_waves(block, waves)
+
+    def commit(self) -> None:
+        """Commits; with the leader's commit the other parts are decided, and then committed too."""
+        if not self._leads:
+            self._own.commit()
+            return
+        self._crew.deciding()
+        try:
+            self._own.commit()
+        except (ConnectionFailed, AlreadyRunning):
+            self._leads = False  # who finds out what was committed tells the crew
+            raise
+        except BaseException:
+            self._undo()
+            raise
+        self._leads = False
+        self._crew.end(commit=True)
+
+    def rollback(self) -> None:
+        """Rolls everything back; never raises for a connection that is gone."""
+        if self._leads:
+            self._undo()
+        else:
+            self._own.rollback()
+
+    def execute_statement(self, block: Block) -> None:
+        """Runs a DDL block."""
+        self._own.execute_statement(block)
+
+    def interrupt(self) -> None:
+        """Ends the statements under way, from another thread."""
+        self._own.interrupt()
+        if self._leads:
+            self._crew.interrupt()
+
+    def rescue(self) -> None:
+        """Ends connections that wait for an answer that will not come, from another thread."""
+        self._own.rescue()
+        if self._leads:
+            self._crew.rescue()
+
+    def close(self) -> None:
+        """Closes the connection; never raises."""
+        if self._leads:
+            self._undo()
+        self._own.close()
+
+    def _undo(self) -> None:
+        self._leads = False
+        self._own.rollback()
+        self._crew.undo()

@@ -1,0 +1,139 @@
+"""The thread that looks after a run: the watchdog, stopping, progress reports."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from paraply.applier.execute.worker_state import COMMITTING
+from paraply.errors import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paraply.applier.execute.lock_watchdog import Watchdog
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.execute.worker import Worker
+    from paraply.applier.schedule.job_list import Job
+    from paraply.logs.feed import Feed
+
+__all__ = ["Housekeeper", "stopped_error"]
+
+_TICK = 0.005
+_PROGRESS_SECONDS = 0.25
+_INTERRUPT_SECONDS = 0.2
+_RESCUE_SECONDS = 1.0
+_HANDS_SECONDS = 0.25
+
+
+def stopped_error() -> Stopped:
+    """The error that a run ends with when it was stopped."""
+    return Stopped("stopped on request at a transaction boundary; the same command continues from here")
+
+
+def _interrupt_all(workers: Sequence[Worker]) -> None:
+    """Ends the statements under way, but for commits: their outcome would not be known."""
+    for worker in workers:
+        if worker.job is not None and worker.counters.state != COMMITTING:
+            worker.interrupt()
+
+
+class Housekeeper:
+    """Does in threads of its own what must not wait for anything that workers or coordinator do.
+
+    Progress has its own, because a callback may be slow and the watchdog must not.
+
+    Args:
+        run: The run.
+        withdraw: Has no more jobs be taken, and gives those that nobody has begun.
+        feed: The reader stage.
+        workers: The workers.
+        watchdog: Looked after at every tick.
+        stop_requests: How often a stop was asked for.
+        on_tick: Called about four times a second; must not raise.
+    """
+
+    def __init__(
+        self,
+        run: RunState,
+        withdraw: Callable[[], Sequence[Job]],
+        feed: Feed,
+        workers: Sequence[Worker],
+        watchdog: Watchdog,
+        stop_requests: Callable[[], int],
+        on_tick: Callable[[], None],
+    ) -> None:
+        self._run = run
+        self._withdraw = withdraw
+        self._feed = feed
+        self._workers = workers
+        self._watchdog = watchdog
+        self._stop_requests = stop_requests
+        self._on_tick = on_tick
+        self._stops_seen = 0
+        self._next_interrupt = 0.0
+        self._next_rescue = time.perf_counter() + _RESCUE_SECONDS
+        self._next_count = time.perf_counter() + _HANDS_SECONDS
+        self._ended = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._loop, name="paraply-watchdog", daemon=True),
+            threading.Thread(target=self._report, name="paraply-progress", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begins."""
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """Ends, and waits for the end."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _report(self) -> None:
+        while not self._ended.wait(_PROGRESS_SECONDS):
+            self._on_tick()
+
+    def _loop(self) -> None:
+        while not self._ended.wait(_TICK):
+            try:
+                self._tick()
+            except Exception as error:  # the run must not lose its watchdog silently
+                logging.getLogger("paraply.applier").exception("the watchdog failed")
+                self._run.abort(error)
+                self._feed.stop()
+                return
+
+    def _tick(self) -> None:
+        self._stop_if_asked()
+        now = time.perf_counter()
+        if now >= self._next_rescue:
+            self._next_rescue = now + _RESCUE_SECONDS
+            for worker in self._workers:
+                worker.rescue()
+        if now >= self._next_count:
+            self._next_count = now + _HANDS_SECONDS
+            self._run.count_hands()
+        if self._run.order.failure is not None:
+            if now >= self._next_interrupt:
+                self._next_interrupt = now + _INTERRUPT_SECONDS
+                self._feed.stop()
+                _interrupt_all(self._workers)
+        else:
+            self._watchdog.look()
+            self._run.relax()
+
+    def _stop_if_asked(self) -> None:
+        """First: no more blocks, those in flight finish. Second: those in flight roll back."""
+        requests = self._stop_requests()
+        if requests >= 1 and self._stops_seen == 0:
+            self._stops_seen = 1
+            self._feed.stop()
+            for job in self._withdraw():
+                self._run.order.withdraw(job.ticket)
+        if requests >= 2 and self._stops_seen == 1:
+            self._stops_seen = 2
+            self._run.abort(stopped_error())

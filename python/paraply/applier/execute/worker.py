@@ -1,0 +1,449 @@
+"""A worker: one thread, one connection; applies blocks and commits them in turn (R17 to R19, R24)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from typing import TYPE_CHECKING, cast
+
+from paraply.applier.commit.commit_order import RollbackRequested, TicketState
+from paraply.applier.execute import worker_state as states
+from paraply.applier.schedule.contention import tables_of
+from paraply.applier.schedule.early_rows import in_waves
+from paraply.applier.schedule.policy import runs_statement
+from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
+from paraply.observe.counters import WorkerCounters
+from paraply.observe.timeline import block_arguments
+from paraply.targets.batch import SeriesOutcome
+from paraply.targets.retrying import steadily
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from paraply._native import Block
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.execute.worker_state import Wait
+    from paraply.applier.schedule.job_list import Job, JobList
+    from paraply.targets.batch import SeriesSession
+    from paraply.targets.protocol import Session
+
+__all__ = ["Worker"]
+
+_SHORTEST_WAIT = 2e-5
+"""Seconds; a job that was there already is no wait in the timeline."""
+
+
+class Worker:
+    """Applies the jobs that it is given; the thread that runs it is its owner.
+
+    Args:
+        run: What the run's threads share.
+        number: From 0.
+    """
+
+    def __init__(self, run: RunState, number: int) -> None:
+        self._run = run
+        self._session: Session | None = None
+        self._idle_kind: Wait = "input"
+        self._idle_since = 0.0
+        self.counters = WorkerCounters(number)
+        self.job: Job | None = None
+        self.attempt = 0
+        """Counts every start of an apply or a statement, so that others see that it is a new one."""
+        self.since = 0.0
+        """When the attempt under way began (time.perf_counter)."""
+        self._attempting = ""
+        """What the attempt under way does; empty if there is none."""
+
+    def loop(self, jobs: JobList) -> None:
+        """The thread's body: takes jobs until there are no more."""
+        seat = jobs.seat()
+        try:
+            while True:
+                self._idle_since = time.perf_counter()
+                job = jobs.take(seat, self._on_idle)
+                self._count_idle()
+                if job is None:
+                    return
+                taken = [job, *jobs.take_more(job)]
+                self.process_series(taken)
+                jobs.committed(*(one.number for one in taken))
+        except PrecedingFailed:
+            pass
+        except BaseException as error:  # a thread must not die alone: the others would wait for it
+            self._run.abort(error)
+        finally:
+            self.counters.state = "Ended"
+            self.close()
+
+    def _count_idle(self) -> None:
+        now = time.perf_counter()
+        self.counters.waits[self._idle_kind] += now - self._idle_since
+        if self._run.timeline is not None and now - self._idle_since > _SHORTEST_WAIT:
+            self._run.timeline.slice(self._track, "wait", self._idle_since, now, {"for": self._idle_kind})
+        self._idle_since = now
+
+    @property
+    def _track(self) -> int:
+        return self.counters.number + 1
+
+    def _show(self, name: str, begin: float, **more: object) -> None:
+        """A slice of the job under way, from then to now."""
+        if self._run.timeline is not None and self.job is not None:
+            self._run.timeline.slice(self._track, name, begin, time.perf_counter(), block_arguments(self.job.block) | more)
+
+    def _on_idle(self, waits_for: Wait) -> None:
+        """Says what the wait is for; also called by the thread that hands out, while this one sleeps."""
+        self._count_idle()
+        self._idle_kind, self.counters.state = waits_for, states.IDLE_STATES[waits_for]
+
+    def open(self) -> None:
+        """Opens the session."""
+        session = self._session = steadily(self._run.target.session, (ConnectionFailed, TemporaryFailure))
+        self.counters.connection_id = session.connection_id
+        self.counters.state = states.IDLE
+
+    def close(self) -> None:
+        """Closes the session, if there is one."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def interrupt(self) -> None:
+        """Ends the statement under way; from another thread."""
+        session = self._session
+        if session is not None:
+            with contextlib.suppress(ParaplyError, OSError):
+                session.interrupt()
+
+    def rescue(self) -> None:
+        """Has the session look whether its answer still comes; from another thread."""
+        session = self._session
+        if session is not None:
+            with contextlib.suppress(ParaplyError, OSError):
+                session.rescue()
+
+    def process_series(self, jobs: Sequence[Job]) -> None:
+        """Applies and commits jobs one after the other; as many as can go without a look at anything in between, together.
+
+        Raises:
+            ParaplyError: As ``process``; the jobs before the one that it is about are through.
+        """
+        session = self._session
+        alone = session is None or (len(jobs) == 1 and not (jobs[0].fits and getattr(session, "commits_at_once", False)))
+        outcome = SeriesOutcome(0) if alone else self._commit_together(jobs)
+        for job in jobs[outcome.done :]:
+            self.process(job, outcome if outcome.error is not None else None)
+            outcome = SeriesOutcome(0)
+
+    def _commit_together(self, jobs: Sequence[Job]) -> SeriesOutcome:
+        """Gets the first of the jobs in with one call of the session, as far as that goes."""
+        order, session = self._run.order, cast("SeriesSession | None", self._session)
+        jobs = jobs[: order.take_turns([job.ticket for job in jobs])]
+        if not jobs or session is None:
+            return SeriesOutcome(0)
+        self._begin_job(jobs[0])
+        self._begin_attempt(states.APPLYING)
+        outcome = session.apply_and_commit([job.block for job in jobs])
+        self._end_attempt(outcome.done)
+        done = jobs[: outcome.done]
+        self._through(*(job.block for job in done))
+        order.finish_series([job.ticket for job in done])
+        self._end_job()
+        return outcome
+
+    def process(self, job: Job, tried: SeriesOutcome | None = None) -> None:
+        """Applies and commits a job; on return it is through.
+
+        Args:
+            job: The job.
+            tried: How it failed, where it was tried already; its ticket has its turn then.
+
+        Raises:
+            PrecedingFailed: An older one failed; this one is rolled back.
+            ParaplyError: This one failed, after all older ones were committed; every younger one will not be applied.
+        """
+        self._begin_job(job)
+        order = self._run.order
+        try:
+            self._apply_job(job, tried)
+            order.finish(job.ticket)
+        except PrecedingFailed as error:
+            self._rollback()
+            order.finish(job.ticket, error)
+            raise
+        except AlreadyRunning as error:
+            self._rollback()
+            self._run.abort(error)
+            raise
+        finally:
+            self._end_job()
+
+    def _end_job(self) -> None:
+        self.job, self.counters.block, self.counters.began = None, 0, 0.0
+
+    def _begin_job(self, job: Job) -> None:
+        counters = self.counters
+        self.job, counters.block = job, job.number
+        counters.began, counters.tries = time.time(), 0
+
+    def _through(self, *blocks: Block) -> None:
+        """Counts committed blocks, while the turns are still ours."""
+        if not blocks:
+            return
+        transactions, rows = self._run.through(*blocks)
+        counters, last = self.counters, blocks[-1]
+        counters.blocks += len(blocks)
+        counters.transactions += transactions
+        counters.rows += rows
+        counters.last_gtid, counters.last_committed_at = last.last_gtid, last.committed_at
+        counters.last_began, counters.last_ended, counters.last_tries = counters.began, time.time(), counters.tries
+
+    def _apply_job(self, job: Job, tried: SeriesOutcome | None) -> None:
+        """Gets the block in, as a whole or one by one."""
+        older = self._run.order.take_request(job.ticket) if job.ticket.rollback_requested else None
+        if older is not None:  # asked before it began: it only has to wait
+            self._wait_for_older(job, older)
+        try:
+            self._get_in(job, job.block, tried=tried)
+        except (PrecedingFailed, AlreadyRunning):
+            raise
+        except ParaplyError as error:
+            self._rollback()
+            if job.block.transaction_count > 1 and not isinstance(error, ConnectionFailed):
+                self._replay(job)
+            else:
+                self._fail(job, job.block, error)
+        else:
+            self._through(job.block)
+
+    def _replay(self, job: Job) -> None:
+        """Applies a merged block's transactions singly, so that everything before the culprit commits (R24)."""
+        self._run.order.wait_for(job.ticket, job.number - 1)
+        self._run.order.wait_turn(job.ticket)
+        self.counters.replays += 1
+        self.counters.retries += 1
+        for part in job.block.split():
+            try:
+                self._get_in(job, part, part_of_job=True)
+            except (PrecedingFailed, AlreadyRunning):
+                raise
+            except ParaplyError as error:
+                self._rollback()
+                self._fail(job, part, error)
+            else:
+                self._through(part)
+
+    def _fail(self, job: Job, block: Block, error: ParaplyError) -> None:
+        """The block failed for good: older ones commit first, then its error ends the run (R18)."""
+        if error.gtid is None:
+            error.gtid = block.first_gtid
+        if error.file is None:
+            error.file, error.position = block.file, block.offset
+        order = self._run.order
+        order.wait_for(job.ticket, job.number - 1)
+        order.wait_turn(job.ticket)
+        order.finish(job.ticket, error)
+        self._run.abort(error)
+        raise error
+
+    def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False, tried: SeriesOutcome | None = None) -> None:
+        """Applies and commits one block, with all the tries that it may take.
+
+        Args:
+            job: The job.
+            block: Its block.
+            part_of_job: The block is one of several that the job is committed in, so the job is not through with it.
+            tried: How the first try ended.
+        """
+        run, ticket = self._run, job.ticket
+        retries = losses = 0
+        statement = runs_statement(block)
+        while True:
+            if retries > run.retry.limit // 2 or statement:
+                self._wait_turn_empty_handed(job)
+            committing = False
+            early = run.optimistic and run.order.low_water_mark < job.number - 1
+            try:
+                if tried is not None and tried.error is not None:
+                    error, committing, tried = tried.error, tried.committing, None
+                    raise error
+                session = self._session or self._connect(job)  # a worker that gets no job needs none
+                self._begin_attempt(states.APPLYING)
+                if statement:
+                    committing = True
+                    session.execute_statement(block)
+                    run.remark_on(block)
+                    self.counters.connection_id = session.connection_id  # an XA transaction may need another one afterwards
+                else:
+                    self._apply_rows(session, job, block)
+                    self._end_attempt()
+                    self._wait_turn(job)
+                    committing = True
+                    self._begin_attempt(states.COMMITTING)
+                    if not part_of_job:
+                        run.order.sent(ticket)
+                    session.commit()
+                self._end_attempt()
+                return
+            except RollbackRequested as request:
+                self._step_back(job, request.older)
+            except TemporaryFailure as error:
+                older = run.order.take_request(ticket)
+                if older is None:
+                    retries += 1
+                    self._back_off(job, error, retries)
+                else:
+                    self._step_back(job, older)
+            except ConnectionLost as error:
+                losses += 1
+                if losses > run.retry.reconnects:
+                    raise ApplyFailed(f"the connection was lost {losses} times while this transaction was under way: {error}") from error
+                self._reconnect(job)
+                if committing and self._is_in(job, block):
+                    return
+            except (PrecedingFailed, AlreadyRunning):
+                raise
+            except ParaplyError:
+                older = run.order.take_request(ticket)
+                if run.order.failure is not None:
+                    run.order.wait_for(ticket, job.number)  # raises PrecedingFailed
+                if older is None and not early:
+                    raise
+                # What an optimistic block did not find may be what an older one is about to commit.
+                self._step_back(job, job.number - 1 if older is None else older)
+
+    def _apply_rows(self, session: Session, job: Job, block: Block) -> None:
+        """Hands the rows over: those that must wait for older ones after the others."""
+        order = self._run.order
+        waves = block.waves
+        if not waves or waves[-1] <= order.low_water_mark:
+            session.apply(block)
+            return
+
+        def wait(older: int) -> None:
+            self._end_attempt()
+            with self._waiting("dependency", states.WAITING_DEPENDENCY):
+                order.wait_committed(job.ticket, older)
+            self._begin_attempt(states.APPLYING)
+
+        session.apply_waves(block, in_waves(block, lambda: order.low_water_mark, wait))
+
+    def _begin_attempt(self, state: str) -> None:
+        self.attempt += 1
+        self.since = time.perf_counter()
+        self.counters.state = self._attempting = state
+
+    def _end_attempt(self, committed: int = 0) -> None:
+        taken = time.perf_counter() - self.since
+        self.counters.apply_seconds += taken
+        self._run.apply_took(taken / max(1, committed))
+        more = {"committed": committed} if committed else {}
+        self._show("commit" if self._attempting == states.COMMITTING else "apply", self.since, **more)
+        self._attempting = ""
+
+    def _wait_turn(self, job: Job) -> None:
+        asked = time.perf_counter()
+        self.counters.state = states.WAITING_TURN
+        try:
+            self._run.order.wait_turn(job.ticket)
+        finally:
+            self.counters.waits["turn"] += time.perf_counter() - asked
+            self._show("turn", asked)
+
+    def _wait_turn_empty_handed(self, job: Job) -> None:
+        """Takes the turn before any lock is held: no younger one can be in its way for long."""
+        if job.ticket.state is not TicketState.TURN:
+            with self._waiting("turn", states.WAITING_TURN):
+                self._run.order.wait_for(job.ticket, job.number - 1)
+                self._run.order.wait_turn(job.ticket)
+
+    def _step_back(self, job: Job, older: int) -> None:
+        """Gives the locks back, and waits until the older transaction that needs them is through (R24)."""
+        self._rollback()
+        self.counters.rollbacks += 1
+        self.counters.retries += 1
+        self._run.retried()
+        self._wait_for_older(job, older)
+
+    def _wait_for_older(self, job: Job, older: int) -> None:
+        with self._waiting("older", states.STEPPING_BACK):
+            self._run.order.wait_for(job.ticket, older)
+
+    def _back_off(self, job: Job, error: TemporaryFailure, retries: int) -> None:
+        """Rolls back and waits a little before another try; the oldest one has those that wait behind it give way."""
+        self._rollback()
+        order = self._run.order
+        if retries > self._run.retry.limit:
+            raise ApplyFailed(f"given up after {retries - 1} retries: {error.message}", table=error.table, key=error.key) from error
+        counters = self.counters
+        counters.retries += 1
+        counters.tries += 1
+        counters.last_error, counters.last_error_at = error.message, time.time()
+        self._run.retried()
+        self._run.contended(tables_of(job.block))
+        if retries > 1 and order.low_water_mark == job.number - 1:
+            order.hold_back(job.number)
+        with self._waiting("retry", states.BACKING_OFF):
+            order.pause(job.ticket, self._run.retry.delay(retries))
+
+    def _give_attempt_up(self) -> None:
+        """It did not come to its end."""
+        if self._attempting:
+            self._show("commit" if self._attempting == states.COMMITTING else "apply", self.since, given_up=True)
+            self._attempting = ""
+
+    def _rollback(self) -> None:
+        self._give_attempt_up()
+        if self._session is not None:
+            self._session.rollback()
+
+    def _reconnect(self, job: Job) -> None:
+        """Opens a new session in place of the lost one, with some patience."""
+        self._give_attempt_up()
+        with self._waiting("reconnect", states.RECONNECTING):
+            with contextlib.suppress(Exception):  # a session that is broken is not worth an error
+                self.close()
+            self._run.order.pause(job.ticket, 0.0)  # not if the run has ended
+            self._connect(job)
+            self.counters.reconnects += 1
+
+    def _connect(self, job: Job) -> Session:
+        """Opens a session, with the patience that a server needs to come back."""
+        retry = self._run.retry
+        attempt = 0
+        while True:
+            try:
+                session = self._session = self._run.target.session()
+                self.counters.connection_id = session.connection_id
+                return session
+            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that meets the new session at its first question
+                attempt += 1
+                if attempt >= retry.reconnects:
+                    raise
+                self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
+
+    def _is_in(self, job: Job, block: Block) -> bool:
+        """Whether a commit that was under way when the connection broke has happened: exactly once."""
+        retry = self._run.retry
+        attempt = 0
+        while True:
+            try:
+                return self._run.target.committed(block)
+            except (ConnectionFailed, TemporaryFailure):
+                attempt += 1
+                if attempt >= retry.reconnects:
+                    raise
+                logging.getLogger("paraply.applier").info("cannot tell yet whether block %d was committed", block.id)
+                self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
+
+    @contextlib.contextmanager
+    def _waiting(self, kind: str, state: str) -> Iterator[None]:
+        asked = time.perf_counter()
+        self.counters.state = state
+        try:
+            yield
+        finally:
+            self.counters.waits[kind] += time.perf_counter() - asked
+            self._show(kind if kind == "turn" else "wait", asked, **({} if kind == "turn" else {"for": kind}))

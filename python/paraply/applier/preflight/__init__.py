@@ -1,0 +1,1 @@
+"""What an apply decides before it writes anything."""

@@ -1,0 +1,98 @@
+"""What of a log's DDL a target could not take, known before anything is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paraply.errors import LogNotUnderstood, ParaplyError
+from paraply.logs.statement_text import decode_statement
+from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable
+from paraply.targets.protocol import Forecast
+
+if TYPE_CHECKING:
+    from paraply._native import Transaction
+    from paraply.schema.catalog import SchemaCatalog
+    from paraply.schema.ddl.change import SchemaChange
+    from paraply.targets.protocol import Standing, Target
+
+__all__ = ["Foresight"]
+
+
+class Foresight:
+    """Follows a log's DDL as the apply would, from the definitions that it would begin with.
+
+    What depends on rows is judged by the tables that have rows in the target or get some from the log; that all of them are deleted
+    again is not seen.
+
+    Args:
+        target: Where the log would go.
+        schema: The definitions that the apply begins with.
+        standing: What the target holds of the log; its definitions count behind what is applied already.
+    """
+
+    def __init__(self, target: Target, schema: SchemaCatalog, standing: Standing) -> None:
+        self._target = target
+        self._schema = schema
+        self._standing: Standing | None = standing
+        self._written: set[str] = set()
+        self._names = schema.lower_case_table_names
+
+    def adopt(self) -> None:
+        """Take the kept definitions over: called with the first transaction that is not applied yet, and of no effect later."""
+        if self._standing is None:
+            return
+        for table in self._standing.tables:
+            self._schema.put(table)
+        self._written = set(self._standing.written)
+        self._standing = None
+
+    def note_rows(self, transaction: Transaction) -> None:
+        """Keep which tables a transaction changes rows of."""
+        self._written.update(transaction.tables)
+
+    def problem(self, transaction: Transaction, *, runs: bool = True) -> str:
+        """Follow a transaction's statements.
+
+        Args:
+            transaction: The next one with statements.
+            runs: Whether it would be run; else it is only followed.
+
+        Returns:
+            Why the apply would stop there; empty if it would not, as far as that can be known.
+        """
+        log, changes = transaction.format, []
+        known = {(table.database, table.name): table for table in self._schema}
+        try:
+            for statement in transaction.statements:
+                sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+                changes += self._schema.advance(sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
+        except LogNotUnderstood as error:
+            return error.message
+        found = ""
+        if runs:
+            try:
+                self._target.foresee(Forecast(transaction, changes, known, frozenset(self._written), self._names))
+            except ParaplyError as error:
+                found = error.message
+        for change in changes:
+            self._carry(change)
+        return found
+
+    def _carry(self, change: SchemaChange) -> None:
+        """Follow which tables have rows."""
+        match change:
+            case CreateTable(table=table):
+                self._written.discard(table.full_name)
+            case DropTable(database=database, name=name) | TruncateTable(database=database, name=name):
+                self._written.discard(f"{database}.{name}")
+            case RenameTable(old_database=database, old_name=name, table=table):
+                self._rename(f"{database}.{name}", table.full_name)
+            case AlterTable(old=old, new=new, consequence=False):
+                self._rename(old.full_name, new.full_name)
+            case DropDatabase(database=database):
+                self._written = {name for name in self._written if not name.startswith(f"{database}.")}
+
+    def _rename(self, old: str, new: str) -> None:
+        if old in self._written and old != new:
+            self._written.discard(old)
+            self._written.add(new)

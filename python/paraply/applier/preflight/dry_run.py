@@ -1,0 +1,199 @@
+"""What an apply would do, without doing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from paraply.applier.preflight.ddl_forecast import Foresight
+from paraply.applier.selection.stop_point import StopPlace, moment_text
+from paraply.applier.selection.stop_result import stop_place
+from paraply.errors import LogNotUnderstood
+from paraply.logs.statement_text import decode_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from paraply._native import Transaction
+    from paraply.applier.preflight.inspect import Look, Options
+    from paraply.applier.preflight.plan import Outline
+    from paraply.schema.catalog import SchemaCatalog
+    from paraply.targets.protocol import Target
+
+__all__ = ["DryRun", "Landmark", "PlannedStatement", "estimate_seconds", "scan"]
+
+_SHOWN = 200
+
+# The slowest and the fastest that was measured on small machines with durable settings, by whether commits are merged.
+_TRANSACTIONS_A_SECOND = {True: (1_500, 12_000), False: (300, 4_000)}
+_ROWS_A_SECOND = (5_000, 60_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A transaction, as a place in the logs.
+
+    Attributes:
+        file: Its log file.
+        position: Offset of its first event.
+        end_position: Offset behind it.
+        gtid: Its GTID, if it has one.
+        committed_at: When its source committed it, microseconds since 1970, UTC.
+    """
+
+    file: str
+    position: int
+    end_position: int
+    gtid: str | None
+    committed_at: int | None
+
+    @classmethod
+    def of(cls, transaction: Transaction) -> Landmark:
+        """The place of a transaction."""
+        return cls(transaction.file, transaction.offset, transaction.end_offset, transaction.gtid, transaction.committed_at)
+
+    def __str__(self) -> str:
+        """The place for people."""
+        words = [f"{self.file}:{self.position}", self.gtid, None if self.committed_at is None else moment_text(self.committed_at)]
+        return ", ".join(word for word in words if word)
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The place as a JSON object."""
+        when = None if self.committed_at is None else moment_text(self.committed_at)
+        return {"file": self.file, "position": self.position, "end_position": self.end_position, "gtid": self.gtid, "committed_at": when}
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStatement:
+    """A statement in text: DDL, GRANT and the like.
+
+    Attributes:
+        place: Its transaction.
+        sql: Its text, shortened.
+        runs: Whether it would be run; else the filters leave it out.
+        problem: Why the apply would stop there; empty if it would not.
+    """
+
+    place: Landmark
+    sql: str
+    runs: bool
+    problem: str = ""
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The statement as a JSON object."""
+        return {**self.place.as_json(), "sql": self.sql, "runs": self.runs, "problem": self.problem or None}
+
+
+@dataclass(slots=True)
+class DryRun:
+    """What an apply would do.
+
+    Attributes:
+        outline: The plan.
+        transactions: Transactions that would be applied.
+        rows: Rows that they change.
+        bytes: Bytes of the log that they take.
+        skipped: Transactions that the target holds already.
+        filtered: Transactions of which the filters leave nothing.
+        first: The first transaction that would be applied.
+        last: The last one.
+        stop: The transaction at which the log would be left, where a stop is reached.
+        statements: The statements in text among them, in order.
+    """
+
+    outline: Outline
+    transactions: int = 0
+    rows: int = 0
+    bytes: int = 0
+    skipped: int = 0
+    filtered: int = 0
+    first: Landmark | None = None
+    last: Landmark | None = None
+    stop: StopPlace | None = None
+    statements: list[PlannedStatement] = field(default_factory=list)
+
+    @property
+    def estimate(self) -> tuple[float, float]:
+        """Seconds that the apply may take, from and to: a guess by what was measured on other machines."""
+        return estimate_seconds(self.transactions, self.rows, merges=self.outline.merges)
+
+
+def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[float, float]:
+    """Seconds that an apply may take, from and to.
+
+    >>> estimate_seconds(60_000, 60_000, merges=True)
+    (5.0, 40.0)
+    """
+    slow, fast = _TRANSACTIONS_A_SECOND[merges]
+    return (
+        round(max(transactions / fast, rows / _ROWS_A_SECOND[1]), 1),
+        round(max(transactions / slow, rows / _ROWS_A_SECOND[0]), 1),
+    )
+
+
+def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) -> DryRun:
+    """Reads the logs as an apply would.
+
+    Args:
+        options: The options.
+        look: What is known of log and target.
+        target: Asked which statements it could not take.
+        schema: The definitions that the apply would begin with.
+
+    Raises:
+        LogError: The log is damaged or not understood, at a place that the apply would reach.
+    """
+    from paraply._native import LogReader
+
+    found, foresight = DryRun(look.outline), Foresight(target, schema, target.standing(look.plan))
+    reader = LogReader(options.paths, **options.reader_options())
+    try:
+        while (batch := reader.next_batch()) is not None:
+            for transaction in batch:
+                _note(found, options, look, foresight, transaction)
+    except LogNotUnderstood:
+        if look.outline.statement_changes is None:
+            raise
+        return found  # the plan says where the apply ends, and why
+    found.stop = stop_place(reader, options.stop)
+    if options.stop is not None and found.stop is None:
+        look.outline.notes.append(f"the logs end before the stop ({options.stop.text})")
+    return found
+
+
+def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, transaction: Transaction) -> None:
+    if look.start.passed(transaction, options.paths):
+        foresight.problem(transaction, runs=False)
+        found.skipped += 1
+        return
+    foresight.adopt()
+    runs = not transaction.filtered
+    if transaction.statements:
+        runs = _note_statement(found, options, foresight, transaction)
+    if not runs:
+        found.filtered += 1
+        return
+    foresight.note_rows(transaction)
+    place = Landmark.of(transaction)
+    found.first, found.last = found.first or place, place
+    found.transactions += 1
+    found.rows += transaction.rows
+    found.bytes += transaction.bytes
+
+
+def _note_statement(found: DryRun, options: Options, foresight: Foresight, transaction: Transaction) -> bool:
+    problem, runs = "", True
+    try:
+        runs = not options.filters or options.filters.wants(transaction)
+    except LogNotUnderstood as error:
+        problem = error.message
+    problem = foresight.problem(transaction, runs=runs) or problem
+    log = transaction.format
+    for statement in transaction.statements:
+        try:
+            sql = " ".join(decode_statement(statement, mariadb=log.mariadb, file=transaction.file).split())
+        except LogNotUnderstood as error:
+            sql, problem = statement.sql.decode("ascii", "replace"), problem or error.message
+        shown = sql if len(sql) <= _SHOWN else f"{sql[:_SHOWN]}..."
+        found.statements.append(PlannedStatement(Landmark.of(transaction), shown, runs, problem))
+    return runs

@@ -1,0 +1,206 @@
+"""What an apply is about to do: looked at before the first write, shown to the user, and refused where it cannot end well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from paraply.applier.selection.filters import consequences
+from paraply.applier.selection.stop_point import moment_text
+from paraply.errors import UsageError
+from paraply.logs.file_order import missing_before, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paraply._native import GtidSet
+    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.preflight.statement_changes import StatementChanges
+    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.logs.file_order import LogFile
+    from paraply.targets.protocol import Peek
+
+__all__ = ["Outline", "check_gap", "check_stop", "make_outline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """An apply in short.
+
+    Attributes:
+        files: The logs, in order.
+        bytes: Their size together.
+        server: The version of the server that wrote the first one.
+        first_gtid: The GTID of the first transaction in the logs.
+        first_committed_at: When that was committed, microseconds since 1970, UTC.
+        held: The GTIDs that are skipped: the target holds them.
+        after: For a log without GTIDs that was begun before: file and offset behind which it goes on.
+        resumed: Whether an earlier run of the channel has left progress.
+        gtid_mode: ``record``, ``preserve`` or ``none``.
+        workers: Connections that apply at the same time.
+        policy: Who may start when.
+        consistency: What readers may see.
+        via: ``sessions`` or ``replication``: through whom transactions reach the target.
+        merges: Whether several transactions may become one commit.
+        stop: Where it stops, as the options say it; empty for the logs' end.
+        filters: What is applied, as the options say it; empty for everything.
+        notes: What the user should know.
+        statement_changes: Row changes in statement format, at the first of which the apply ends; None where there are none.
+    """
+
+    files: tuple[str, ...]
+    bytes: int
+    server: str
+    first_gtid: str | None
+    first_committed_at: int | None
+    held: str
+    after: tuple[str, int] | None
+    resumed: bool
+    gtid_mode: str
+    workers: int
+    policy: str
+    consistency: str
+    merges: bool
+    via: str = "sessions"
+    stop: str = ""
+    filters: str = ""
+    notes: list[str] = field(default_factory=list)
+    statement_changes: StatementChanges | None = None
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The fields of a command's JSON object."""
+        return {
+            "files": list(self.files),
+            "bytes": self.bytes,
+            "server": self.server,
+            "held": self.held or None,
+            "resumed": self.resumed,
+            "gtid_mode": self.gtid_mode,
+            "workers": self.workers,
+            "policy": self.policy,
+            "consistency": self.consistency,
+            "via": self.via,
+            "merges": self.merges,
+            "stop_options": self.stop or None,
+            "filters": self.filters or None,
+            "notes": self.notes,
+            "statement_changes": self.statement_changes.as_json() if self.statement_changes is not None else None,
+        }
+
+    def lines(self) -> list[str]:
+        """The plan for people, a few lines."""
+        count = len(self.files)
+        names = self.files[0] if count == 1 else f"{self.files[0]} to {self.files[-1]}, {count} files"
+        begun = "" if self.first_committed_at is None else f", from {moment_text(self.first_committed_at)}"
+        lines = [f"log      {names}, {_size(self.bytes)}{begun}, {self.server}"]
+        if self.resumed:
+            lines.append("start    goes on where the last run ended" + (f" ({self.after[0]}:{self.after[1]})" if self.after else ""))
+        lines.append(f"stop     {self.stop or 'at the end of the logs'}")
+        if self.filters:
+            lines.append(f"only     {self.filters}")
+        merging = "merged commits" if self.merges else "one commit each"
+        workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == "replication" else "")
+        lines.append(f"how      {workers}, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
+        lines.extend(f"note     {note}" for note in self.notes)
+        if self.statement_changes is not None:
+            lines.extend(self.statement_changes.lines())
+        return lines
+
+
+def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: GtidSet, *, merges: bool, has_gtids: bool) -> Outline:
+    """Puts the plan together."""
+    heads = [file.head for file in files if file.head is not None]
+    first = next((head for head in heads if head.has_transactions), None)
+    progress = peek.progress
+    notes = consequences(options.filters, peek.tables) if options.filters else []
+    notes.extend(peek.notes)
+    if options.filters.implied:
+        notes.append(f"the server's own databases are left out ({', '.join(options.filters.implied)}): the target has none of them")
+    if any(head.relay_log for head in heads):
+        notes.append("the logs are relay logs: commit times and GTIDs are their source's")
+    return Outline(
+        files=tuple(file.path for file in files),
+        bytes=sum(head.size for head in heads),
+        server=heads[0].server_version if heads else "",
+        first_gtid=first.first_gtid if first is not None else None,
+        first_committed_at=first.first_committed_at if first is not None else None,
+        held=str(held),
+        after=None if has_gtids or progress.file is None or progress.offset is None else (progress.file, progress.offset),
+        resumed=progress.resumed,
+        gtid_mode=peek.gtid_mode,
+        workers=options.workers,
+        policy=options.policy,
+        consistency=options.consistency,
+        via=options.via,
+        merges=merges,
+        stop=options.stop.text if options.stop is not None else "",
+        filters=str(options.filters),
+        notes=notes,
+    )
+
+
+def check_gap(files: Sequence[LogFile], held: GtidSet, *, allowed: bool) -> str | None:
+    """Compares what the target holds with what was executed before the first log.
+
+    Returns:
+        A note, where transactions are missing and the user has allowed it.
+
+    Raises:
+        UsageError: Transactions are missing between the two; names them.
+    """
+    missing = missing_before(files, held)
+    if missing is None:
+        return None
+    what = f"{shown(missing)} was executed before {files[0].name} was begun, and the target does not hold it"
+    if allowed:
+        return f"{what}: left out because of --allow-gap"
+    raise UsageError(
+        f"{what}: add the earlier logs; or, if the restored backup holds these transactions, say so with"
+        f" --start-after (the backup's GTID set); --allow-gap goes on without them",
+        file=files[0].path,
+    )
+
+
+def check_stop(stop: StopPoint | None, files: Sequence[LogFile], held: GtidSet, *, has_gtids: bool, mariadb: bool) -> None:
+    """Looks for the GTIDs of the stop before anything is written.
+
+    The sets at the files' heads tell in which file a GTID is; at most that file, or the last one, is walked through.
+
+    Raises:
+        UsageError: The logs do not hold it, or the target is behind it already.
+    """
+    if stop is None or not stop.gtids:
+        return
+    for option, gtid in stop.gtids:
+        if not has_gtids:
+            raise UsageError(f"{option} {gtid}: the log's transactions carry no GTIDs; use a time with --stop-at")
+        if (":" in gtid) == mariadb:
+            raise UsageError(f"{option} {gtid} is not a GTID of {'MariaDB' if mariadb else 'MySQL'}, whose server wrote the log")
+        if option == "--stop-before" and gtid in held:
+            raise UsageError(f"{option} {gtid}: the target holds this transaction already; restore an older backup to stop before it")
+        if not _is_held(files, gtid):
+            raise UsageError(
+                f"{option} {gtid}: none of the logs holds this transaction, so the replay would not stop; add the log that holds it,"
+                " or correct the GTID"
+            )
+
+
+def _is_held(files: Sequence[LogFile], gtid: str) -> bool:
+    """Whether one of the logs holds a transaction."""
+    from paraply._native import log_gtids
+
+    for index, file in enumerate(files):
+        behind = files[index + 1].previous if index + 1 < len(files) else None
+        if (file.previous is not None and gtid in file.previous) or (behind is not None and gtid not in behind):
+            continue
+        if file.head is None or gtid in log_gtids(file.path):
+            return True
+    return False
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if count < 1024 or unit == "GB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1024
+    return ""

@@ -1,0 +1,144 @@
+"""Row changes in statement format, counted before the first write: no apply gets past the first one (R27)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import LogError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paraply._native import GtidSet
+    from paraply.applier.preflight.inspect import Options
+
+__all__ = ["RowStatement", "StatementChanges", "count_statements"]
+
+_SHOWN = 5
+_LONGEST = 120
+_TABLES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RowStatement:
+    """A change of rows in statement format.
+
+    Attributes:
+        file: The file, as it was named.
+        offset: Where its transaction begins.
+        end: Index of the file and offset behind the statement.
+        gtid: The transaction's GTID, where it has one.
+        position: Where the statement stands.
+        table: The table that it names first; else its first word.
+        sql: Its text; empty where there are very many.
+    """
+
+    file: str
+    offset: int
+    end: tuple[int, int]
+    gtid: str | None
+    position: int
+    table: str
+    sql: bytes
+
+    @property
+    def text(self) -> str:
+        """The statement for people, shortened."""
+        text = " ".join(self.sql.decode("utf-8", "replace").split())
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The statement as a JSON object."""
+        return {"file": self.file, "position": self.position, "gtid": self.gtid, "table": self.table, "sql": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class StatementChanges:
+    """All row changes in statement format that an apply would meet.
+
+    Attributes:
+        count: How many.
+        tables: The tables that they name first, with how many each, most frequent first.
+        first: The first few.
+        mariadb: Whether a MariaDB wrote the log.
+    """
+
+    count: int
+    tables: list[tuple[str, int]]
+    first: list[RowStatement] = field(default_factory=list)
+    mariadb: bool = False
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The JSON object of the plan."""
+        return {
+            "count": self.count,
+            "tables": [{"table": table, "count": count} for table, count in self.tables],
+            "first": [statement.as_json() for statement in self.first],
+        }
+
+    @property
+    def note(self) -> str:
+        """The count in one line."""
+        named = ", ".join(f"{table} {count:,}" for table, count in self.tables[:_TABLES])
+        more = f" and {len(self.tables) - _TABLES:,} more tables" if len(self.tables) > _TABLES else ""
+        which = "1 row change is" if self.count == 1 else f"{self.count:,} row changes are"
+        return f"{which} in statement format, which cannot be replayed exactly: {named}{more}"
+
+    def lines(self) -> list[str]:
+        """The lines of the plan for people."""
+        default = ", MariaDB's default is MIXED" if self.mariadb else ""
+        lines = [
+            f"STOP     {self.note}",
+            f"         the apply ends before the first with exit code 3; set binlog_format=ROW on the source{default}",
+        ]
+        lines += [f"         {statement.file}:{statement.position}  {statement.text}" for statement in self.first]
+        return lines
+
+
+def count_statements(
+    options: Options, found: Sequence[RowStatement], skip: GtidSet, place: tuple[int, int] | None, *, mariadb: bool
+) -> StatementChanges | None:
+    """Return what the plan says of row changes in statement format; None where the apply meets none.
+
+    Args:
+        options: The options.
+        found: All of them in the logs.
+        skip: GTIDs that are passed over.
+        place: Up to where transactions without GTID are passed over.
+        mariadb: Whether a MariaDB wrote the log.
+    """
+    left = [statement for statement in found if not _passed(statement, skip, place)]
+    if left:
+        left = _before_stop(options, left)
+    if not left:
+        return None
+    tables = Counter(statement.table for statement in left)
+    return StatementChanges(len(left), tables.most_common(), left[:_SHOWN], mariadb)
+
+
+def _before_stop(options: Options, parts: Sequence[RowStatement]) -> list[RowStatement]:
+    """Return those in front of the place where the options end the apply, or all of them if reading does not get to that place."""
+    from paraply._native import LogReader
+
+    if options.stop is None:
+        return list(parts)
+    reader = LogReader(options.paths, **options.stop.reader_options())
+    try:
+        while reader.next_batch() is not None:
+            pass
+    except LogError:
+        return list(parts)  # the reader got no further than to the first of them, so that one is before the stop
+    stopped = reader.stopped
+    if stopped is None:
+        return list(parts)
+    at, included = (options.paths.index(stopped[0]), stopped[1]), bool(stopped[4])
+    places = [(part, (options.paths.index(part.file), part.offset)) for part in parts]
+    return [part for part, place in places if place < at or (place == at and included)]
+
+
+def _passed(statement: RowStatement, skip: GtidSet, place: tuple[int, int] | None) -> bool:
+    if statement.gtid is not None:
+        return statement.gtid in skip
+    return place is not None and statement.end <= place

@@ -1,0 +1,174 @@
+"""XA transactions of the logs, looked at before the first write, and named at the end (rule R35)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paraply.applier.preflight.statement_changes import RowStatement
+from paraply.errors import LogNotUnderstood, UsageError
+from paraply.targets.xid import canonical_xid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply._native import GtidSet
+    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.selection.filters import Filters
+
+__all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
+
+
+@dataclass(frozen=True, slots=True)
+class XaFound:
+    """A part of an XA transaction that is prepared and ended apart.
+
+    Attributes:
+        file: The file, as it was named.
+        offset: Where the part begins.
+        end: Index of the file and offset behind the part.
+        gtid: Its GTID, where it has one.
+        xid: Name of the XA transaction.
+        ends: XA COMMIT or XA ROLLBACK; otherwise XA PREPARE.
+        tables: (database, table) pairs of its row events; an end has none.
+    """
+
+    file: str
+    offset: int
+    end: tuple[int, int]
+    gtid: str | None
+    xid: str
+    ends: bool
+    tables: Sequence[tuple[str, str]] = ()
+
+    @property
+    def name(self) -> str:
+        """Its XID in the one form that XIDs are compared by.
+
+        Raises:
+            LogNotUnderstood: The log holds it in another form; says where.
+        """
+        try:
+            return canonical_xid(self.xid)
+        except LogNotUnderstood as error:
+            raise LogNotUnderstood(error.message, file=self.file, position=self.offset, gtid=self.gtid) from None
+
+
+def find_ahead(paths: Sequence[str]) -> tuple[list[XaFound], list[RowStatement]]:
+    """Return the parts of XA transactions and the row changes in text of some logs, in order; of a damaged log those before the damage."""
+    from paraply._native import look_ahead
+
+    parts, statements = look_ahead(paths)
+    return [XaFound(*part) for part in parts], [RowStatement(*statement) for statement in statements]
+
+
+def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:
+    """Refuses XA transactions that the target cannot take, or could not end.
+
+    Args:
+        options: The options.
+        found: All parts in the logs.
+        skip: GTIDs that are passed over.
+        place: Up to where transactions without GTID are passed over.
+        held: What the target could end now; None where it cannot prepare transactions as the log does.
+
+    Raises:
+        LogNotUnderstood: It cannot take one.
+        UsageError: It does not hold one that the log ends.
+    """
+    left = [part for part in found if not _passed(part, skip, place)]
+    left = _before_stop(options, left) if left else left
+    if not left:
+        return
+    if held is None:
+        _check_untouched(options.filters, found, left)
+        return
+    known = set(held)
+    for part in left:
+        xid = part.name
+        if not part.ends:
+            known.add(xid)
+            continue
+        if xid not in known:
+            filtered = ", or if the filters leave it out," if options.filters else ""
+            more = f"; if it was ended there already{filtered} add {part.gtid} to --start-after" if part.gtid else ""
+            raise UsageError(
+                f"the log ends the XA transaction {xid}, which was prepared before the place where this apply begins, and the target does"
+                f" not hold it prepared; nothing was applied: begin with the log that has its XA PREPARE, or restore a backup that holds"
+                f" it{more}",
+                file=part.file, position=part.offset, gtid=part.gtid,
+            )  # fmt: skip
+        known.discard(xid)
+
+
+def left_note(xids: Sequence[str]) -> list[str]:
+    """What the report says of XA transactions that wait for their end."""
+    if not xids:
+        return []
+    who, them = ("an XA transaction is", "it") if len(xids) == 1 else (f"{len(xids)} XA transactions are", "them")
+    end = f"a later apply of what follows ends {them}, or XA COMMIT or XA ROLLBACK by hand"
+    return [f"{who} left prepared on the target, because the log went no further: {'; '.join(xids)}; {end}"]
+
+
+def _check_untouched(filters: Filters, found: Sequence[XaFound], left: Sequence[XaFound]) -> None:
+    """Refuses XA transactions of which something would have to be applied.
+
+    Of one whose tables are all left out, nothing has to be.
+    """
+    touching: dict[str, bool] = {}
+    waiting = set(map(id, left))
+    for part in found:
+        if not part.ends:
+            touching[part.name] = any(filters.chooses(*table) for table in part.tables)
+        touches = touching.get(part.name)
+        if id(part) in waiting and touches is None:
+            raise _refused_end(part)
+        if id(part) in waiting and touches:
+            raise _refused(part)
+
+
+def _passed(part: XaFound, skip: GtidSet, place: tuple[int, int] | None) -> bool:
+    if part.gtid is not None:
+        return part.gtid in skip
+    return place is not None and part.end <= place
+
+
+def _refused(part: XaFound) -> LogNotUnderstood:
+    behind = "go on behind it with --start-after" if part.gtid else "begin with a log behind it"
+    return LogNotUnderstood(
+        f"the log has the XA transaction {part.xid}, prepared and ended apart, which this target cannot apply: PostgreSQL's prepared"
+        " transactions neither hold their rows as MySQL's do nor can be recorded together with the progress; nothing was applied: stop"
+        f" before it with --stop-before or --stop-at, bring its rows over by hand, and {behind}, or apply to a target of the log's family",
+        file=part.file,
+        position=part.offset,
+        gtid=part.gtid,
+    )
+
+
+def _refused_end(part: XaFound) -> LogNotUnderstood:
+    behind = f"add {part.gtid} to --start-after" if part.gtid else "begin with a log behind it"
+    return LogNotUnderstood(
+        f"the log ends the XA transaction {part.xid}, which was prepared before the logs begin, so it is not known whether its rows"
+        f" belong into this target, and PostgreSQL cannot hold them prepared; nothing was applied: begin with the log that has its"
+        f" XA PREPARE, or, if its rows are there or left out by the filters, {behind}",
+        file=part.file,
+        position=part.offset,
+        gtid=part.gtid,
+    )
+
+
+def _before_stop(options: Options, parts: Sequence[XaFound]) -> list[XaFound]:
+    """Those before the transaction at which the log is left; reads up to there."""
+    if options.stop is None:
+        return list(parts)
+    from paraply._native import LogReader
+
+    reader = LogReader(options.paths, **options.stop.reader_options())
+    while reader.next_batch() is not None:
+        pass
+    stopped = reader.stopped
+    if stopped is None:
+        return list(parts)
+    at, included = (options.paths.index(stopped[0]), stopped[1]), bool(stopped[4])
+    places = [(part, (options.paths.index(part.file), part.offset)) for part in parts]
+    return [part for part, place in places if place < at or (place == at and included)]

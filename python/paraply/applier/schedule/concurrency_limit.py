@@ -1,0 +1,91 @@
+"""How many workers are at work at once, where the target is on this machine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from paraply.observe.cpu_ticks import cpu_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply.targets.protocol import Target
+
+__all__ = ["Hands", "IdleShare", "hands_of"]
+
+_FEWEST = 2
+"""While one commits, another one applies."""
+_IDLE = 0.3
+_BUSY = 0.1
+
+
+class IdleShare:
+    """Which share of the machine's time was idle since the last look; waiting for a disk is idle.
+
+    Args:
+        ticks: All ticks so far and the idle ones; None where the system does not tell.
+
+    >>> ticks = iter([(100, 90), (200, 130)])
+    >>> IdleShare(lambda: next(ticks))()
+    0.4
+    """
+
+    def __init__(self, ticks: Callable[[], tuple[int, int] | None] = cpu_ticks) -> None:
+        self._ticks = ticks
+        self._last = ticks()
+
+    def __call__(self) -> float | None:
+        """The share, from 0 to 1; None where it is not told, or nothing has passed."""
+        before, self._last = self._last, self._ticks()
+        if before is None or self._last is None:
+            return None
+        passed, idle = self._last[0] - before[0], self._last[1] - before[1]
+        return min(1.0, max(0.0, idle / passed)) if passed > 0 else None
+
+
+class Hands:
+    """The most workers that are at work at once: as many as keep the machine busy.
+
+    A merged block keeps a core of the target busy for milliseconds. More of them at once than there are cores wait for each other's
+    latches and take time from each other, and the server needs up to a fifth more time for the same rows. Where the machine has time
+    left, because the target waits for its disk or is further away than it seems, more workers are let in, up to all of them.
+
+    Args:
+        workers: Number of workers.
+        cores: Cores of the machine that target and workers share.
+        idle: Which share of the machine's time was idle since it was last asked; None where that is not known.
+
+    >>> shares = iter([0.05, 0.5, 0.5, 0.2, 0.0])
+    >>> hands = Hands(8, cores=2, idle=lambda: next(shares))
+    >>> hands.most, [hands.look(held_back=True) for _ in range(5)]
+    (2, [2, 4, 8, 8, 7])
+    """
+
+    def __init__(self, workers: int, cores: int, idle: Callable[[], float | None]) -> None:
+        self._workers = workers
+        self._fewest = min(workers, max(_FEWEST, cores))
+        self._idle = idle
+        self.most = self._fewest
+
+    def look(self, *, held_back: bool) -> int:
+        """Finds the number anew; a few times a second.
+
+        Args:
+            held_back: Whether a job that might have started had to wait for a hand since the last look.
+        """
+        idle = self._idle()
+        if idle is None:
+            self.most = self._workers
+        elif idle > _IDLE and held_back:
+            self.most = min(self._workers, 2 * self.most)
+        elif idle < _BUSY:
+            self.most = max(self._fewest, self.most - 1)
+        return self.most
+
+
+def hands_of(target: Target, workers: int) -> Hands | None:
+    """The hands of a run that merges; None where all workers may be at work."""
+    if not target.is_local or not hasattr(os, "sched_getaffinity"):
+        return None
+    return Hands(workers, len(os.sched_getaffinity(0)), IdleShare())

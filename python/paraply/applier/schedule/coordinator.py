@@ -1,0 +1,277 @@
+"""The coordinator: cuts batches into blocks and hands them out in the source's order (R17, R19, R21)."""
+
+from __future__ import annotations
+
+import time
+from itertools import takewhile
+from typing import TYPE_CHECKING, Protocol
+
+from paraply.applier.schedule.batching import MAX_BLOCK_BYTES, MergeSize
+from paraply.applier.schedule.job_list import Job
+from paraply.applier.schedule.policy import Needs, Policy, runs_statement
+from paraply.errors import ParaplyError, PrecedingFailed
+from paraply.targets.progress.file_ledger import end_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply._native import Block, Planner
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.execute.worker import Worker
+    from paraply.applier.schedule.job_list import JobList
+    from paraply.applier.schedule.session_order import SessionOrder
+    from paraply.logs.feed import Feed, FeedItem
+    from paraply.schema.catalog import SchemaCatalog
+
+__all__ = ["Coordinator", "Crew", "InlineCrew", "ThreadCrew"]
+
+
+_AT_ONCE = 64
+"""Blocks that are handed out together: what that takes besides the work on each, and the moment until the first may start, are short."""
+
+
+class Crew(Protocol):
+    """Who applies the jobs."""
+
+    most_at_once: int = 1
+    """Jobs that are worth handing out together."""
+
+    def put(self, job: Job) -> bool:
+        """Hands a job out; False if no more are taken."""
+
+    def put_all(self, jobs: Sequence[Job]) -> int:
+        """Hands jobs out; how many, which is all of them unless no more are taken."""
+        return sum(1 for _ in takewhile(self.put, jobs))
+
+    def drain(self, number: int) -> bool:
+        """Waits until every job up to this one is committed; False if that will not happen."""
+
+    def passed(self, number: int) -> None:
+        """The coordinator itself saw this number through, without a job."""
+
+
+class ThreadCrew(Crew):
+    """Workers in threads, behind the job list.
+
+    Args:
+        jobs: The job list.
+    """
+
+    most_at_once: int = _AT_ONCE
+
+    def __init__(self, jobs: JobList) -> None:
+        self._jobs = jobs
+
+    def put(self, job: Job) -> bool:
+        """Hands a job out; waits for room."""
+        return self._jobs.put(job)
+
+    def put_all(self, jobs: Sequence[Job]) -> int:
+        """Hands jobs out; waits for room for each."""
+        return self._jobs.put_all(jobs)
+
+    def drain(self, number: int) -> bool:
+        """Waits until every job up to this one is committed."""
+        return self._jobs.drain(number)
+
+    def passed(self, number: int) -> None:
+        """Raises the low-water mark."""
+        self._jobs.committed(number, returns=False)
+
+
+class InlineCrew(Crew):
+    """One worker in the coordinator's own thread (R22).
+
+    Args:
+        run: The run.
+        worker: Its only worker.
+    """
+
+    def __init__(self, run: RunState, worker: Worker) -> None:
+        self._run = run
+        self._worker = worker
+        self._stopped = False
+
+    def put(self, job: Job) -> bool:
+        """Applies and commits the job."""
+        if self._stopped:
+            return False
+        self._worker.process(job)
+        return True
+
+    def drain(self, number: int) -> bool:
+        """Everything handed out is through."""
+        return self._run.order.low_water_mark >= number
+
+    def passed(self, number: int) -> None:
+        """Nothing to do."""
+
+    def stop(self) -> list[Job]:
+        """Takes no more jobs; none is waiting. From any thread."""
+        self._stopped = True
+        return []
+
+
+class Coordinator:
+    """Runs in one thread, for one run.
+
+    Args:
+        run: The run.
+        feed: The reader stage.
+        planner: Cuts batches into blocks.
+        policy: Says when a block may start.
+        merge: Says how many transactions become one commit.
+        crew: Who applies them.
+        sessions: Keeps the sessions' own order where commits are not in order; else None.
+        done: File and offset behind each transaction that an earlier run committed ahead of a gap, in a log without GTIDs.
+    """
+
+    def __init__(
+        self,
+        run: RunState,
+        feed: Feed,
+        planner: Planner,
+        policy: Policy,
+        merge: MergeSize,
+        crew: Crew,
+        sessions: SessionOrder | None = None,
+        done: frozenset[tuple[str, int]] = frozenset(),
+    ) -> None:
+        self._run = run
+        self._feed = feed
+        self._planner = planner
+        self._policy = policy
+        self._merge = merge
+        self._crew = crew
+        self._sessions = sessions
+        self._done = set(done)
+        self._last = 0
+        self._pending = 0
+
+    def coordinate(self) -> bool:
+        """Hands out everything and waits until it is committed.
+
+        Returns:
+            True at the end of the log, False if no more jobs were taken.
+
+        Raises:
+            LogError: The log is damaged or not understood; everything before that place is committed.
+            UsageError: The policy cannot decide about this log; likewise.
+        """
+        try:
+            for item in self._feed:
+                if not self._hand_out_item(item):
+                    return False
+            if not self._feed.exhausted:
+                return False
+            return self._crew.drain(self._last) and self._pass_skipped()
+        except PrecedingFailed:
+            return False
+        except ParaplyError:
+            self._crew.drain(self._last)
+            raise
+
+    def _hand_out_item(self, item: FeedItem) -> bool:
+        size = 1 if self._done else self._merge.next(self._feed.backlog + item.transactions)
+        committed = self._run.order.low_water_mark
+        blocks = self._planner.plan(item.batch, item.write_sets, merge=size, max_bytes=MAX_BLOCK_BYTES, committed=committed)
+        held = sum(block.transaction_count + block.skipped for block in blocks)
+        self._pending += item.transactions - held
+        statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
+        most = 1 if self._done else self._crew.most_at_once
+        if not all(self._hand_out(blocks[place : place + most]) for place in range(0, len(blocks), most)):
+            return False
+        if item.schema is not None and not self._tell_target(item, item.schema):
+            return False
+        if statement is not None and not self._hand_out([statement]):
+            return False
+        return not item.reread or self._reread()
+
+    def _hand_out(self, blocks: Sequence[Block]) -> bool:
+        """Hands blocks out, and raises what keeps one of them from that when those before it are."""
+        if self._done and end_of(blocks[0]) in self._done:
+            return self._pass_over(blocks[0])
+        committed = self._run.order.low_water_mark
+        needs: list[Needs] = []
+        refused: ParaplyError | None = None
+        try:
+            for block in blocks:
+                needs.append(self._policy.needs(block, committed))
+        except ParaplyError as error:
+            refused = error
+        taken = self._register(blocks[: len(needs)], needs, committed)
+        if refused is not None:
+            raise refused
+        return taken
+
+    def _register(self, blocks: Sequence[Block], needs: list[Needs], committed: int) -> bool:
+        """Gives blocks their places in the order and puts them into the list; False if not all are taken."""
+        if not blocks:
+            return True
+        order = self._run.order
+        after = self._sessions.before_all(blocks, committed) if self._sessions is not None else [()] * len(blocks)
+        if self._run.optimistic:
+            # Its rows may be the older ones', which would wait for its locks while it waits for their commit.
+            needs = [Needs(own.up_to, (*own.blocks, *older)) for own, older in zip(needs, after, strict=True)]
+        tickets = order.register_all(after)
+        if blocks[0].id != tickets[0].sequence:
+            raise ValueError(f"block {blocks[0].id} is out of order: {tickets[0].sequence} is next")
+        jobs = [
+            Job(ticket.sequence, own.up_to, block, ticket, own.blocks) for block, own, ticket in zip(blocks, needs, tickets, strict=True)
+        ]
+        self._last = tickets[-1].sequence
+        self._run.handed, self._run.handed_at = blocks[-1], time.time()
+        put = self._crew.put_all(jobs)
+        for ticket in reversed(tickets[put:]):
+            order.withdraw(ticket)
+        return put == len(jobs)
+
+    def _pass_over(self, block: Block) -> bool:
+        """A block that is committed already takes its turn like any other (R19)."""
+        order = self._run.order
+        ticket = order.register()
+        order.wait_turn(ticket)
+        with self._run.target.exclusive() as target:
+            target.pass_over(block)
+        self._done.discard(end_of(block))
+        self._run.skipped += block.transaction_count + block.skipped
+        order.finish(ticket)
+        self._last = ticket.sequence
+        self._crew.passed(ticket.sequence)
+        return True
+
+    def _tell_target(self, item: FeedItem, schema: SchemaCatalog) -> bool:
+        """Everything before the statement is committed when the target hears of it, the statement itself is not."""
+        if not self._crew.drain(self._last):
+            return False
+        try:
+            with self._run.target.exclusive() as target:
+                target.schema_changed(schema, item.changes)
+        except ParaplyError as error:
+            statement = item.batch[item.transactions - 1]
+            if error.file is None:
+                error.file, error.position, error.gtid = statement.file, statement.offset, statement.gtid
+            raise
+        return True
+
+    def _reread(self) -> bool:
+        """After a statement that was not understood, the target says what the tables are now."""
+        if not self._crew.drain(self._last):
+            return False
+        with self._run.target.exclusive() as target:
+            tables = target.seed_tables()
+        self._feed.resume(tables)
+        return True
+
+    def _pass_skipped(self) -> bool:
+        """Skipped transactions behind the last block take their turn too (R19)."""
+        if self._pending <= 0:
+            return True
+        order = self._run.order
+        ticket = order.register()
+        order.wait_turn(ticket)
+        self._run.skipped += self._pending
+        order.finish(ticket)
+        self._last = ticket.sequence
+        self._crew.passed(ticket.sequence)
+        return True

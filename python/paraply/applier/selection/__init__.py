@@ -1,0 +1,1 @@
+"""Which transactions of a log are applied: filters and stop points."""

@@ -1,0 +1,317 @@
+"""Applying only some databases and tables of a log."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from paraply.errors import LogNotUnderstood, UsageError
+from paraply.logs.statement_text import decode_statement
+from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.parse import parse, touched_table
+from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.statements import (
+    AlterTableStatement,
+    CreateDatabaseStatement,
+    CreateTableStatement,
+    DatabaseStatement,
+    DropDatabaseStatement,
+    DropTablesStatement,
+    IrrelevantStatement,
+    Name,
+    RenameTablesStatement,
+    Statement,
+    TruncateStatement,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from paraply import _native
+    from paraply.schema.model import Table
+    from paraply.targets.protocol import Target
+
+__all__ = ["SYSTEM_DATABASES", "Filters", "consequences", "filters_for", "parse_filters"]
+
+SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
+"""The servers' own databases."""
+
+_OBJECTS = ("view", "trigger", "procedure", "function", "event", "package")
+_IDENTIFIER = r"(?:`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|[\w$]+)"
+_QUALIFIED = re.compile(
+    rf"\b(?:VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|PACKAGE(?:\s+BODY)?)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
+    rf"({_IDENTIFIER})\s*\.\s*{_IDENTIFIER}",
+    re.IGNORECASE,
+)
+_TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.+))")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which databases and tables are applied; names as they stand in the log, upper and lower case told apart.
+
+    Where databases or tables are named, only those are applied; what is excluded never is.
+
+    Attributes:
+        databases: Databases that are applied with all their tables.
+        tables: (database, table) pairs that are applied.
+        exclude_databases: Databases that are left out.
+        exclude_tables: (database, table) pairs that are left out.
+        lower_case: Whether names of statements are compared in lower case, in which all names here and in row events are.
+        implied: Those of ``exclude_databases`` that no option names: the server's own, where the target has none of them.
+    """
+
+    databases: tuple[str, ...] = ()
+    tables: tuple[tuple[str, str], ...] = ()
+    exclude_databases: tuple[str, ...] = ()
+    exclude_tables: tuple[tuple[str, str], ...] = ()
+    implied: tuple[str, ...] = ()
+    lower_case: bool = False
+
+    def in_lower_case(self) -> Filters:
+        """Return the filters for a source that tells no upper case from lower case (``lower_case_table_names``)."""
+        return replace(self._folded(), lower_case=True)
+
+    def without_system_databases(self) -> Filters:
+        """Return the filters for a target that has no counterpart of the servers' own databases; one that an option names stays."""
+        named = {*self.databases, *self.exclude_databases, *(database for database, _ in self.tables)}
+        implied = tuple(name for name in SYSTEM_DATABASES if name not in named)
+        return replace(self, exclude_databases=(*self.exclude_databases, *implied), implied=implied)
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.databases or self.tables or self.exclude_databases or self.exclude_tables)
+
+    def __str__(self) -> str:
+        """The options that mean the same."""
+        words = [f"--database {name}" for name in self.databases]
+        words += [f"--table {database}.{table}" for database, table in self.tables]
+        words += [f"--exclude-database {name}" for name in self.exclude_databases if name not in self.implied]
+        words += [f"--exclude-table {database}.{table}" for database, table in self.exclude_tables]
+        return " ".join(words)
+
+    def identity(self) -> Mapping[str, object]:
+        """What of it belongs to the identity of the progress (R25); nothing without filters."""
+        parts = {
+            "databases": sorted(self.databases),
+            "tables": sorted(".".join(table) for table in self.tables),
+            "exclude_databases": sorted({*self.exclude_databases} - {*self.implied}),
+            "exclude_tables": sorted(".".join(table) for table in self.exclude_tables),
+        }
+        return {name: part for name, part in parts.items() if part}
+
+    def native(self) -> _native.TableFilter:
+        """The filter for the reader, which takes row changes out."""
+        from paraply._native import TableFilter
+
+        return TableFilter(self.databases, self.tables, self.exclude_databases, self.exclude_tables)
+
+    @property
+    def includes(self) -> bool:
+        """Whether only what is named is applied."""
+        return bool(self.databases or self.tables)
+
+    def chooses(self, database: str, table: str) -> bool:
+        """Whether a table is applied."""
+        if self.lower_case:
+            database, table = database.lower(), table.lower()
+        included = not self.includes or database in self.databases or (database, table) in self.tables
+        return included and database not in self.exclude_databases and (database, table) not in self.exclude_tables
+
+    def chooses_some(self, database: str) -> bool:
+        """Whether any table of a database may be applied."""
+        database = database.lower() if self.lower_case else database
+        named = not self.includes or database in self.databases or any(of == database for of, _ in self.tables)
+        return named and database not in self.exclude_databases
+
+    def chooses_database(self, database: str) -> bool:
+        """Whether what belongs to a database, but to no table, is applied: views, routines, events."""
+        database = database.lower() if self.lower_case else database
+        return (not self.includes or database in self.databases) and database not in self.exclude_databases
+
+    def chooses_whole(self, database: str) -> bool:
+        """Whether every table of a database is applied."""
+        database = database.lower() if self.lower_case else database
+        return self.chooses_database(database) and all(of != database for of, _ in self.exclude_tables)
+
+    def wants(self, transaction: _native.Transaction) -> bool:
+        """Whether a transaction's statements are about what is applied.
+
+        Raises:
+            LogNotUnderstood: They are about both, or it cannot be told; says what to do.
+        """
+        if transaction.kind == "xa_end":  # it ends what was applied of its rows, and the target knows whether that is anything
+            return True
+        answers = {self._wants(transaction, statement) for statement in transaction.statements}
+        if len(answers) > 1:
+            raise self._undecided(transaction, "the transaction's statements are about tables inside and outside of the filters")
+        return answers != {False}
+
+    def _wants(self, transaction: _native.Transaction, statement: _native.Statement) -> bool:
+        log = transaction.format
+        sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+        rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
+        try:
+            parsed = parse(sql, rules)
+        except (DdlSyntaxError, RecursionError):
+            answer = self._of_unparsed(sql, rules, statement)
+        else:
+            answer = self._of_parsed(parsed, sql, statement.database)
+        if answer is None:
+            text = " ".join(sql.split())
+            what = f"the statement may touch tables inside and outside of the filters: {text[:120]}"
+            raise self._undecided(transaction, what)
+        return answer
+
+    @staticmethod
+    def _undecided(transaction: _native.Transaction, what: str) -> LogNotUnderstood:
+        return LogNotUnderstood(
+            f"{what}; widen the filters so that they hold all or none of its tables, or stop before it with --stop-before,"
+            " run what you need of it by hand, and go on behind it with --start-after",
+            file=transaction.file,
+            position=transaction.offset,
+            gtid=transaction.gtid,
+        )
+
+    def _of_parsed(self, statement: Statement, sql: str, default: str) -> bool | None:
+        """True to run it, False to leave it out, None if it is about both."""
+        match statement:
+            case CreateTableStatement(name=name, like=like):
+                made = self._of_tables([name], default)
+                return None if made and like is not None and not self._of_tables([like], default) else made
+            case AlterTableStatement(name=name, rename=rename):
+                return self._of_tables([name] if rename is None else [name, rename], default)
+            case RenameTablesStatement(pairs=pairs):
+                return self._of_tables([name for pair in pairs for name in pair], default)
+            case DropTablesStatement(names=names):
+                return self._of_tables(names, default)
+            case TruncateStatement(name=name):
+                return self._of_tables([name], default)
+            case CreateDatabaseStatement(name=database):
+                return self.chooses_some(database)
+            case DatabaseStatement(name=database_or_none):
+                return self.chooses_some(database_or_none or default)
+            case DropDatabaseStatement(name=database):
+                if not self.chooses_some(database):
+                    return False
+                return True if self.chooses_whole(database) else None
+            case IrrelevantStatement(what=what):
+                return self._of_other(what, sql, default)
+        return None
+
+    def _of_tables(self, names: Iterable[Name], default: str) -> bool | None:
+        answers = {self._of_table(database or default, table) for database, table in names}
+        return answers.pop() if len(answers) == 1 else None
+
+    def _of_table(self, database: str, table: str) -> bool | None:
+        """None where the answer hangs on upper and lower case: a server may store names in lower case, and log what was typed."""
+        answer = self.chooses(database, table)
+        folded = (database if database.lower() in self.implied else database.lower(), table.lower())
+        return answer if answer == self._folded().chooses(*folded) else None
+
+    def _folded(self) -> Filters:
+        return Filters(
+            tuple(name.lower() for name in self.databases),
+            tuple((database.lower(), table.lower()) for database, table in self.tables),
+            # A database of one's own may be called Sys.
+            tuple(name if name in self.implied else name.lower() for name in self.exclude_databases),
+            tuple((database.lower(), table.lower()) for database, table in self.exclude_tables),
+        )
+
+    def _of_other(self, what: str, sql: str, default: str) -> bool:
+        """Views, routines, triggers and events go with their database; accounts and the like with no filter that names something."""
+        if what.split()[-1] in _OBJECTS or what.endswith(("definer", "algorithm", "sql", "aggregate")):
+            match = _QUALIFIED.search(sql)
+            return self.chooses_database(_plain(match[1]) if match else default)
+        if default and what in ("temporary table", "sequence", "comment", "analyze", "optimize", "repair", "check"):
+            return self.chooses_database(default)
+        return not self.includes
+
+    def _of_unparsed(self, sql: str, rules: Rules, statement: _native.Statement) -> bool | None:
+        """A statement that is not understood: by the only table that it can touch, or by the databases that the source names."""
+        touched = touched_table(sql, rules)
+        if touched is not None:
+            return self._of_tables([touched], statement.database)
+        databases = statement.context.get("updated_databases") or []
+        if databases and not any(self.chooses_some(database) for database in databases):
+            return False
+        if databases and all(self.chooses_whole(database) for database in databases):
+            return True
+        return None
+
+
+def parse_filters(
+    databases: Sequence[str] = (), tables: Sequence[str] = (), exclude_databases: Sequence[str] = (), exclude_tables: Sequence[str] = ()
+) -> Filters:
+    """What ``--database``, ``--table``, ``--exclude-database`` and ``--exclude-table`` say.
+
+    Raises:
+        UsageError: A table without its database, or a filter that leaves nothing.
+
+    >>> parse_filters(tables=["shop.item"]).chooses("shop", "item")
+    True
+    """
+    filters = Filters(
+        tuple(databases),
+        tuple(_table(name, "--table") for name in tables),
+        tuple(exclude_databases),
+        tuple(_table(name, "--exclude-table") for name in exclude_tables),
+    )
+    for database in (*filters.databases, *filters.exclude_databases):
+        if not database:
+            raise UsageError("--database and --exclude-database need a name")
+    both = {*filters.databases} & {*filters.exclude_databases}
+    twice = {*filters.tables} & {*filters.exclude_tables}
+    if both or twice:
+        name = next(iter(both)) if both else ".".join(next(iter(twice)))
+        raise UsageError(f"{name} is both named and excluded; it would never be applied")
+    return filters
+
+
+def _table(name: str, option: str) -> tuple[str, str]:
+    match = _TABLE_NAME.fullmatch(name)
+    if match is None:
+        raise UsageError(f"{option} {name}: write DATABASE.TABLE; a name with a dot goes between backticks")
+    quoted_database, database, quoted_table, table = match.groups()
+    return (_unquoted(quoted_database) if quoted_database else database, _unquoted(quoted_table) if quoted_table else table)
+
+
+def _unquoted(name: str) -> str:
+    return name.replace("``", "`")
+
+
+def _plain(identifier: str) -> str:
+    quote = identifier[0]
+    return identifier[1:-1].replace(quote * 2, quote) if quote in '`"' else identifier
+
+
+def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:
+    """What the filters mean for foreign keys: between tables that are applied and tables that are not.
+
+    Args:
+        filters: The filters.
+        tables: Definitions, as far as they are known.
+    """
+    notes = []
+    for table in sorted(tables, key=lambda table: (table.database, table.name)):
+        child = f"{table.database}.{table.name}"
+        inside = filters.chooses(table.database, table.name)
+        for key in table.foreign_keys:
+            parent = f"{key.parent_database}.{key.parent_table}"
+            if inside == filters.chooses(key.parent_database, key.parent_table):
+                continue
+            named = f"{child} refers to {parent} (foreign key {key.name})"
+            if inside:
+                notes.append(f"{named}, which is left out: a new row whose parent is not in the target fails")
+            elif key.on_delete == key.on_update == "refuse":
+                notes.append(f"{named} and is left out: a parent that still has rows there cannot be deleted")
+            else:
+                notes.append(f"{named} and is left out: the target itself may carry changes of {parent} on into it")
+    return notes
+
+
+def filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
+    """Return the filters as they are compared, with the servers' own databases left out where the target has none of them."""
+    filters = filters.in_lower_case() if lower_case_table_names else filters
+    return filters.without_system_databases() if getattr(target, "lacks_system_databases", False) else filters

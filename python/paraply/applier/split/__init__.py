@@ -1,9 +1,0 @@
-"""One large transaction spread over several connections, committed in two phases (policy ``row``, P3 of WL#4648)."""
-
-from __future__ import annotations
-
-from paraply.applier.split.crew import SplitCrew
-from paraply.applier.split.parts import SPLIT_BYTES, PartMaker
-from paraply.applier.split.session import SplitSession
-
-__all__ = ["SPLIT_BYTES", "PartMaker", "SplitCrew", "SplitSession"]

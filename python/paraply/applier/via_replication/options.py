@@ -1,0 +1,134 @@
+"""What goes together with ``--via replication``."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import TYPE_CHECKING
+
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from paraply._native import Transaction
+    from paraply.applier.preflight.inspect import Options
+    from paraply.targets.protocol import Target
+    from paraply.targets.url import DatabaseUrl
+
+__all__ = ["SERVER_WORKERS", "VIAS", "check_via", "check_via_family", "check_via_target", "parse_listen", "source_address"]
+
+VIAS = ("sessions", "replication")
+"""How transactions reach the target: through sessions of paraply's, or through the target's own replication."""
+
+SERVER_WORKERS = 16
+"""Workers of the server's applier where nothing is said: they mostly wait for their turn, and more of them make larger commit groups."""
+
+_POLICIES = ("dependency", "logical-clock", "barrier")
+
+
+def check_via(options: Options) -> None:
+    """Refuses options that the server's own applier cannot follow.
+
+    Raises:
+        UsageError: With the reason.
+    """
+    if options.via not in VIAS:
+        raise UsageError(f"via {options.via!r} does not exist; choose one of: {', '.join(VIAS)}")
+    if options.via == "sessions":
+        if options.listen is not None:
+            raise UsageError("--listen says where the target's replication reads from, and needs --via replication")
+        return
+    if options.listen is not None:
+        parse_listen(options.listen)
+    if options.gtid not in ("auto", "preserve"):
+        raise UsageError(f"--via replication keeps the source's GTIDs: use --gtid preserve instead of {options.gtid}, or --via sessions")
+    if isinstance(options.merge, int) and options.merge > 1:
+        raise UsageError("--via replication commits each transaction under its own GTID and cannot merge; use --merge off")
+    if options.policy not in _POLICIES:
+        raise UsageError(f"--via replication goes with the policies {', '.join(_POLICIES)}, not with {options.policy!r}")
+    if options.consistency != "any-time":
+        raise UsageError(
+            f"--via replication commits in order and in groups inside of the server, so that --consistency {options.consistency} would gain"
+            " nothing: leave it out"
+        )
+    if options.workers < 1:
+        raise UsageError("--via replication applies in the server's workers: give --workers 1 or more")
+    if options.filters:
+        raise UsageError("--via replication sends whole transactions, without filters by database or table: use --via sessions")
+    if options.live:
+        raise UsageError("--via replication applies log files; the logs of a running source are read with --via sessions")
+
+
+def check_via_family(options: Options, target: Target) -> None:
+    """Check that the target is a server whose own replication can apply.
+
+    Raises:
+        UsageError: It is none.
+    """
+    from paraply.targets.mysql.target import MySqlTarget
+
+    if options.via == "replication" and not isinstance(target, MySqlTarget):
+        raise UsageError("--via replication needs a target of MySQL, whose own applier does the work: use --via sessions")
+
+
+def check_via_target(options: Options, target: Target, first: Transaction | None) -> None:
+    """Refuses targets and logs that are not MySQL's.
+
+    Raises:
+        UsageError: With the reason.
+    """
+    from paraply.targets.mysql.target import MySqlTarget
+
+    if options.via != "replication" or not isinstance(target, MySqlTarget):  # check_via_family has refused the others
+        return
+    if first is not None and first.format.mariadb:
+        raise UsageError("--via replication needs a log of MySQL: use --via sessions")
+    source_address(options.listen, target.url)
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """Host and port of ``--listen``; port 0 for a free one.
+
+    Raises:
+        UsageError: It is neither.
+
+    >>> parse_listen("10.0.0.5:3399"), parse_listen("10.0.0.5"), parse_listen("[fd00::5]:3399")
+    (('10.0.0.5', 3399), ('10.0.0.5', 0), ('fd00::5', 3399))
+    """
+    host, bracket, rest = text[1:].partition("]") if text.startswith("[") else ("", "", "")
+    if not bracket:
+        host, colon, rest = text.partition(":")
+        rest = colon + rest
+    port = rest[1:] if rest.startswith(":") else rest or "0"
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"--listen {text}: give an address of this machine that the target reaches, as HOST or HOST:PORT")
+    return host, int(port)
+
+
+def source_address(listen: str | None, url: DatabaseUrl) -> tuple[str, int]:
+    """Where to listen so that the target reaches it: on the loopback interface if the target is there.
+
+    Raises:
+        UsageError: The target is on another machine, and no address was given.
+    """
+    if listen is not None:
+        return parse_listen(listen)
+    if url.socket is not None or url.host == "localhost":
+        return "127.0.0.1", 0
+    address = _own_address(url.host, url.port)
+    if not ipaddress.ip_address(address).is_loopback:
+        raise UsageError(
+            f"--via replication: the target reads the transactions from this machine over a connection without TLS: say with"
+            f" --listen {address} that the network between them may see them, or run paraply on the target's machine"
+        )
+    return address, 0
+
+
+def _own_address(host: str, port: int) -> str:
+    """The address of this machine that a connection to that host comes from; nothing is sent."""
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as link:
+            link.connect(place)
+            return str(link.getsockname()[0])
+    except OSError as error:
+        raise UsageError(f"{host} cannot be reached: {error.strerror or error}") from None

@@ -1,0 +1,138 @@
+"""Transactions on their way to a replica: sent to it or not, and not known to be committed there."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paraply._native import GtidSet
+    from paraply.applier.schedule.job_list import Job
+
+__all__ = ["Outbox", "Sending"]
+
+MOST_JOBS = 16 * 1024
+MOST_BYTES = 64 * 1024 * 1024
+_SENT_AT_ONCE = 256
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+
+
+def gtid_of(job: Job) -> str:
+    """The GTID of a job's transaction; a log without GTIDs does not come here."""
+    return job.block.first_gtid or ""
+
+
+class Sending:
+    """What is still to be sent on one connection of the replica."""
+
+    def __init__(self, jobs: deque[Job]) -> None:
+        self.jobs = jobs
+        self.ended = False
+
+
+class Outbox:
+    """Holds the jobs between the coordinator, the connection that sends them, and the news of their commits.
+
+    Args:
+        most_jobs: Most jobs that are not committed.
+        most_bytes: Most bytes of log that those take; one job of any size always has room.
+    """
+
+    def __init__(self, most_jobs: int = MOST_JOBS, most_bytes: int = MOST_BYTES) -> None:
+        self._changed = threading.Condition()
+        self._most_jobs = most_jobs
+        self._most_bytes = most_bytes
+        self._jobs: deque[Job] = deque()
+        self._bytes = 0
+        self._sending: Sending | None = None
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def put(self, job: Job) -> bool:
+        """Appends a job; waits for room.
+
+        Returns:
+            False if no more are taken.
+        """
+        with self._changed:
+            while not self._closed and self._jobs and not self._has_room(job.block.bytes):
+                self._changed.wait()
+            if self._closed:
+                return False
+            self._jobs.append(job)
+            self._bytes += job.block.bytes
+            if self._sending is not None:
+                self._sending.jobs.append(job)
+                if len(self._sending.jobs) == 1:
+                    self._changed.notify_all()
+            return True
+
+    def _has_room(self, size: int) -> bool:
+        return len(self._jobs) < self._most_jobs and self._bytes + size <= self._most_bytes
+
+    def begin(self, received: GtidSet) -> Sending:
+        """A connection of the replica begins; the one before is over.
+
+        Args:
+            received: What the replica has already: committed, or whole in its relay log.
+        """
+        with self._changed:
+            if self._sending is not None:
+                self._sending.ended = True
+            jobs = (job for job in self._jobs if gtid_of(job) not in received)
+            sending = self._sending = Sending(deque(jobs))
+            sending.ended = self._closed
+            self._changed.notify_all()
+            return sending
+
+    def take(self, sending: Sending, seconds: float) -> list[Job] | None:
+        """The next jobs to send; waits for some.
+
+        Returns:
+            None where nothing more may be sent on this connection; empty after that time.
+        """
+        with self._changed:
+            if not sending.jobs and not sending.ended:
+                self._changed.wait_for(lambda: sending.jobs or sending.ended, seconds)
+            if sending.ended:
+                return None
+            taken: list[Job] = []
+            size = 0
+            while sending.jobs and len(taken) < _SENT_AT_ONCE and (not taken or size < _BYTES_AT_ONCE):
+                job = sending.jobs.popleft()
+                taken.append(job)
+                size += job.block.bytes
+            return taken
+
+    def oldest(self) -> Job | None:
+        """The oldest job that is not known to be committed."""
+        with self._changed:
+            return self._jobs[0] if self._jobs else None
+
+    def newest_gtid(self) -> str | None:
+        """GTID of the newest job."""
+        with self._changed:
+            return self._jobs[-1].block.first_gtid if self._jobs else None
+
+    def committed(self, executed: GtidSet) -> list[Job]:
+        """Takes the jobs out that are committed, oldest first, up to the first one that is not."""
+        done: list[Job] = []
+        with self._changed:
+            while self._jobs and gtid_of(self._jobs[0]) in executed:
+                job = self._jobs.popleft()
+                self._bytes -= job.block.bytes
+                done.append(job)
+            if done:
+                self._changed.notify_all()
+        return done
+
+    def close(self) -> None:
+        """Takes and sends no more."""
+        with self._changed:
+            self._closed = True
+            if self._sending is not None:
+                self._sending.ended = True
+            self._changed.notify_all()

@@ -1,0 +1,141 @@
+"""Serves the metrics of a run over HTTP, on the loopback interface unless told otherwise."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from paraply.errors import UsageError
+from paraply.observe.metrics import CONTENT_TYPE, render_metrics
+from paraply.observe.status_json import status_object
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from paraply.observe.counters import Counters
+    from paraply.observe.status_json import RunIdentity
+
+__all__ = ["MetricsServer", "parse_address"]
+
+_LOOPBACK = "127.0.0.1"
+_CLIENT_SECONDS = 5.0
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """What ``--metrics`` says.
+
+    Args:
+        text: ``PORT`` on the loopback interface, or ``HOST:PORT``; an IPv6 address stands in brackets. Port 0 is any free one.
+
+    Raises:
+        UsageError: It is neither.
+
+    >>> parse_address("9104"), parse_address("0.0.0.0:9104"), parse_address("[::1]:9104")
+    (('127.0.0.1', 9104), ('0.0.0.0', 9104), ('::1', 9104))
+    """
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65_535 or (":" in host and not (host.startswith("[") and host.endswith("]"))):
+        raise UsageError(f"--metrics {text}: give a PORT, or HOST:PORT to be reached from elsewhere")
+    return host.strip("[]") or _LOOPBACK, int(port)
+
+
+class Watched(Protocol):
+    """What is shown: an ``Applier``."""
+
+    def counters(self) -> Counters:
+        """A snapshot."""
+
+    def identity(self) -> RunIdentity | None:
+        """Which run it is, once that is known."""
+
+
+class MetricsServer:
+    """Answers ``/metrics`` (Prometheus) and ``/status`` (JSON) from threads of its own, until it is closed.
+
+    Args:
+        host: The address to listen on.
+        port: The port; 0 for any free one.
+        run: What to show.
+
+    Raises:
+        UsageError: The address cannot be listened on.
+    """
+
+    def __init__(self, host: str, port: int, run: Watched) -> None:
+        handler = type("Handler", (_Handler,), {"run": run})
+        try:
+            family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            server = type("Server", (_Server,), {"address_family": family})
+            self._server: ThreadingHTTPServer = server(address, handler)
+        except OSError as error:
+            raise UsageError(
+                f"--metrics: {host}:{port} cannot be listened on: {error.strerror or error}; give another port, or 0 for any that is free"
+            ) from None
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, name="paraply-metrics", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Where the metrics are."""
+        host, port = self._server.server_address[:2]
+        return f"http://{f'[{host!s}]' if ':' in str(host) else host!s}:{port}/metrics"
+
+    def __enter__(self) -> MetricsServer:
+        """Nothing to do: it listens already."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        """Closes the port."""
+        self.close()
+
+    def close(self) -> None:
+        """Closes the port."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a client that does not go away must not keep the run
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away is nothing to tell."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_version = "paraply"
+    sys_version = ""
+    timeout = _CLIENT_SECONDS
+    run: ClassVar[Watched]
+
+    def do_GET(self) -> None:
+        """Answers a request."""
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            self._answer(CONTENT_TYPE, render_metrics(self.run.counters(), self.run.identity()))
+        elif path == "/status":
+            identity = self.run.identity()
+            status = None if identity is None else status_object(identity, self.run.counters())
+            self._answer("application/json", json.dumps(status) + "\n")
+        elif path == "/":
+            self._answer("text/plain; charset=utf-8", "paraply apply: see /metrics (Prometheus) and /status (JSON)\n")
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name is the base class's
+        """Requests are not worth a line each."""
+
+    def _answer(self, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)

@@ -1,0 +1,147 @@
+"""How far a run has come in its logs, how far it will go, and how long that may take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraply.errors import ParaplyError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.logs.feed import Feed
+    from paraply.logs.file_order import LogFile
+
+__all__ = ["Journey", "StopFinder", "file_of_stop"]
+
+_RATE_SECONDS = 20.0
+
+
+class Journey:
+    """Places in a sequence of log files as bytes from the first file's beginning.
+
+    Args:
+        paths: The log files, in order.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        sizes = [Path(path).stat().st_size for path in paths]
+        self._begins = dict(zip(paths, accumulate(sizes, initial=0), strict=False))
+        self.total = sum(sizes)
+        """Bytes up to the end, or up to the stop as soon as that is known."""
+        self._done = 0
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def place(self, file: str, offset: int) -> int:
+        """Bytes up to a place in one of the files."""
+        return self._begins.get(file, 0) + offset
+
+    def stops_at(self, file: str, offset: int) -> None:
+        """The logs will be left here."""
+        self.total = max(1, min(self.total, self.place(file, offset)))
+
+    def done(self, run: RunState, feed: Feed) -> int:
+        """Bytes up to the last transaction that is committed, or that was passed over because it was so already; never goes back."""
+        last, handed = run.last_block, run.handed
+        if last is not None:
+            place = self.place(last.end_file, last.end_offset)
+        elif handed is not None:
+            place = self.place(handed.file, handed.offset)
+        else:  # everything read so far was passed over
+            place = feed.read_bytes
+        self._done = min(self.total, max(self._done, place))
+        return self._done
+
+    def sample(self, run: RunState, feed: Feed) -> None:
+        """Notes how far the run is now; by one thread, a few times a second."""
+        now = time.perf_counter()
+        self._samples.append((now, self.done(run, feed)))
+        while len(self._samples) > 2 and self._samples[0][0] < now - _RATE_SECONDS:
+            self._samples.popleft()
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest may take at the rate of the last seconds; None if that is not known yet."""
+        samples = list(self._samples)
+        if len(samples) < 2:
+            return None
+        (begin, before), (end, after) = samples[0], samples[-1]
+        if after >= self.total:
+            return 0.0
+        if end - begin < 0.5 or after <= before:
+            return None
+        return (self.total - after) * (end - begin) / (after - before)
+
+
+def file_of_stop(stop: StopPoint, files: Sequence[LogFile]) -> int:
+    """Index of the file in which a stop is looked for first, by the files' heads.
+
+    A GTID is in the last file before which it was not executed; a time is in the last file whose first transaction was committed
+    before it.
+    """
+    found = 0
+    for index, file in enumerate(files[1:], 1):
+        if stop.time is not None:
+            moment = file.head.first_committed_at if file.head is not None else None
+            behind = moment is not None and moment < stop.time
+        else:
+            behind = file.previous is not None and not any(gtid in file.previous for _, gtid in stop.gtids)
+        if not behind:
+            break
+        found = index
+    return found
+
+
+class StopFinder:
+    """Looks for the stop in the logs, in a thread of its own that takes no more than half a core; only the progress needs it.
+
+    Args:
+        journey: Is told the place.
+        stop: The stop.
+        files: The logs with their heads.
+    """
+
+    def __init__(self, journey: Journey, stop: StopPoint, files: Sequence[LogFile]) -> None:
+        self._journey = journey
+        self._stop = stop
+        self._files = files
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="paraply-stop-finder", daemon=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Gives up, or has found it, and waits for the thread's end."""
+        self._ended.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        from paraply._native import LogReader
+
+        paths = [file.path for file in self._files[file_of_stop(self._stop, self._files) :]]
+        try:
+            reader = LogReader(paths, verify_checksums=False, **self._stop.reader_options())
+            last = None
+            began = time.perf_counter()
+            while (batch := reader.next_batch()) is not None:
+                last = batch[len(batch) - 1]
+                now = time.perf_counter()
+                if self._ended.wait(now - began):
+                    return
+                began = time.perf_counter()
+        except ParaplyError:  # the run itself will tell
+            return
+        if (stopped := reader.stopped) is not None:
+            file, offset, _, _, included = stopped
+            if included and last is not None:
+                file, offset = last.file, last.end_offset
+            self._journey.stops_at(file, offset)

@@ -1,0 +1,133 @@
+"""What is looked at while a run goes on: rate, progress, timeline, the published status."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import Stopped
+from paraply.observe.counters import Counters
+from paraply.observe.progress_estimate import Journey, StopFinder
+from paraply.observe.publisher import Publisher
+from paraply.observe.snapshot import RateMeter, take_counters
+from paraply.observe.status_json import RunIdentity, status_object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from paraply._native import GtidSet
+    from paraply.applier.execute.drivers import Hand
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.preflight.inspect import Look, Options
+    from paraply.applier.schedule.batching import MergeSize
+    from paraply.logs.feed import Feed
+    from paraply.logs.file_order import LogFile
+    from paraply.observe.timeline import Timeline
+    from paraply.targets.protocol import Target
+
+__all__ = ["RunMonitor"]
+
+_log = logging.getLogger("paraply.applier")
+
+
+class RunMonitor:
+    """Takes the counters of one run, and hands them to whoever wants to see them.
+
+    Args:
+        options: The run's options.
+        files: Its logs.
+        look: What was found before the first write.
+        on_progress: Called with the counters at every tick; not any more once it has failed.
+        timeline: Where the run is drawn, if anywhere.
+        receiver: Says what was received, where a relay log is followed, and how much of it these GTIDs leave.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        files: Sequence[LogFile],
+        look: Look,
+        on_progress: Callable[[Counters], None] | None,
+        timeline: Timeline | None,
+        receiver: Callable[[GtidSet], Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.identity = RunIdentity(
+            channel=options.channel,
+            logs=options.paths,
+            workers=options.workers,
+            policy=options.policy,
+            consistency=options.consistency,
+            gtid_mode=look.outline.gtid_mode,
+            stop=options.stop.text if options.stop is not None else "",
+        )
+        self._receiver = receiver
+        self._journey = Journey(options.paths) if not options.live else None
+        self._finder = StopFinder(self._journey, options.stop, files) if self._journey is not None and options.stop is not None else None
+        self._on_progress = on_progress
+        self._timeline = timeline
+        self._meter = RateMeter()
+        self._publisher: Publisher | None = None
+        self._parts: tuple[RunState, Feed, Sequence[Hand], MergeSize] | None = None
+
+    def watch(self, run: RunState, feed: Feed, workers: Sequence[Hand], merge: MergeSize) -> None:
+        """Names the parts of the run, before its first block."""
+        self._parts = run, feed, workers, merge
+        run.timeline = self._timeline
+        if self._timeline is not None:
+            for worker in workers:
+                self._timeline.name_track(worker.counters.number + 1, f"worker {worker.counters.number + 1}")
+
+    def start(self, target: Target) -> None:
+        """Begins to look for the stop, and to publish the status where the target has a place for it."""
+        if self._finder is not None:
+            self._finder.start()
+        self._publisher = Publisher(target.open_board, self.status)
+        self._publisher.start()
+
+    def counters(self) -> Counters:
+        """A snapshot of the run; from any thread, at any time."""
+        if self._parts is None:
+            return Counters()
+        return take_counters(*self._parts, self._meter.rate, self._journey)
+
+    def status(self) -> dict[str, Any]:
+        """The run as a JSON object."""
+        return status_object(self.identity, self.counters()) | self._received()
+
+    def _received(self) -> dict[str, Any]:
+        if self._receiver is None or self._parts is None:
+            return {}
+        return {"receiver": dict(self._receiver(self._parts[0].executed()))}
+
+    def tick(self) -> None:
+        """Samples the rates and reports progress; called about four times a second by one thread."""
+        if self._parts is None:
+            return
+        run, feed, *_ = self._parts
+        self._meter.add(time.perf_counter(), run.transactions)
+        if self._journey is not None:
+            self._journey.sample(run, feed)
+        if self._timeline is None and self._on_progress is None:
+            return
+        counters = self.counters()
+        if self._timeline is not None:
+            self._timeline.counters(counters)
+        if self._on_progress is not None:
+            try:
+                self._on_progress(counters)
+            except Exception:
+                self._on_progress = None
+                _log.exception("on_progress failed and is not called any more")
+
+    def end(self, error: BaseException | None) -> None:
+        """The run is over."""
+        if self._finder is not None:
+            self._finder.end()
+        self.tick()
+        timeline = self._timeline
+        if timeline is not None and timeline.problem is not None and self._parts is not None:
+            self._parts[0].note(f"the timeline is not complete: {timeline.problem}")
+        if self._publisher is not None:
+            outcome = "done" if error is None else "stopped" if isinstance(error, Stopped) else "failed"
+            self._publisher.end(status_object(self.identity, self.counters(), outcome=outcome, error=error) | self._received())

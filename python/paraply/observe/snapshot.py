@@ -1,0 +1,138 @@
+"""Counters and reports, taken from a run's parts."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from paraply.applier.execute.worker_state import APPLYING, COMMITTING, IDLE, RESTING, WAITING_DEPENDENCY, WAITING_TURN
+from paraply.observe.counters import ApplyReport, Counters, WorkerCounters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply.applier.execute.drivers import Hand
+    from paraply.applier.execute.run_state import RunState
+    from paraply.applier.schedule.batching import MergeSize
+    from paraply.logs.feed import Feed
+    from paraply.observe.progress_estimate import Journey
+
+__all__ = ["RateMeter", "make_report", "take_counters"]
+
+
+class RateMeter:
+    """Transactions a second over the last seconds.
+
+    Args:
+        seconds: How many.
+
+    >>> meter = RateMeter()
+    >>> meter.add(0.0, 0), meter.add(2.0, 500)
+    (None, None)
+    >>> meter.rate
+    250.0
+    """
+
+    def __init__(self, seconds: float = 5.0) -> None:
+        self._seconds = seconds
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def add(self, now: float, transactions: int) -> None:
+        """Adds a sample of the count."""
+        self._samples.append((now, transactions))
+        while len(self._samples) > 2 and self._samples[0][0] < now - self._seconds:
+            self._samples.popleft()
+
+    @property
+    def rate(self) -> float:
+        """Per second; 0 before there are two samples."""
+        samples = list(self._samples)
+        if len(samples) < 2:
+            return 0.0
+        (begin, before), (end, after) = samples[0], samples[-1]
+        return (after - before) / (end - begin) if end > begin else 0.0
+
+
+def take_counters(
+    run: RunState, feed: Feed, workers: Sequence[Hand], merge: MergeSize, rate: float, journey: Journey | None = None
+) -> Counters:
+    """A snapshot, without making anyone wait."""
+    counters = tuple(_of_worker(worker) for worker in workers)
+    states = [counter.state for counter in counters]
+    last, handed = run.last_block, run.handed
+    committed_at = last.committed_at if last is not None else None
+    done = journey.done(run, feed) if journey is not None else 0
+    return Counters(
+        seconds=time.perf_counter() - run.started,
+        read=feed.read,
+        read_bytes=feed.read_bytes,
+        queue=len(run.jobs) if run.jobs is not None else 0,
+        backlog=feed.backlog,
+        low_water_mark=run.order.low_water_mark,
+        ahead=run.order.ahead,
+        transactions=run.transactions,
+        commits=run.commits,
+        skipped=run.skipped,
+        merged=run.merged,
+        rows=run.rows,
+        running=states.count(APPLYING) + states.count(COMMITTING),
+        waiting_dependency=states.count(WAITING_DEPENDENCY),
+        waiting_input=states.count(IDLE),
+        resting=states.count(RESTING),
+        waiting_turn=states.count(WAITING_TURN),
+        retries=sum(counter.retries for counter in counters),
+        rollbacks=sum(counter.rollbacks for counter in counters),
+        reconnects=sum(counter.reconnects for counter in counters),
+        serial=run.jobs is not None and run.jobs.serial,
+        merge=merge.current,
+        rate=rate,
+        last_gtid=last.last_gtid if last is not None else None,
+        committed_at=committed_at,
+        lag=None if committed_at is None else max(0.0, time.time() - committed_at / 1e6),
+        handed_gtid=handed.last_gtid if handed is not None else None,
+        handed_committed_at=handed.committed_at if handed is not None else None,
+        handed_at=run.handed_at,
+        filtered=run.filtered,
+        bytes_done=done,
+        bytes_total=journey.total if journey is not None else 0,
+        seconds_left=journey.seconds_left if journey is not None else None,
+        foreign_blockers=run.foreign_blockers,
+        workers=counters,
+    )
+
+
+def _of_worker(worker: Hand) -> WorkerCounters:
+    """A copy of its counters, with what it works on."""
+    job, counters = worker.job, worker.counters
+    gtid = job.block.first_gtid if job is not None else counters.gtid
+    return replace(counters, waits=dict(counters.waits), gtid=gtid, committed_at=job.block.committed_at if job is not None else None)
+
+
+def make_report(run: RunState, feed: Feed, workers: Sequence[Hand]) -> ApplyReport:
+    """What the run did."""
+    counters = [worker.counters for worker in workers]
+    waits: dict[str, float] = {"reader": feed.wait_seconds}
+    for counter in counters:
+        for kind, seconds in counter.waits.items():
+            waits[kind] = waits.get(kind, 0.0) + seconds
+    return ApplyReport(
+        transactions=run.transactions,
+        commits=run.commits,
+        skipped=run.skipped,
+        filtered=run.filtered,
+        rows=run.rows,
+        merged=run.merged,
+        executed=run.executed_text(),
+        seconds=time.perf_counter() - run.started,
+        retries=sum(counter.retries for counter in counters),
+        rollbacks=sum(counter.rollbacks for counter in counters),
+        replays=sum(counter.replays for counter in counters),
+        reconnects=sum(counter.reconnects for counter in counters),
+        storms=run.storm.storms,
+        waits=waits,
+        fallbacks=feed.fallbacks,
+        notes=list(run.notes),
+        workers=counters,
+    )

@@ -1,0 +1,220 @@
+"""Applies an ALTER TABLE to a table's definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from paraply.schema.ddl.elements import KeySpec
+from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.statements import (
+    AddColumn,
+    AddConstraint,
+    AlterTableStatement,
+    ChangeColumn,
+    Conversion,
+    DropPart,
+    RenameKey,
+    TableOptions,
+)
+from paraply.schema.generated_key import keeps_generated_key_first
+from paraply.schema.model import Column, KeyPart, Table
+from paraply.schema.readers.build import Draft, Lookup, column_of, same_name
+from paraply.schema.types import TypeSpec, convert_charset
+
+__all__ = ["Altered", "alter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """A table after an ALTER: its definition, new to old names of renamed columns, and the names of added columns."""
+
+    table: Table
+    column_renames: dict[str, str]
+    added: tuple[str, ...]
+
+
+def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lookup, defaults: TableOptions) -> Altered:
+    """The definition after the statement, still under the old name.
+
+    Args:
+        table: The definition before.
+        statement: What is done to it.
+        rules: How the server reads definitions.
+        lookup: Finds other tables, for foreign keys.
+        defaults: Resolved character set and collation that the table has afterwards; ``convert`` those that its columns get.
+
+    Raises:
+        DdlSyntaxError: It does not fit the definition, so the definition is wrong.
+    """
+    first = table.columns[0].name if keeps_generated_key_first(table, defaults.engine, rules) else None
+    work = _Work(Draft.of(table), statement, rules, first)
+    work.draft.charset, work.draft.collation = defaults.charset, defaults.collation
+    work.draft.engine = defaults.engine
+    work.drop_parts()
+    work.change_columns()
+    work.place_columns()
+    if defaults.convert is not None:
+        work.convert(defaults.convert)
+    work.follow_renames()
+    work.add_constraints(lookup)
+    result = work.draft.table()
+    return Altered(result, work.renames, tuple(work.added))
+
+
+class _Work:
+    """The steps of an ALTER, in the order in which the server takes them."""
+
+    def __init__(self, draft: Draft, statement: AlterTableStatement, rules: Rules, first: str | None) -> None:
+        self.draft = draft
+        self.actions = statement.actions
+        self.rules = rules
+        self.first = first
+        self.renames: dict[str, str] = {}
+        self.added: list[str] = []
+        self.skipped: set[int] = set()
+        self.before = list(draft.columns)
+        self.keys_before = [key.name or "" for key in draft.keys]
+        self.moved: dict[str, Column] = {}
+
+    def drop_parts(self) -> None:
+        """Drops columns, keys and foreign keys; a key loses its dropped columns and goes with the last of them."""
+        for action in self.actions:
+            if isinstance(action, RenameKey):
+                self._rename_key(action)
+            elif isinstance(action, DropPart):
+                self._drop(action)
+
+    def _drop(self, action: DropPart) -> None:
+        draft = self.draft
+        found = False
+        if action.what == "column":
+            found = draft.has_column(action.name)
+            if found:
+                self._drop_column(draft.columns[draft.find(action.name)])
+        if action.what in ("foreign key", "constraint"):
+            left = [key for key in draft.foreign_keys if not same_name(key.name, action.name)]
+            found, draft.foreign_keys = len(left) < len(draft.foreign_keys), left
+        if action.what == "key" or (action.what == "constraint" and not found):
+            any_key = action.what == "key"
+            kept = [key for key in draft.keys if not (same_name(key.name or "", action.name) and (any_key or key.unique))]
+            found, draft.keys = len(kept) < len(draft.keys), kept
+            found = found or (any_key and self._lost_with_its_columns(action.name))
+        if not found and not action.if_exists and action.what != "constraint":
+            raise DdlSyntaxError(f"there is no {action.what} {action.name}")
+
+    def _lost_with_its_columns(self, key: str) -> bool:
+        """Return True if a key was there before the statement: the servers look all names up first."""
+        return any(same_name(name, key) for name in self.keys_before)
+
+    def _drop_column(self, column: Column) -> None:
+        draft = self.draft
+        draft.columns.remove(column)
+        keys = []
+        for key in draft.keys:
+            parts = tuple(part for part in key.parts if part.column is None or not same_name(part.column, column.name))
+            if parts:
+                keys.append(replace(key, parts=parts))
+        draft.keys = keys
+
+    def _rename_key(self, action: RenameKey) -> None:
+        for place, key in enumerate(self.draft.keys):
+            if same_name(key.name or "", action.old_name):
+                self.draft.keys[place] = replace(key, name=action.new_name, generated=False)
+                return
+        if not action.if_exists and not self._lost_with_its_columns(action.old_name):
+            raise DdlSyntaxError(f"there is no key {action.old_name}")
+
+    def change_columns(self) -> None:
+        """Gives changed columns their new definition; those with FIRST or AFTER wait to be placed."""
+        changes = [action for action in self.actions if isinstance(action, ChangeColumn)]
+        result = list(self.draft.columns)
+        dropped = set()
+        for action in changes:
+            if action.if_exists and not self.draft.has_column(action.old_name):
+                continue
+            place = self.draft.find(action.old_name)
+            old = result[place]
+            new = self._changed(old, action)
+            result[place] = new
+            if action.new_name is not None and new.name != self.draft.columns[place].name:
+                self.renames[new.name] = self.draft.columns[place].name
+            if action.position is not None:
+                dropped.add(place)
+                self.moved[action.old_name.lower()] = new
+        self.draft.columns = [column for place, column in enumerate(result) if place not in dropped]
+
+    def _changed(self, old: Column, action: ChangeColumn) -> Column:
+        if action.column is not None:
+            return column_of(action.column, self.draft.charset, self.draft.collation, self.rules)
+        if action.invisible is not None:
+            return replace(old, invisible=action.invisible)
+        return replace(old, name=action.new_name or old.name)
+
+    def place_columns(self) -> None:
+        """Adds new columns and puts moved ones at their place, in the order of the statement."""
+        for number, action in enumerate(self.actions):
+            if isinstance(action, AddColumn):
+                if action.if_not_exists and self.draft.has_column(action.column.name):
+                    self.skipped.add(number)
+                    continue
+                column = column_of(action.column, self.draft.charset, self.draft.collation, self.rules)
+                if self.draft.has_column(column.name):
+                    raise DdlSyntaxError(f"there is a column {column.name} already")
+                self.added.append(column.name)
+                self._insert(column, action.position)
+            elif isinstance(action, ChangeColumn) and action.position is not None and action.old_name.lower() in self.moved:
+                self._insert(self.moved[action.old_name.lower()], action.position)
+
+    def _insert(self, column: Column, position: str | tuple[str] | None) -> None:
+        columns = self.draft.columns
+        if position is None:
+            columns.append(column)
+        elif isinstance(position, str):
+            behind = self.first is not None and bool(columns) and same_name(columns[0].name, self.first)
+            columns.insert(1 if behind else 0, column)
+        else:
+            columns.insert(self.draft.find(position[0]) + 1, column)
+
+    def convert(self, to: Conversion) -> None:
+        """CONVERT TO CHARACTER SET reaches every character column, changed and new ones too."""
+        if to.charset is None:
+            raise DdlSyntaxError("the character set to convert to is not known")
+        self.draft.columns = [self._converted(column, to.charset, to.collation) for column in self.draft.columns]
+
+    def _converted(self, column: Column, charset: str, collation: str | None) -> Column:
+        spec = TypeSpec(column.type, column.length, charset=column.charset, collation=column.collation)
+        new = convert_charset(spec, charset, collation, self.rules)
+        return replace(column, type=new.type, length=new.length, charset=new.charset, collation=new.collation)
+
+    def follow_renames(self) -> None:
+        """Keys and foreign keys follow their columns' new names."""
+        new_names = {old.lower(): new for new, old in self.renames.items()}
+        if new_names:
+            # MariaDB rewrites the expressions of generated columns, the statement's own ones excepted.
+            self.draft.columns = [replace(column, expression=None) for column in self.draft.columns]
+
+        def renamed(name: str) -> str:
+            return new_names.get(name.lower(), name)
+
+        def part(old: KeyPart) -> KeyPart:
+            return old if old.column is None else replace(old, column=renamed(old.column))
+
+        draft = self.draft
+        draft.keys = [replace(key, parts=tuple(part(p) for p in key.parts)) for key in draft.keys]
+        for place, key in enumerate(draft.foreign_keys):
+            own = key.parent_database == draft.database and key.parent_table == draft.name
+            parents = tuple(renamed(name) for name in key.parent_columns) if own else key.parent_columns
+            draft.foreign_keys[place] = replace(key, columns=tuple(renamed(name) for name in key.columns), parent_columns=parents)
+
+    def add_constraints(self, lookup: Lookup) -> None:
+        """Adds the keys and foreign keys of the statement, those of its columns too."""
+        for number, action in enumerate(self.actions):
+            if isinstance(action, AddConstraint):
+                spec = action.spec
+                taken = isinstance(spec, KeySpec) and spec.if_not_exists and spec.name is not None
+                if taken and any(same_name(key.name or "", spec.name or "") for key in self.draft.keys):
+                    continue
+                self.draft.add_elements([spec], self.rules, lookup)
+            elif isinstance(action, (AddColumn, ChangeColumn)) and action.column is not None and number not in self.skipped:
+                self.draft.add_column_keys(action.column, self.rules, lookup)

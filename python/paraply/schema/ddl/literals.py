@@ -1,0 +1,164 @@
+"""Reads literals of a statement: numbers, strings with and without an introducer, and strings of bytes in hexadecimal and binary."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from paraply.schema.collations import canonical_charset
+from paraply.schema.model import Default
+
+if TYPE_CHECKING:
+    from paraply.schema.ddl.cursor import Cursor
+
+__all__ = ["CODECS", "read_bytes", "read_literal", "to_utc"]
+
+CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ascii": "ascii", "latin1": "cp1252"}
+"""How text of these character sets is decoded; a byte that the codec does not know is not decoded."""
+_TEMPORAL = ("DATE", "TIME", "TIMESTAMP")
+
+
+def read_literal(cursor: Cursor) -> Default | None:
+    """Read a literal, also one in parentheses; None, and nothing is read, if none is there or its value is not known.
+
+    >>> from paraply.schema.ddl.cursor import Cursor
+    >>> from paraply.schema.ddl.rules import Rules
+    >>> read_literal(Cursor("((-5))", Rules()))
+    Default(kind='literal', text='-5', form='number', introduced=False)
+    """
+    start = cursor.index
+    found = _in_parentheses(cursor) if cursor.at("(") else _literal(cursor)
+    if found is None:
+        cursor.index = start
+    return found
+
+
+def _in_parentheses(cursor: Cursor) -> Default | None:
+    cursor.expect("(")
+    found = _in_parentheses(cursor) if cursor.at("(") else _literal(cursor)
+    return found if found is not None and cursor.accept(")") else None
+
+
+def _literal(cursor: Cursor) -> Default | None:
+    if cursor.accept("NULL"):
+        return Default("literal")
+    if cursor.accept("TRUE"):
+        return Default("literal", "1", "number")
+    if cursor.accept("FALSE"):
+        return Default("literal", "0", "number")
+    if cursor.token.kind == "string":
+        return Default("literal", cursor.string())
+    if (digits := read_bytes(cursor)) is not None:
+        return digits
+    sign = "-" if cursor.at("-") else ""
+    if (sign or cursor.at("+")) and cursor.ahead(1).kind == "number":
+        cursor.next()
+    if cursor.token.kind == "number":
+        text = cursor.next().text
+        return Default("literal", sign + text, "number") if text[:2] not in {"0x", "0b"} else None
+    if cursor.token.upper in _TEMPORAL and cursor.ahead(1).kind == "string":
+        cursor.next()
+        return Default("literal", cursor.string(), "temporal")
+    return _introduced(cursor)
+
+
+def read_bytes(cursor: Cursor) -> Default | None:
+    """Read ``x'..'``, ``0x..``, ``b'..'`` or ``0b..``, and give its bytes in hexadecimal; None, and nothing is read, if none is there.
+
+    MariaDB takes ``x'..'`` for a string where a number is asked for; all others are numbers there.
+    """
+    token, inside = cursor.token, cursor.ahead(1)
+    if token.kind == "number" and token.text[:2] in {"0x", "0b"}:
+        cursor.next()
+        return Default("literal", _hexadecimal(token.text[2:], token.text[1] == "b"), "bits")
+    if token.upper not in {"X", "B"} or inside.kind != "string" or inside.start != token.end:
+        return None
+    cursor.next()
+    text = cursor.next().text
+    try:
+        digits = _hexadecimal(text, token.upper == "B")
+    except ValueError:
+        cursor.fail("digits")
+    return Default("literal", digits, "bytes" if token.upper == "X" and cursor.rules.mariadb else "bits")
+
+
+def _hexadecimal(digits: str, binary: bool) -> str:
+    """The digits of whole bytes.
+
+    >>> _hexadecimal("100000001", True), _hexadecimal("f", False)
+    ('0101', '0f')
+    """
+    if binary:
+        digits = f"{int(digits, 2):0{-(-len(digits) // 8) * 2}x}" if digits else ""
+    elif len(digits) % 2:
+        digits = "0" + digits
+    return bytes.fromhex(digits).hex()
+
+
+def _introduced(cursor: Cursor) -> Default | None:
+    """Read ``N'..'`` or a literal behind a character set: the bytes that the client sent, in that character set."""
+    token, inside = cursor.token, cursor.ahead(1)
+    if token.upper == "N" and inside.kind == "string" and inside.start == token.end:
+        cursor.next()
+        return Default("literal", cursor.string())
+    if token.kind != "word" or not token.text.startswith("_"):
+        return None
+    charset = canonical_charset(token.text[1:])
+    cursor.next()
+    if (digits := read_bytes(cursor)) is not None:
+        value = bytes.fromhex(digits.text or "")
+    elif cursor.token.kind == "string":
+        text = cursor.string()
+        sent = CODECS.get(cursor.rules.client_charset or "")
+        if not text.isascii() and sent is None:
+            return None
+        value = text.encode(sent or "ascii", "surrogateescape")
+    else:
+        return None
+    introduced = digits is not None or not value.isascii()
+    if charset == "binary":
+        return Default("literal", value.hex(), "bytes", introduced)
+    try:
+        return Default("literal", value.decode(CODECS[charset]), introduced=introduced)
+    except (KeyError, UnicodeDecodeError):
+        return None
+
+
+def to_utc(text: str, zone: str | None) -> str | None:
+    """Return a TIMESTAMP literal, which the server reads in the session's time zone, in UTC; None where that is not certain.
+
+    >>> to_utc("2024-01-01 05:00:00.5", "+05:30"), to_utc("2024-03-31 02:30:00", "Europe/Berlin"), to_utc("2024-01-01", "SYSTEM")
+    ('2023-12-31 23:30:00.500000', None, None)
+    """
+    found = None if zone is None else _zone(zone)
+    if found is None:
+        return None
+    try:
+        local = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if local.tzinfo is not None or len(text.partition(".")[2]) > 6:  # fromisoformat cuts further digits off
+        return None
+    try:
+        first, second = (local.replace(tzinfo=found, fold=fold).astimezone(UTC) for fold in (0, 1))
+    except OverflowError:
+        return None
+    if first != second:  # twice a year an hour is there twice, or is not there
+        return None
+    return first.replace(tzinfo=None).isoformat(" ")
+
+
+def _zone(name: str) -> tzinfo | None:
+    if name[:1] in {"+", "-"}:
+        hours, _, minutes = name[1:].partition(":")
+        if not (hours.isdecimal() and minutes.isdecimal()):
+            return None
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        return timezone(-offset if name[0] == "-" else offset)
+    if name in {"SYSTEM", ""}:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,1 @@
+"""Table definitions from dumps, servers and table maps."""

@@ -1,0 +1,200 @@
+"""Checks table definitions against the table-map events of the log, and against the target's (R31)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from paraply.schema.advance import ASSUMED_COLLATION
+from paraply.schema.collations import collations
+from paraply.schema.ddl.rules import Rules
+from paraply.schema.model import Column, Table
+from paraply.schema.types import BINARY, CHARACTER, SPATIAL
+
+__all__ = ["difference", "mismatch", "settle"]
+
+
+class ColumnLike(Protocol):
+    """``_native.ColumnInfo``."""
+
+    @property
+    def type_code(self) -> int: ...
+    @property
+    def metadata(self) -> int: ...
+    @property
+    def nullable(self) -> bool: ...
+    @property
+    def unsigned(self) -> bool | None: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def collation_id(self) -> int | None: ...
+
+
+class TableMapLike(Protocol):
+    """``_native.TableMap``."""
+
+    @property
+    def database(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def columns(self) -> Sequence[ColumnLike]: ...
+
+
+# Type codes (include/field_types.h) that each type may be logged with; 140 and 141 are MariaDB's compressed BLOB and VARCHAR.
+CODES: dict[str, tuple[int, ...]] = {
+    "tinyint": (1,), "smallint": (2,), "int": (3,), "float": (4,), "double": (5,), "bigint": (8,), "mediumint": (9,), "date": (10, 14),
+    "year": (13,), "bit": (16,), "json": (245,), "decimal": (246, 0), "time": (19, 11), "datetime": (18, 12), "timestamp": (17, 7),
+    "varchar": (15, 253, 141), "varbinary": (15, 253, 141), "char": (254,), "binary": (254,), "enum": (254, 247), "set": (254, 248),
+    "vector": (242, 15), "uuid": (254,), "inet6": (254,), "inet4": (254,),
+}  # fmt: skip
+BLOB_CODES = (252, 249, 250, 251, 140)
+LENGTH_BYTES = {"tiny": 1, "": 2, "medium": 3, "long": 4}
+NUMERIC = {"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"}
+
+
+def _codes(column: Column) -> tuple[int, ...]:
+    if column.type in SPATIAL:
+        return (255,)
+    if column.type.endswith(("text", "blob")):
+        return BLOB_CODES
+    return CODES.get(column.type, ())
+
+
+def mismatch(table: Table, table_map: TableMapLike, *, mariadb: bool = False) -> str | None:
+    """Says how a definition differs from what the log's rows were written with; None if it fits as far as the log tells.
+
+    Column count, types, lengths, nullability, and, where the source logs them, signedness, names and collations.
+
+    Args:
+        table: The definition, of the log's own DDL, of a dump or of the target.
+        table_map: The log's event.
+        mariadb: Whether a MariaDB server wrote the log.
+    """
+    columns = table_map.columns
+    if len(columns) != len(table.columns):
+        return f"the log's rows have {len(columns)} columns, the table has {len(table.columns)}"
+    for number, (column, logged) in enumerate(zip(table.columns, columns, strict=True), start=1):
+        reason = _column_mismatch(column, logged, mariadb)
+        if reason:
+            return f"column {number} ({column.name}): {reason}"
+    return None
+
+
+def _column_mismatch(column: Column, logged: ColumnLike, mariadb: bool) -> str | None:
+    if logged.name is not None and logged.name.lower() != column.name.lower():
+        return f"the log calls it {logged.name}"
+    code, metadata = _real_type(logged)
+    codes = _codes(column)
+    if code not in codes:
+        return f"type code {code} in the log, {column.type} in the table"
+    if shape := _shape_mismatch(column, code, metadata, mariadb):
+        return shape
+    if logged.nullable != column.nullable:
+        return f"{'nullable' if logged.nullable else 'NOT NULL'} in the log, not so in the table"
+    if logged.unsigned is not None and column.type in NUMERIC and logged.unsigned != column.unsigned:
+        return f"{'unsigned' if logged.unsigned else 'signed'} in the log, not so in the table"
+    if logged.collation_id is not None and column.collation is not None and column.type in CHARACTER:
+        name = collations("mariadb" if mariadb else "mysql").name(logged.collation_id)
+        if name != column.collation:
+            return f"collation {name or logged.collation_id} in the log, {column.collation} in the table"
+    return None
+
+
+def _real_type(logged: ColumnLike) -> tuple[int, int]:
+    """Type code and metadata, also where CHAR, ENUM and SET still share a code as in the file.
+
+    There the metadata's high byte is the real type, and for CHAR hides two bits of the length (``(type ^ 0x30) & 0x30``); a length alone
+    never exceeds 1023.
+    """
+    code, metadata = logged.type_code, logged.metadata
+    if code != 254 or metadata < 1024:
+        return code, metadata
+    kind, length = metadata >> 8, metadata & 0xFF
+    return (kind, length) if kind in (247, 248) else (code, ((kind & 0x30) ^ 0x30) << 4 | length)
+
+
+def _shape_mismatch(column: Column, code: int, metadata: int, mariadb: bool) -> str | None:
+    """Compares what the metadata tells of the length."""
+    if column.type == "decimal" and code == 246:
+        told: tuple[int | None, int | None] = (metadata >> 8, metadata & 0xFF)
+        wanted_digits = (column.length, column.scale)
+        return None if told == wanted_digits else f"DECIMAL{told} in the log, DECIMAL{wanted_digits} in the table"
+    if column.type == "bit":
+        bits = (metadata & 0xFF) * 8 + (metadata >> 8)
+        return None if bits == column.length else f"BIT({bits}) in the log, BIT({column.length}) in the table"
+    if code in (17, 18, 19) and metadata != (column.scale or 0):
+        return f"{metadata} digits of the second in the log, {column.scale or 0} in the table"
+    if code in (252, 249, 250, 251) and LENGTH_BYTES.get(column.type[:-4]) != metadata:
+        return f"length in {metadata} bytes in the log, {column.type} in the table"
+    if code in (15, 253, 254) and column.length is not None and column.type != "vector":
+        wanted = column.length * _width(column, mariadb)
+        return None if wanted == 0 or metadata == wanted else f"{metadata} bytes in the log, {wanted} in the table"
+    if code in (247, 248) and (size := _label_bytes(column)) != metadata:
+        return f"{metadata} bytes in the log, {size} bytes of labels in the table"
+    return None
+
+
+def _width(column: Column, mariadb: bool) -> int:
+    """Bytes a character; 0 if the character set is not known."""
+    if column.type in BINARY:
+        return 1
+    return collations("mariadb" if mariadb else "mysql").width_of.get(column.charset or "", 0)
+
+
+def _label_bytes(column: Column) -> int:
+    """Bytes that an ENUM's or SET's value takes."""
+    count = len(column.labels)
+    if column.type == "enum":
+        return 1 if count < 256 else 2
+    size = (count + 7) // 8
+    return 8 if size > 4 else size
+
+
+def settle(table: Table, table_map: TableMapLike, *, mariadb: bool = False) -> Table:
+    """Takes the log's word for collations, and takes back an assumed one that the log does not confirm (R13).
+
+    A table made in a database that the log did not show being made has the server's default collation only by assumption
+    (``options["assumed_collation"]``). Where the log carries collation numbers they decide; elsewhere columns with the table's
+    default get the collation None: not known.
+
+    Args:
+        table: A definition whose column count fits.
+        table_map: The log's event.
+        mariadb: Whether a MariaDB server wrote the log.
+    """
+    if len(table.columns) != len(table_map.columns):
+        return table
+    assumed = ASSUMED_COLLATION in table.options
+    rules = Rules(mariadb=mariadb)
+    columns = tuple(
+        _settled(column, logged.collation_id, rules, assumed=assumed and column.collation == table.collation)
+        for column, logged in zip(table.columns, table_map.columns, strict=True)
+    )
+    options = {name: value for name, value in table.options.items() if name != ASSUMED_COLLATION}
+    return replace(table, columns=columns, options=options)
+
+
+def _settled(column: Column, number: int | None, rules: Rules, *, assumed: bool) -> Column:
+    if column.type not in CHARACTER:
+        return column
+    if number is not None:
+        name = rules.collations.name(number)
+        return replace(column, collation=name, charset=rules.charset_of(name) if name else None)
+    return replace(column, collation=None, charset=None) if assumed else column
+
+
+def difference(log: Table, target: Table) -> str | None:
+    """Says how the target's table differs from the log's where raw row events must fit by position (R31); None if they are alike."""
+    if len(log.columns) != len(target.columns):
+        return f"the log's table has {len(log.columns)} columns, the target's has {len(target.columns)}"
+    for number, (ours, theirs) in enumerate(zip(log.columns, target.columns, strict=True), start=1):
+        if ours.name.lower() != theirs.name.lower():
+            return f"column {number} is {ours.name} in the log and {theirs.name} in the target"
+        for attribute in ("type", "length", "scale", "unsigned", "charset", "labels", "generated"):
+            left, right = getattr(ours, attribute), getattr(theirs, attribute)
+            if left != right and not (attribute == "charset" and left is None):
+                return f"column {number} ({ours.name}): {attribute} is {left} in the log and {right} in the target"
+    return None

@@ -1,0 +1,63 @@
+"""Databases that transactions are applied to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from paraply.targets.protocol import Target
+
+__all__ = ["make_target", "open_target"]
+
+POSTGRESQL = ("postgresql", "postgres")
+MYSQL = ("mysql", "mariadb")
+
+
+def make_target(url: str | None, *, folder: Path | str | None = None, defaults_file: Path | str | None = None) -> Target:
+    """A target by its URL; it connects when an applier opens it.
+
+    Args:
+        url: ``mysql://``, ``mariadb://`` or ``postgresql://``; None for an embedded PostgreSQL.
+        folder: Data folder of the embedded PostgreSQL; ``./paraply-data`` by default.
+        defaults_file: A MySQL option file for what the URL lacks; ``~/.my.cnf`` by default.
+
+    Raises:
+        UsageError: The URL names no kind of database that is known, or cannot be understood.
+
+    >>> make_target("oracle://localhost")
+    Traceback (most recent call last):
+    ...
+    paraply.errors.UsageError: unknown target oracle://: give a mysql://, mariadb:// or postgresql:// URL
+    """
+    scheme = url.partition(":")[0].lower() if url is not None else ""
+    if defaults_file is not None and scheme not in MYSQL:
+        raise UsageError("--defaults-file is for mysql:// and mariadb:// targets; PostgreSQL's are PGPASSFILE and PGSERVICEFILE")
+    if url is None:
+        from paraply.targets.postgres.target import PostgresTarget
+
+        return PostgresTarget(folder=str(folder) if folder is not None else None)
+    if scheme in POSTGRESQL:
+        from paraply.targets.postgres.target import PostgresTarget
+
+        return PostgresTarget(url)
+    if scheme in MYSQL:
+        from paraply.targets.mysql.target import MySqlTarget
+        from paraply.targets.url import parse_url
+
+        return MySqlTarget(parse_url(url, defaults_file=str(defaults_file) if defaults_file is not None else None))
+    raise UsageError(f"unknown target {scheme}://: give a mysql://, mariadb:// or postgresql:// URL")
+
+
+@contextmanager
+def open_target(url: str | None, *, folder: Path | str | None = None, defaults_file: Path | str | None = None) -> Iterator[Target]:
+    """``make_target`` for a ``with`` block: closes the target at its end."""
+    target = make_target(url, folder=folder, defaults_file=defaults_file)
+    try:
+        yield target
+    finally:
+        target.close()

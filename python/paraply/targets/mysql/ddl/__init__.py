@@ -1,0 +1,1 @@
+"""Logged statements and their context on MySQL and MariaDB."""

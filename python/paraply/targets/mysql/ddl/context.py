@@ -1,0 +1,295 @@
+"""Running a logged statement under its own status variables (rule R33)."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import LogNotUnderstood
+from paraply.schema.ddl.rules import Rules
+from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
+from paraply.targets.mysql.ddl.session_defaults import has_variable, unlogged_variables
+from paraply.targets.mysql.ddl.statement_kind import StatementKind
+from paraply.targets.mysql.server_version import ServerKind
+from paraply.targets.mysql.sql import identifier
+
+if TYPE_CHECKING:
+    from paraply._native import Format, Statement
+
+__all__ = ["ServerKind", "context_statements", "reset_statement", "statement_rules", "statement_text", "use_statement"]
+
+_UTF8MB4_GENERAL_CI = 45
+
+# Bits of Q_FLAGS2_CODE (OPTIONS_WRITTEN_TO_BIN_LOG in the servers' log_event.h, seen in logs of MySQL 9.7 and MariaDB 10.11).
+_AUTO_IS_NULL = 1 << 14
+_NO_CHECK_CONSTRAINTS = 1 << 15
+_NOT_AUTOCOMMIT = 1 << 19
+_EXPLICIT_DEFAULTS = 1 << 24
+_NO_FOREIGN_KEY_CHECKS = 1 << 26
+_RELAXED_UNIQUE_CHECKS = 1 << 27
+_IF_EXISTS = 1 << 28
+_INSERT_HISTORY = 1 << 30
+_COMMON_FLAGS = _AUTO_IS_NULL | _NOT_AUTOCOMMIT | _NO_FOREIGN_KEY_CHECKS | _RELAXED_UNIQUE_CHECKS
+_MARIADB_FLAGS = _NO_CHECK_CONSTRAINTS | _EXPLICIT_DEFAULTS | _IF_EXISTS | _INSERT_HISTORY
+
+# sql_mode is logged as a number and set as one. Bits that a server takes, asked bit by bit of MySQL 9.7 and MariaDB 10.11.
+_MYSQL_MODES = sum(1 << bit for bit in (*range(4), *range(5, 8), *range(18, 28), *range(29, 34)))
+_MARIADB_MODES = (1 << 35) - 1
+#: MySQL 8.0 dropped these (POSTGRESQL ... MYSQL40, NO_AUTO_CREATE_USER); they change no DDL: what they stood for are other bits.
+_MYSQL_DROPPED_MODES = sum(1 << bit for bit in (*range(8, 18), 28))
+
+#: First fixed version of each MariaDB series that logs explicit_defaults_for_timestamp; 10.10 and later all do.
+_EXPLICIT_DEFAULTS_SINCE = {5: 17, 6: 9, 7: 5, 8: 4, 9: 2}
+
+#: Python's names for character sets that clients use; for all others a statement must be valid UTF-8.
+_CODECS = {
+    "latin1": "cp1252", "latin2": "iso8859-2", "latin5": "iso8859-9", "latin7": "iso8859-13", "greek": "iso8859-7",
+    "hebrew": "iso8859-8", "cp1250": "cp1250", "cp1251": "cp1251", "cp1256": "cp1256", "cp1257": "cp1257", "cp850": "cp850",
+    "cp852": "cp852", "cp866": "cp866", "koi8r": "koi8-r", "koi8u": "koi8-u", "big5": "big5", "gbk": "gbk", "gb18030": "gb18030",
+    "gb2312": "gb2312", "euckr": "euc-kr", "ujis": "euc-jp", "sjis": "shift-jis", "cp932": "cp932", "tis620": "tis-620",
+}  # fmt: skip
+
+_CHARSET_VARIABLES = ("character_set_client", "collation_connection", "collation_server")
+#: Variables that are logged as numbers.
+_NUMBERS = (
+    "lc_time_names", "explicit_defaults_for_timestamp", "default_collation_for_utf8mb4", "sql_require_primary_key",
+    "default_table_encryption",
+)  # fmt: skip
+
+_ZONE = re.compile(r"[A-Za-z0-9_/+:\-]+")
+_INVOKER = re.compile(rb"CURRENT_(?:USER|ROLE)", re.IGNORECASE)
+_NO_COLLATIONS = CollationNumbers({})
+
+
+def reset_statement(server: ServerKind) -> str:
+    """Return the SET statement for the session's own settings, after a statement ran under the log's."""
+    variables = [
+        "timestamp=DEFAULT", "sql_mode=DEFAULT", "time_zone=DEFAULT", "lc_time_names=DEFAULT", "character_set_client=utf8mb4",
+        "character_set_results=utf8mb4", f"collation_connection={_UTF8MB4_GENERAL_CI}", "collation_server=DEFAULT",
+        "foreign_key_checks=1", "unique_checks=1", "sql_auto_is_null=0", "auto_increment_increment=DEFAULT",
+        "auto_increment_offset=DEFAULT", "explicit_defaults_for_timestamp=DEFAULT",
+    ]  # fmt: skip
+    if server.mariadb:
+        variables += ["check_constraint_checks=1"]
+    logged = (*_NUMBERS, "character_set_collations", "sql_if_exists", "system_versioning_insert_history")
+    names = [*logged, *unlogged_variables(server)]
+    variables += [f"{name}=DEFAULT" for name in names if has_variable(server, name) and f"{name}=DEFAULT" not in variables]
+    return "SET " + ", ".join(variables)
+
+
+def context_statements(
+    statement: Statement,
+    log: Format,
+    server: ServerKind,
+    collations: CollationNumbers = _NO_COLLATIONS,
+    kind: StatementKind | None = None,
+) -> list[str]:
+    """Return the SET statement for a logged statement's status variables, and for those variables that no log holds.
+
+    Args:
+        statement: The logged statement.
+        log: The format that it was logged in.
+        server: The target.
+        collations: The target's collations.
+        kind: What the statement is about, where that is known already.
+
+    Raises:
+        LogNotUnderstood: A variable that this version or the target does not know, a statement that ended in an error on the source, or
+            one that depends on who runs it.
+    """
+    context = statement.context
+    _refuse_unknown(statement, context)
+    _refuse_dependent(statement, kind or StatementKind.read(statement.sql.decode("utf-8", "replace"), statement_rules(statement, server)))
+    variables: list[str] = [f"timestamp={statement.timestamp}.{context.get('microseconds') or 0:06d}"]
+    variables += _flag_variables(statement, context.get("flags2") or 0, log, server)
+    if context.get("sql_mode") is not None:
+        variables.append(f"sql_mode={_sql_mode(statement, context['sql_mode'], server)}")
+    if context.get("charset") is not None:
+        variables += _charset_variables(statement, context["charset"], collations)
+    variables += _default_collations(statement, context.get("character_set_collations") or [], server, collations)
+    if context.get("time_zone"):
+        variables.append(f"time_zone='{_time_zone(statement, context['time_zone'])}'")
+    # Servers log the two only where one of them is not 1, and the number of lc_time_names only where it is not that of en_US.
+    increment, offset = context.get("auto_increment") or (1, 1)
+    variables += [f"auto_increment_increment={int(increment)}", f"auto_increment_offset={int(offset)}"]
+    absent = _absent_numbers(log, server)
+    numbers = {name: context[name] if context.get(name) is not None else absent.get(name) for name in _NUMBERS}
+    variables += [f"{name}={int(number)}" for name, number in numbers.items() if number is not None]
+    variables += [f"{name}={value}" for name, value in unlogged_variables(server).items()]
+    return ["SET " + ", ".join(variables)]
+
+
+def statement_rules(statement: Statement, server: ServerKind) -> Rules:
+    """Return how a server of this version reads a logged statement."""
+    return Rules(mariadb=server.mariadb, version=server.version, sql_mode=int(statement.context.get("sql_mode") or 0))
+
+
+def use_statement(statement: Statement) -> str | None:
+    """``USE`` of the statement's default database, or None where it had none."""
+    return f"USE {identifier(statement.database)}" if statement.database else None
+
+
+def statement_text(statement: Statement, charset: str | None) -> tuple[str, bool]:
+    """The statement as text, and whether it had to be changed into UTF-8 (then ``character_set_client`` must be utf8mb4).
+
+    A statement whose bytes are valid UTF-8 goes over byte by byte, whatever its character set.
+
+    Args:
+        statement: The logged statement.
+        charset: Name of its ``character_set_client``, if known.
+
+    Raises:
+        LogNotUnderstood: Bytes that cannot be read in its character set.
+    """
+    sql = statement.sql
+    try:
+        return sql.decode("utf-8"), False
+    except UnicodeDecodeError:
+        codec = _CODECS.get(charset or "")
+    try:
+        return codecs.decode(sql, codec or "ascii"), True
+    except (UnicodeDecodeError, LookupError):
+        raise LogNotUnderstood(
+            f"the statement is not valid text of its character set {charset or 'unknown'}; run it by hand and go on after it",
+            position=statement.offset,
+        ) from None
+
+
+def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
+    if context.get("unknown"):
+        codes = ", ".join(str(code) for code in context["unknown"])
+        raise LogNotUnderstood(
+            f"the statement depends on status variables that this version does not know (codes {codes}); a newer version may",
+            position=statement.offset,
+        )
+    if context.get("error_code"):
+        raise LogNotUnderstood(
+            f"the statement ended in error {context['error_code']} on the source, perhaps half done; run it by hand and go on after it",
+            position=statement.offset,
+        )
+
+
+def _refuse_dependent(statement: Statement, kind: StatementKind | None) -> None:
+    """Refuse a statement that means its invoker, or that fills new columns with what only the source's session knew."""
+    if _INVOKER.search(statement.sql) is not None and (kind is None or kind.names_invoker):
+        user, host = statement.context.get("invoker") or ("", "")
+        invoker = f"its invoker {user}@{host}" if user else "its invoker"
+        raise LogNotUnderstood(
+            f"the statement means {invoker} by CURRENT_USER, which cannot be set; run it by hand and go on after it",
+            position=statement.offset,
+        )
+    if kind is not None and kind.unrepeatable is not None:
+        raise LogNotUnderstood(
+            f"the statement may fill a new column with {kind.unrepeatable}, which gave other values on the source than it would here, and"
+            " they are not logged; run it by hand, copy the column, and go on after it",
+            position=statement.offset,
+        )
+
+
+def _charset_variables(statement: Statement, charset: tuple[int, int, int], collations: CollationNumbers) -> list[str]:
+    """Set the three by their names: servers do not take all numbers that they log (MariaDB: 2304 is no ``character_set_client``)."""
+    client, *others = (int(number) for number in charset)
+    if collations is _NO_COLLATIONS:
+        names = [str(number) for number in (client, *others)]
+    else:
+        names = [collations.charset(client) or "", *(collations.collation(number) or "" for number in others)]
+    if "" in names:
+        number = (client, *others)[names.index("")]
+        raise LogNotUnderstood(
+            f"the statement ran under collation {number}, which the target does not have: use a target that has it, or let the source"
+            " write its DDL under one that both have (SET NAMES ... COLLATE ..., collation_server)",
+            position=statement.offset,
+        )
+    return [f"{name}={value}" for name, value in zip(_CHARSET_VARIABLES, names, strict=True)]
+
+
+def _default_collations(statement: Statement, logged: list[tuple[int, int]], server: ServerKind, collations: CollationNumbers) -> list[str]:
+    """Set ``character_set_collations``: a MariaDB that does not log it, because it is empty or unknown there, has compiled defaults."""
+    pairs = [(collations.charset(charset), collations.collation(collation)) for charset, collation in logged]
+    if has_variable(server, "character_set_collations"):
+        if any(None in pair for pair in pairs):
+            raise LogNotUnderstood("the statement's character_set_collations name a collation that the target does not have",
+                                   position=statement.offset)  # fmt: skip
+        text = ",".join(f"{charset}={collation}" for charset, collation in pairs)
+        return [f"character_set_collations='{text}'"]
+    if any(collation != Rules(mariadb=True, version=server.version).default_collation(charset or "") for charset, collation in pairs):
+        raise LogNotUnderstood(
+            "the statement names a character set whose default collation on the source (character_set_collations) is not that of the"
+            " target, which cannot be changed before MariaDB 11.2; use a newer target, or run it by hand with a COLLATE clause",
+            position=statement.offset,
+        )
+    return []
+
+
+def _absent_numbers(log: Format, server: ServerKind) -> dict[str, int]:
+    """Return what a variable is that the log does not hold, by the source's version.
+
+    MySQL up to 5.7 has no default_collation_for_utf8mb4; the manual says that a replica then takes utf8mb4_general_ci.
+    """
+    absent = {"lc_time_names": 0}
+    if log.mariadb:
+        return absent
+    if has_variable(server, "default_collation_for_utf8mb4"):
+        absent["default_collation_for_utf8mb4"] = _UTF8MB4_GENERAL_CI
+    if has_variable(server, "sql_require_primary_key"):
+        absent["sql_require_primary_key"] = 0
+    if log.version < (8, 0, 2):
+        absent["explicit_defaults_for_timestamp"] = 0
+    return absent
+
+
+def _flag_variables(statement: Statement, flags: int, log: Format, server: ServerKind) -> list[str]:
+    known = _COMMON_FLAGS | (_MARIADB_FLAGS if log.mariadb else 0)
+    if flags & ~known:
+        raise LogNotUnderstood(
+            f"the statement has option flags that this version does not know ({flags & ~known:#x})", position=statement.offset
+        )
+    variables = [
+        f"foreign_key_checks={0 if flags & _NO_FOREIGN_KEY_CHECKS else 1}",
+        f"unique_checks={0 if flags & _RELAXED_UNIQUE_CHECKS else 1}",
+        f"sql_auto_is_null={1 if flags & _AUTO_IS_NULL else 0}",
+    ]
+    if log.mariadb:
+        variables.append(f"check_constraint_checks={0 if flags & _NO_CHECK_CONSTRAINTS else 1}")
+        # Where it is not logged, it is off by default.
+        explicit = _logs_explicit_defaults(log.version) and flags & _EXPLICIT_DEFAULTS
+        variables.append(f"explicit_defaults_for_timestamp={1 if explicit else 0}")
+        variables += _switch(statement, "sql_if_exists", server, on=bool(flags & _IF_EXISTS))
+        variables += _switch(statement, "system_versioning_insert_history", server, on=bool(flags & _INSERT_HISTORY))
+    return variables
+
+
+def _switch(statement: Statement, name: str, server: ServerKind, *, on: bool) -> list[str]:
+    """Set a variable that is off where the target does not know it."""
+    if has_variable(server, name):
+        return [f"{name}={int(on)}"]
+    if on:
+        raise LogNotUnderstood(f"the statement ran under {name}=1, which the target does not have", position=statement.offset)
+    return []
+
+
+def _logs_explicit_defaults(version: tuple[int, int, int]) -> bool:
+    major, minor, patch = version
+    if major != 10 or minor > 9:
+        return major >= 10
+    return patch >= _EXPLICIT_DEFAULTS_SINCE.get(minor, 1000)
+
+
+def _sql_mode(statement: Statement, mode: int, server: ServerKind) -> int:
+    if server.mariadb:
+        known, dropped = _MARIADB_MODES, 0
+    elif server.version >= (8, 0, 0):
+        known, dropped = _MYSQL_MODES, _MYSQL_DROPPED_MODES
+    else:
+        known, dropped = _MYSQL_MODES | _MYSQL_DROPPED_MODES, 0
+    unknown = mode & ~known & ~dropped
+    if unknown:
+        raise LogNotUnderstood(f"the statement's sql_mode has bits that the target does not know ({unknown:#x})", position=statement.offset)
+    return mode & known
+
+
+def _time_zone(statement: Statement, zone: str) -> str:
+    if not _ZONE.fullmatch(zone):
+        raise LogNotUnderstood(f"the statement's time zone {zone!r} is not the name of one", position=statement.offset)
+    return zone

@@ -1,0 +1,58 @@
+"""Session variables that change what a DDL means and that no log holds: a statement runs under the servers' own defaults.
+
+The target's global values are the target's matter: a source with the defaults, which is what a log without the variable stands for, does
+not make an invisible primary key because the target would. Where a source has set one of these itself, no replay can know it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paraply.targets.mysql.server_version import ServerKind
+
+__all__ = ["has_variable", "unlogged_variables"]
+
+#: Variables that not every server has: the first version of MySQL and of MariaDB that does; None for a family without it.
+_SINCE: dict[str, tuple[tuple[int, int, int] | None, tuple[int, int, int] | None]] = {
+    "default_collation_for_utf8mb4": ((8, 0, 11), None),
+    "sql_require_primary_key": ((8, 0, 13), None),
+    "default_table_encryption": ((8, 0, 16), None),
+    "sql_generate_invisible_primary_key": ((8, 0, 30), None),
+    "restrict_fk_on_non_standard_key": ((8, 4, 0), None),
+    "block_encryption_mode": ((5, 7, 0), (11, 2, 1)),
+    "old_mode": (None, (5, 5, 0)),
+    "default_regex_flags": (None, (10, 0, 11)),
+    "system_versioning_alter_history": (None, (10, 3, 4)),
+    "system_versioning_insert_history": (None, (10, 11, 0)),
+    "sql_if_exists": (None, (10, 5, 2)),
+    "character_set_collations": (None, (11, 2, 1)),
+}
+#: ``utf8`` means utf8mb3 by default in every MariaDB; since 10.6 it is this word of old_mode that says so.
+_OLD_MODE_NAMES_UTF8 = (10, 6, 1)
+
+
+def has_variable(server: ServerKind, name: str) -> bool:
+    """Return True if a server of this version has the session variable."""
+    if name not in _SINCE:
+        return True
+    since = _SINCE[name][server.mariadb]
+    return since is not None and server.version >= since
+
+
+def unlogged_variables(server: ServerKind) -> dict[str, str]:
+    """Return the variables that no log holds, with their values as SET takes them.
+
+    ``system_versioning_alter_history`` is no default: what is logged has succeeded on the source, and a replica takes it too.
+    """
+    values = {
+        "default_week_format": "0",
+        "div_precision_increment": "4",
+        "block_encryption_mode": "'aes-128-ecb'",
+        "sql_generate_invisible_primary_key": "0",
+        "restrict_fk_on_non_standard_key": "0",
+        "old_mode": "'UTF8_IS_UTF8MB3'" if server.version >= _OLD_MODE_NAMES_UTF8 else "''",
+        "default_regex_flags": "''",
+        "system_versioning_alter_history": "KEEP",
+    }
+    return {name: value for name, value in values.items() if has_variable(server, name)}

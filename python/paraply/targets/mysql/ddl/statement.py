@@ -1,0 +1,407 @@
+"""Running a block that is a statement in text, exactly once (rules R25b and R33)."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paraply.errors import (
+    AlreadyRunning,
+    ConnectionLost,
+    DdlUndecided,
+    LogNotUnderstood,
+    ParaplyError,
+    ServerError,
+    TemporaryFailure,
+    UsageError,
+)
+from paraply.targets.mysql.ddl.context import (
+    context_statements,
+    reset_statement,
+    statement_rules,
+    statement_text,
+    use_statement,
+)
+from paraply.targets.mysql.ddl.statement_kind import StatementKind, check_version_comments
+from paraply.targets.mysql.preflight.table_check import words_of
+from paraply.targets.mysql.progress.store import PendingDdl
+from paraply.targets.mysql.rows.sequences import row_statements
+from paraply.targets.mysql.server_version import ServerKind
+from paraply.targets.mysql.sql import Connection, Result, must_find, name_literal, query_all, query_each, rows_of, to_int
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paraply._native import Block, Format, Statement
+    from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
+    from paraply.targets.mysql.ddl.name_case import NameCase
+    from paraply.targets.mysql.target import MySqlTarget
+
+__all__ = ["StatementRunner", "check_names", "decide_pending", "object_exists", "read_statement"]
+
+_LOCK_WAIT = 30
+_UNKNOWN_DATABASE = 1049
+_OUT_OF_ORDER = 1950
+_STRICT_NUMBERS = (
+    "the rows of this CREATE TABLE ... SELECT are a transaction of their own on the target, and gtid_strict_mode does not let it share its"
+    " GTID with the statement: SET GLOBAL gtid_strict_mode=OFF on the target until it is applied, or use --gtid record"
+)
+_UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
+#: From here on CREATE TABLE ... SELECT puts row_start and row_end last, as the logged text does (seen: 10.11 does, 10.5 does not).
+_ROW_TIMES_LAST = (10, 11)
+_NEWEST = ServerKind(False, (9, 7, 0))
+_DECISION = "say which with --ddl-done or --ddl-not-done"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStatement:
+    """A logged statement as the target can run it.
+
+    Attributes:
+        text: The statement.
+        kind: What it is about, where that is known.
+        settings: Statements that set what it runs under.
+    """
+
+    text: str
+    kind: StatementKind | None
+    settings: list[str]
+
+
+def read_statement(
+    statement: Statement, log: Format, server: ServerKind, collations: CollationNumbers, *, has_rows: bool = False
+) -> ReadStatement:
+    """Return a logged statement as the target can run it; the dry run and the apply both decide by this.
+
+    Args:
+        statement: The logged statement.
+        log: The format that it was logged in.
+        server: The target.
+        collations: The target's collations.
+        has_rows: Whether rows belong to it: it was a CREATE TABLE ... SELECT.
+
+    Raises:
+        LogNotUnderstood: The target cannot run it as the source did.
+    """
+    charset = statement.context.get("charset")
+    text, changed = statement_text(statement, collations.charset(charset[0]) if charset else None)
+    rules = statement_rules(statement, server)
+    kind = StatementKind.read(text, rules)
+    source = ServerKind(log.mariadb, log.version)
+    check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
+    if has_rows and kind is not None and kind.makes_row_times and source.version < _ROW_TIMES_LAST:
+        raise LogNotUnderstood(
+            "this CREATE TABLE ... SELECT made a system-versioned table whose row_start and row_end stand in front of the selected columns,"
+            f" as MariaDB before {'.'.join(map(str, _ROW_TIMES_LAST))} puts them, and the logged text makes a table with another order of"
+            " columns; make the table by hand, copy its rows, and go on after it, and leave the table out with --exclude-table",
+            position=statement.offset,
+        )
+    settings = list(context_statements(statement, log, server, collations, kind))
+    if changed:
+        settings.append("SET character_set_client=utf8mb4")
+    return ReadStatement(text, kind, settings)
+
+
+def check_names(names: NameCase, connection: Connection, text: str, statement: Statement, log: Format) -> None:
+    """Check that the names of a logged statement mean on the target what they mean on the source.
+
+    Raises:
+        LogNotUnderstood: One does not.
+    """
+    rules = statement_rules(statement, ServerKind(log.mariadb, log.version))
+    names.check_statement(connection, text, statement.database or "", rules, statement.offset)
+
+
+class StatementRunner:
+    """Runs one statement block on a session's connection, with its progress.
+
+    What nothing in between depends on goes in one round trip: a DDL needs nine, one after the other seventeen.
+    """
+
+    def __init__(self, target: MySqlTarget, connection: Connection, slot: int) -> None:
+        self._target = target
+        self._connection = connection
+        self._slot = slot
+        self.words: set[str] = set()
+        """The words of what was run."""
+
+    def run(self, block: Block) -> None:
+        """Runs the block's statements, then the rows that belong to them (CREATE TABLE ... SELECT), then writes the progress.
+
+        A lock that only the server session's end gives back keeps a later apply waiting until the statement is through, even
+        when this process is killed meanwhile.
+        """
+        target, connection = self._target, self._connection
+        if not target.store.lock_statements(connection, _LOCK_WAIT):
+            raise AlreadyRunning("another apply of this channel is running a statement on the target")
+        try:
+            self._check_epoch()
+            statements = block.transactions[0].statements
+            if target.mode.ddl_under_gtid and block.first_gtid is not None:
+                self._run_under_gtid(block, statements)
+            else:
+                self._run_recorded(block, statements)
+        finally:
+            with contextlib.suppress(ParaplyError):
+                target.store.unlock_statements(connection)
+
+    def _check_epoch(self) -> None:
+        results = query_all(self._connection, ["START TRANSACTION", self._target.store.fence(), "COMMIT"])
+        self._target.store.checked(results, self._target.epoch, self._connection, at=1)
+
+    def _run_under_gtid(self, block: Block, statements: list[Statement]) -> None:
+        """MySQL 8.0 and later: the server records the GTID together with the statement.
+
+        Together only if the statement is logged. With sql_log_bin=0 the server commits it and then writes an empty transaction
+        for the GTID: a crash in between would lose the GTID and keep the statement. So also in ``record`` mode a DDL is logged.
+        """
+        if len(statements) > 1:
+            raise LogNotUnderstood(f"the transaction holds {len(statements)} statements, and one was expected")
+        target, connection = self._target, self._connection
+        try:
+            for statement in statements:
+                logged = ["SET SESSION sql_log_bin=1"] if target.mode.hidden else []
+                connection.query(self._prepare(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'"))
+            for rows in self._row_statements(block):
+                connection.query(rows)
+            connection.query("COMMIT")
+        finally:
+            self._restore()
+        if target.mode.writes_progress:
+            self._write_progress(block)
+
+    def _run_recorded(self, block: Block, statements: list[Statement]) -> None:
+        """Elsewhere: the start is recorded, the statement runs, its end is recorded with the progress and the rows that belong to it.
+
+        A statement that changes nothing when it runs once more needs no record.
+        """
+        target, connection = self._target, self._connection
+        atomic = _with_its_rows(statements, target.server)
+        if len(statements) == 1 and not block.has_rows and not atomic and _may_repeat(statements[0], target.server):
+            self._run_unrecorded(block, statements[0])
+            return
+        apart = block.has_rows and not atomic
+        begin = target.mode.begin_apart(block.first_gtid) if apart else target.mode.begin(block.first_gtid)
+        self._prepare(block, statements[0])
+        # The record must not run under the statement's own variables or GTID.
+        self._restore()
+        hide, rows = self._hides_progress, self._row_statements(block) if atomic else []
+        self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
+        try:
+            connection.query(self._prepare(block, statements[0], *begin))
+            if atomic:
+                for row in rows:
+                    connection.query(row)
+        except ServerError as error:
+            # The server refused it, so it is known not to have happened.
+            if atomic:
+                connection.query("ROLLBACK")
+            self._restore()
+            self._hidden(hide, lambda: connection.query(target.store.end_ddl()))
+            if apart and error.code == _OUT_OF_ORDER:
+                raise LogNotUnderstood(_STRICT_NUMBERS, position=statements[0].offset) from None
+            raise
+        if atomic:
+            connection.query("COMMIT")
+            rows = []
+        for statement in statements[1:]:
+            connection.query(self._prepare(block, statement))
+        self._restore()
+        if apart:
+            # Only now there is a table to compare with the log's, which also tells how its rows are written.
+            target.forget_tables(self.words)
+            target.checker.check(lambda: connection, block.table_maps(), block.format.version)
+            rows = self._row_statements(block)
+        end = [target.store.end_ddl()]
+        if hide:  # what the target logs must not hold our tables, so the rows cannot go with them
+            if rows:
+                self._write_rows(block, rows)
+            self._hidden(True, lambda: self._write_progress(block, end))
+        else:
+            self._write_progress(block, end, rows)
+
+    def _write_rows(self, block: Block, rows: Sequence[bytes]) -> None:
+        """Write the rows of CREATE TABLE ... SELECT under their GTID, all or none."""
+        mode, connection = self._target.mode, self._connection
+        try:
+            query_all(connection, mode.start(block.first_gtid))
+            for row in rows:
+                connection.query(row)
+            connection.query("COMMIT")
+        finally:
+            self._set_back("ROLLBACK", *mode.end())
+
+    def _run_unrecorded(self, block: Block, statement: Statement) -> None:
+        try:
+            self._connection.query(self._prepare(block, statement, *self._target.mode.begin(block.first_gtid)))
+        finally:
+            self._restore()
+        self._hidden(self._hides_progress, lambda: self._write_progress(block))
+
+    @property
+    def _hides_progress(self) -> bool:
+        """Whether the session logs, and our own tables must not be in its log."""
+        return self._target.mode.keeps_out and not self._target.mode.hidden
+
+    def _row_statements(self, block: Block) -> list[bytes]:
+        """The rows of CREATE TABLE ... SELECT."""
+        target = self._target
+        return list(row_statements(target, block)) if block.has_rows else []
+
+    def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
+        """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""
+        target, connection = self._target, self._connection
+        collations = target.checker.collations(connection)
+        read = read_statement(statement, block.format, target.server, collations, has_rows=block.has_rows)
+        text, kind = read.text, read.kind
+        check_names(target.checker.names, connection, text, statement, block.format)
+        self.words |= words_of(text)
+        invoker = statement.context.get("invoker")
+        if kind is not None and invoker is not None:
+            text = kind.with_invoker(*invoker, mariadb=target.server.mariadb)
+        use = use_statement(statement)
+        if use is not None:
+            try:
+                connection.query(use)
+            except ServerError as error:
+                if error.code != _UNKNOWN_DATABASE or kind is None or not kind.is_about_database:
+                    raise
+        try:
+            query_all(connection, [*read.settings, *begin])
+        except ServerError as error:
+            if error.code in _UNKNOWN_VARIABLE:
+                raise LogNotUnderstood(f"the target cannot take over a variable of the statement: {error.message}",
+                                       file=block.file, position=statement.offset) from None  # fmt: skip
+            raise
+        return text.encode()
+
+    def _restore(self) -> None:
+        """The session's own settings again; ``gtid_next`` first, because nothing else may run under it."""
+        settings = []
+        if self._target.mode.ddl_under_gtid:
+            settings += ["ROLLBACK", "SET gtid_next='AUTOMATIC'"]
+            if self._target.mode.hidden:
+                settings.append("SET SESSION sql_log_bin=0")
+        self._set_back(*settings, reset_statement(self._target.server))
+
+    def _set_back(self, *settings: str) -> None:
+        """Statements without which nothing more may run on this connection."""
+        try:
+            query_all(self._connection, settings)
+        except (ServerError, TemporaryFailure) as error:
+            self._connection.close()
+            raise ConnectionLost(f"the session could not be set back to its own settings: {error.message}") from None
+
+    def _hidden(self, hide: bool, action: Callable[[], object]) -> None:
+        if hide:
+            self._connection.query("SET SESSION sql_log_bin=0")
+        try:
+            action()
+        finally:
+            if hide:
+                self._set_back("SET SESSION sql_log_bin=1")
+
+    def _write_progress(
+        self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = (), send: Callable[..., list[Result]] = query_all
+    ) -> None:
+        """The progress and what else is given, in one transaction."""
+        target, connection = self._target, self._connection
+        mark = [target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch)] if target.mode.writes_progress else []
+        results = send(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
+        target.store.checked(results, target.epoch, connection, at=1)
+        must_find(results[2:])
+        for statement in rows:
+            connection.query(statement)
+        connection.query("COMMIT")
+
+    def settle(self, block: Block, pending: PendingDdl) -> bool:
+        """Finds out whether a recorded statement of this run, whose connection broke, has been done; writes its progress then.
+
+        Raises:
+            DdlUndecided: The catalog cannot tell.
+        """
+        done = decide_pending(self._connection, pending, None, logged=self._target.logs_hold(self._connection, pending))
+        if done:
+            self._write_progress(block, [self._target.store.end_ddl()], send=query_each)  # on a connection that nobody watches
+        else:
+            self._connection.query(self._target.store.end_ddl())
+        return done
+
+    def _pending(self, block: Block, statements: list[Statement]) -> PendingDdl:
+        # Where rows follow in another transaction, the table's presence does not say whether they are in.
+        alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements, self._target.server))
+        database, table = _made_or_dropped(statements[0], self._target.server) if alone else (None, None)
+        existed = database is not None and object_exists(self._connection, database, table)
+        return PendingDdl(block.ordinal, block.first_gtid, block.end_file, block.end_offset, database, table, existed)
+
+
+def _kind_of(statement: Statement, server: ServerKind = _NEWEST) -> StatementKind | None:
+    """Return what a statement is about; None where its text is not understood."""
+    return StatementKind.read(statement.sql.decode("utf-8", "replace"), statement_rules(statement, server))
+
+
+def _with_its_rows(statements: Sequence[Statement], server: ServerKind = _NEWEST) -> bool:
+    """Return True if the statement leaves a transaction open, which its rows belong to and COMMIT ends.
+
+    >>> from types import SimpleNamespace as S
+    >>> [_with_its_rows([S(sql=sql, context={})]) for sql in (b"CREATE TABLE a (b INT) START TRANSACTION", b"CREATE TABLE a (b INT)")]
+    [True, False]
+    """
+    kind = _kind_of(statements[0], server) if len(statements) == 1 else None
+    return kind is not None and kind.leaves_open
+
+
+def _made_or_dropped(statement: Statement, server: ServerKind = _NEWEST) -> tuple[str | None, str | None]:
+    """Return database and table that a plain CREATE or DROP is about; see ``StatementKind.made_or_dropped``."""
+    kind = _kind_of(statement, server)
+    return kind.made_or_dropped(statement.database or None) if kind is not None else (None, None)
+
+
+def object_exists(connection: Connection, database: str, table: str | None) -> bool:
+    """Whether a database, or a table in it, is there."""
+    if table is None:
+        sql = f"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name={name_literal(database)}"
+    else:
+        sql = (f"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema={name_literal(database)}"
+               f" AND table_name={name_literal(table)}")  # fmt: skip
+    return to_int(rows_of(connection.query(sql))[0][0]) > 0
+
+
+def _may_repeat(statement: Statement, server: ServerKind = _NEWEST) -> bool:
+    """Return True if a statement changes nothing more when it runs a second time.
+
+    >>> from types import SimpleNamespace as S
+    >>> texts = (b"DROP TABLE IF EXISTS a, b", b"TRUNCATE a", b"DROP TABLE a", b"CREATE TABLE a (b INT)")
+    >>> [_may_repeat(S(sql=sql, context={})) for sql in texts]
+    [True, True, False, False]
+    """
+    kind = _kind_of(statement, server)
+    return kind is not None and kind.is_repeatable
+
+
+def decide_pending(connection: Connection, pending: PendingDdl, decision: str | None, *, logged: bool = False) -> bool:
+    """Whether a statement that was begun by an earlier run has been done.
+
+    Args:
+        connection: Any connection to the target.
+        pending: The record of its start.
+        decision: The user's answer: ``done``, ``not-done`` or None.
+        logged: The target's own binlog has it.
+
+    Raises:
+        DdlUndecided: The catalog cannot tell, and the user has not.
+    """
+    if decision is not None:
+        if decision not in ("done", "not-done"):
+            raise UsageError(f"{decision!r} is no answer; {_DECISION}")
+        return decision == "done"
+    if logged:
+        return True
+    if pending.database is None:
+        raise DdlUndecided(
+            f"an earlier run was stopped while the statement before this position ran, and the target cannot tell whether it was done:"
+            f" look at the target, and {_DECISION}",
+            file=pending.file, position=pending.position, gtid=pending.gtid,
+        )  # fmt: skip
+    return object_exists(connection, pending.database, pending.table) != pending.existed

@@ -1,0 +1,401 @@
+"""How a replay shows in the target's own GTIDs (rule R26): one class for each mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from paraply.errors import ServerError, UsageError
+from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
+
+if TYPE_CHECKING:
+    from paraply._native import GtidSet
+    from paraply.targets.mysql.server_version import ServerKind
+    from paraply.targets.protocol import ApplyPlan
+
+__all__ = [
+    "ACCESS_DENIED",
+    "Facts",
+    "GtidMode",
+    "MariaDbPreserve",
+    "NoGtids",
+    "Preserve",
+    "Record",
+    "check_gaps",
+    "choose_mode",
+    "own_identity",
+    "read_facts",
+]
+
+ACCESS_DENIED = (1227, 1044, 1045, 1142, 1143, 1370)
+"""The server's error numbers for a privilege that is missing."""
+#: The first MySQL that shows in performance_schema what connections do.
+_DUMPS_IN_THREADS = (8, 0, 22)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the choice of a mode depends on.
+
+    Attributes:
+        gtids: Whether the target keeps GTIDs (MariaDB always does).
+        log_bin: Whether the target writes a binlog.
+        replicas: How many replicas read from the target.
+        group_member: Whether it is a member of a running group.
+        blind: The privilege without which it cannot be seen whether anybody reads from the target; None where it is seen.
+    """
+
+    gtids: bool
+    log_bin: bool
+    replicas: int
+    group_member: bool
+    blind: str | None = None
+
+    @property
+    def followed(self) -> bool:
+        """Whether others take their data from the target's log."""
+        return self.replicas > 0 or self.group_member
+
+
+def read_facts(connection: Connection, server: ServerKind) -> Facts:
+    """Asks the target. What the user may not see is no error: it only narrows the choice."""
+    log_bin = bool(to_int(rows_of(connection.query("SELECT @@GLOBAL.log_bin"))[0][0]))
+    gtids = server.mariadb or to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_mode"))[0][0]).upper() == "ON"
+    if not log_bin:  # nobody can read a log that is not written
+        return Facts(gtids, log_bin, 0, False)
+    replicas, member = _replicas(connection, server), _group_member(connection, server)
+    in_tables = not server.mariadb and server.version >= _DUMPS_IN_THREADS
+    needed = "SELECT ON performance_schema.*" if in_tables else "PROCESS ON *.*"
+    return Facts(gtids, log_bin, replicas or 0, bool(member), needed if replicas is None or member is None else None)
+
+
+def own_identity(connection: Connection, server: ServerKind) -> str:
+    """What the GTIDs of the target's own writes begin with: its ``server_uuid``; empty where it gives none, and on MariaDB.
+
+    MariaDB's own GTIDs are no part of the progress in mode ``none``, so there nothing is mistaken for another.
+    """
+    if server.mariadb:
+        return ""
+    mode, uuid = rows_of(connection.query("SELECT @@GLOBAL.gtid_mode, @@GLOBAL.server_uuid"))[0]
+    return to_text(uuid).lower() if to_text(mode).upper() == "ON" else ""
+
+
+def _replicas(connection: Connection, server: ServerKind) -> int | None:
+    """How many connections read the target's log; None where the user does not see others' connections."""
+    if not server.mariadb and server.version >= _DUMPS_IN_THREADS:
+        threads = "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"
+        # Switched off, the table is there and empty.
+        found = _allowed(connection, f"{threads} HAVING @@GLOBAL.performance_schema")
+        if found is not None:
+            return found
+    # A list without others' connections is no error, but this table is one without PROCESS.
+    if _allowed(connection, "SELECT COUNT(*) FROM information_schema.innodb_trx") is None:
+        return None
+    return _allowed(connection, "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
+
+
+def _group_member(connection: Connection, server: ServerKind) -> bool | None:
+    """Whether the target is a member of a running group; None where the user may not know."""
+    plugin = "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name='group_replication' AND plugin_status='ACTIVE'"
+    if server.mariadb or not _allowed(connection, plugin):
+        return False
+    member = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state IN ('ONLINE','RECOVERING')"
+    found = _allowed(connection, member)
+    return found > 0 if found is not None else None
+
+
+def _allowed(connection: Connection, count: str) -> int | None:
+    """What a query counts; None where the user may not ask, or there is no answer."""
+    try:
+        rows = rows_of(connection.query(count))
+    except ServerError as error:
+        if error.code in ACCESS_DENIED:
+            return None
+        raise
+    return to_int(rows[0][0]) if rows else None
+
+
+class GtidMode:
+    """Base: the replay is an ordinary writer, and the target logs it under GTIDs of its own (``none``)."""
+
+    name: Literal["record", "preserve", "none"] = "none"
+    #: Whether several transactions may become one commit.
+    merges = True
+    #: Whether each transaction's progress is a row that it writes; otherwise the target's GTIDs are the progress.
+    writes_progress = True
+    #: Whether the replay stays out of the target's binlog.
+    hidden = False
+    #: Whether the progress can say that a transaction is committed and an older one is not.
+    holds_gaps = True
+    #: Whether a DDL runs under its own GTID, which the server records with it (MySQL 8.0).
+    ddl_under_gtid = False
+    #: Whether the parts of XA transactions are logged under their own GTIDs, which then say whether they are done.
+    xa_under_gtid = False
+    #: How many statements ``start`` and ``start_again`` give, for a log with GTIDs where the mode is for such.
+    statements_before = (1, 1)
+    #: What the plan says of it.
+    note = ""
+
+    @property
+    def keeps_out(self) -> bool:
+        """Whether our own tables stay out of the target's binlog: in preserve mode they must not reach the replicas either."""
+        return self.hidden or self.name == "preserve"
+
+    def begin(self, gtid: str | None) -> list[str]:  # noqa: ARG002
+        """Statements before a transaction."""
+        return []
+
+    def begin_apart(self, gtid: str | None) -> list[str]:
+        """Statements before a statement that commits by itself, ahead of its transaction's rows."""
+        return self.begin(gtid)
+
+    def start(self, gtid: str | None) -> list[str]:
+        """Statements that begin a transaction with rows; what they leave behind it, ``end`` takes away."""
+        return [*self.begin(gtid), "START TRANSACTION"]
+
+    def start_again(self, gtid: str | None) -> list[str]:  # noqa: ARG002
+        """Statements that commit a transaction with rows and begin the next one: as few as can be, each has an answer of its own."""
+        return ["COMMIT AND CHAIN"]
+
+    def end(self) -> list[str]:
+        """Statements after which anything else may run on a connection on which ``start`` did."""
+        return []
+
+    def begin_xa(self, gtid: str | None) -> list[str]:
+        """Statements before a part of an XA transaction."""
+        return self.begin(gtid)
+
+    def end_xa(self) -> list[str]:
+        """Statements after it."""
+        return self.end()
+
+    def after_format(self) -> list[str]:
+        """Statements after the log's format description was handed over."""
+        return []
+
+    def own_executed(self, connection: Connection) -> str:  # noqa: ARG002
+        """What the target's own GTIDs say is applied."""
+        return ""
+
+    def finish(self, connection: Connection, executed: GtidSet) -> None:
+        """Everything is applied."""
+
+
+class NoGtids(GtidMode):
+    """``none``."""
+
+
+class _MySqlMode(GtidMode):
+    """MySQL with GTIDs on.
+
+    Args:
+        atomic_ddl: Whether the server records a DDL and its GTID together.
+        has_gtids: Whether the log's transactions carry GTIDs.
+    """
+
+    def __init__(self, *, atomic_ddl: bool, has_gtids: bool = True) -> None:
+        self.ddl_under_gtid = atomic_ddl and self.name != "none"
+        self.xa_under_gtid = self.name != "none"
+        self._has_gtids = has_gtids
+
+    def after_format(self) -> list[str]:
+        """Statements after the log's format description was handed over."""
+        # The server leaves gtid_next undetermined after a format description.
+        return ["SET gtid_next='AUTOMATIC'"]
+
+    def own_executed(self, connection: Connection) -> str:
+        """What the target's own GTIDs say is applied."""
+        if not self._has_gtids:
+            return ""
+        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_executed"))[0][0]).replace("\n", "")
+
+
+class MySqlNone(_MySqlMode):
+    """``none`` on MySQL with GTIDs on."""
+
+
+class Record(_MySqlMode):
+    """``record``: not logged; the applied set becomes part of gtid_purged at the end."""
+
+    name = "record"
+    hidden = True
+
+    def begin_xa(self, gtid: str | None) -> list[str]:
+        """Logged all the same: a server that recovers rolls back what is prepared and stands in no log of its own."""
+        return ["SET SESSION sql_log_bin=1", f"SET gtid_next='{gtid}'"]
+
+    def end_xa(self) -> list[str]:
+        """Statements after it."""
+        return ["SET gtid_next='AUTOMATIC'", "SET SESSION sql_log_bin=0"]
+
+    def finish(self, connection: Connection, executed: GtidSet) -> None:
+        """Everything is applied."""
+        own = type(executed)(self.own_executed(connection))
+        missing = executed - own
+        if missing:
+            connection.query(f"SET GLOBAL gtid_purged='+{missing}'")
+
+
+class Preserve(_MySqlMode):
+    """``preserve``: each transaction keeps its GTID; gtid_executed is the progress."""
+
+    name = "preserve"
+    merges = False
+    writes_progress = False
+    statements_before = (1, 2)
+
+    def begin(self, gtid: str | None) -> list[str]:
+        """Statements before a transaction."""
+        return [f"SET gtid_next='{gtid}'"] if gtid else []
+
+    def start(self, gtid: str | None) -> list[str]:
+        """Statements that begin a transaction with rows: one instead of three, where each costs a third of a row's time."""
+        return [f"SET gtid_next='{gtid}', autocommit=0"] if gtid else super().start(gtid)
+
+    def start_again(self, gtid: str | None) -> list[str]:
+        """Statements that commit a transaction with rows and begin the next one."""
+        return ["COMMIT", *self.start(gtid)]
+
+    def end(self) -> list[str]:
+        """Statements after which anything else may run on a connection on which ``start`` did."""
+        return ["SET gtid_next='AUTOMATIC', autocommit=1"]
+
+
+class MariaDbRecord(GtidMode):
+    """``record`` on MariaDB: not logged; gtid_slave_pos says at the end how far the replay went."""
+
+    name = "record"
+    hidden = True
+
+    def own_executed(self, connection: Connection) -> str:
+        """What the target's own GTIDs say is applied."""
+        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_slave_pos"))[0][0])
+
+    def finish(self, connection: Connection, executed: GtidSet) -> None:
+        """Everything is applied."""
+        position = executed | type(executed)(self.own_executed(connection))
+        connection.query(f"SET GLOBAL gtid_slave_pos='{position}'")
+
+
+class MariaDbPreserve(GtidMode):
+    """``preserve`` on MariaDB: each transaction is logged under its own GTID; the binlog's position is the progress."""
+
+    name = "preserve"
+    merges = False
+    writes_progress = False
+    statements_before = (1, 2)
+    holds_gaps = False
+    xa_under_gtid = True
+
+    def begin(self, gtid: str | None) -> list[str]:
+        """Statements before a transaction."""
+        if not gtid:
+            return []
+        domain, server, number = (int(part) for part in gtid.split("-"))
+        return [f"SET gtid_domain_id={domain}, server_id={server}, gtid_seq_no={number}"]
+
+    def begin_apart(self, gtid: str | None) -> list[str]:
+        """Statements before a statement that commits by itself, ahead of its transaction's rows.
+
+        It is logged under the number before: with its own one the position would count the rows that are still missing.
+        """
+        if not gtid:
+            return []
+        domain, server, number = (int(part) for part in gtid.split("-"))
+        return self.begin(f"{domain}-{server}-{max(number - 1, 1)}")
+
+    def start(self, gtid: str | None) -> list[str]:
+        """Statements that begin a transaction with rows."""
+        begin = self.begin(gtid)
+        return [f"{begin[0]}, autocommit=0"] if begin else super().start(gtid)
+
+    def start_again(self, gtid: str | None) -> list[str]:
+        """Statements that commit a transaction with rows and begin the next one."""
+        return ["COMMIT", *self.start(gtid)]
+
+    def end(self) -> list[str]:
+        """Statements after which anything else may run on a connection on which ``start`` did."""
+        return ["SET autocommit=1"]
+
+    def own_executed(self, connection: Connection) -> str:
+        """What the target's own GTIDs say is applied."""
+        return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
+
+
+def check_gaps(plan: ApplyPlan, mode: GtidMode) -> None:
+    """Check that a mode can keep the gaps that a run may leave.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    if plan.gaps and not mode.holds_gaps:
+        raise UsageError(
+            f"--gtid {mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
+            " use --consistency any-time, or another GTID mode"
+        )
+
+
+def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
+    """The mode for a plan, ``auto`` resolved.
+
+    Raises:
+        UsageError: The mode is not possible here; says why.
+    """
+    name = _resolve(plan, facts, server)
+    if plan.two_phase and (why := _unsafe_in_parts(name, facts, server)):
+        raise UsageError(f"policy 'row' with --gtid {name}: {why}: use --gtid none, or another policy")
+    if name != "none" and not plan.has_gtids:
+        raise UsageError(f"--gtid {name} needs a log with GTIDs, and this log has none: use --gtid none")
+    if name != "none" and not facts.gtids:
+        raise UsageError(f"--gtid {name} needs gtid_mode=ON on the target, or use --gtid none")
+    if name == "record" and facts.followed:
+        followers = "is a member of a group" if facts.group_member else f"has {facts.replicas} replicas"
+        raise UsageError(f"--gtid record keeps the replay out of the target's log, but the target {followers}: use --gtid preserve")
+    if name == "record" and facts.blind:
+        raise UsageError(
+            "--gtid record keeps the replay out of the target's log, and the target's user cannot see whether replicas or a group read"
+            f" from that: GRANT {facts.blind} to it, or use --gtid preserve"
+        )
+    mode = _make(name, plan, facts, server)
+    if plan.gtid_mode == "auto" and name == "preserve" and facts.blind and not facts.followed:
+        mode.note = (
+            f"GTID mode preserve, because the target's user cannot see whether replicas are attached; with GRANT {facts.blind} it might be"
+            " record, which merges commits"
+        )
+    elif plan.gtid_mode == "auto" and plan.two_phase and name == "none" and facts.log_bin and facts.gtids and plan.has_gtids:
+        mode.note = "GTID mode none: the target logs the replay under GTIDs of its own, which keeps the prepared parts of policy row safe"
+    else:
+        mode.note = f"GTID mode {mode.name}"
+    return mode
+
+
+def _make(name: str, plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
+    if server.mariadb:
+        return {"record": MariaDbRecord, "preserve": MariaDbPreserve, "none": NoGtids}[name]()
+    if not facts.gtids:
+        return NoGtids()
+    modes: dict[str, type[_MySqlMode]] = {"record": Record, "preserve": Preserve, "none": MySqlNone}
+    return modes[name](atomic_ddl=server.version >= (8, 0, 0), has_gtids=plan.has_gtids)
+
+
+def _resolve(plan: ApplyPlan, facts: Facts, server: ServerKind) -> Literal["record", "preserve", "none"]:
+    if plan.gtid_mode != "auto":
+        return plan.gtid_mode
+    if not plan.has_gtids or not facts.gtids:
+        return "none"
+    # Preserve reaches whoever reads from the target; record would pass by those that cannot be seen.
+    name: Literal["record", "preserve"] = "preserve" if facts.followed or facts.blind else "record"
+    return "none" if plan.two_phase and _unsafe_in_parts(name, facts, server) else name
+
+
+def _unsafe_in_parts(name: str, facts: Facts, server: ServerKind) -> str | None:
+    """Why a transaction must not be committed in parts in this mode; None where it may.
+
+    Source: MySQL 9.7.4, killed with one branch prepared with ``sql_log_bin=0`` and one without: when it starts again, only the second
+    is there. MariaDB 10.11 and a MySQL without a binlog keep both.
+    """
+    if name == "preserve":
+        return "a transaction that is split cannot commit under one GTID"
+    if name == "record" and facts.log_bin and not server.mariadb:
+        return "the parts would be prepared without being logged, and a MySQL with a binlog that is killed forgets such parts"
+    return None

@@ -1,0 +1,1 @@
+"""Checks of a MySQL or MariaDB target before the first write."""

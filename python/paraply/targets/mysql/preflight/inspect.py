@@ -1,0 +1,83 @@
+"""Looking at a MySQL or MariaDB target without writing to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paraply import _native
+from paraply.errors import UsageError
+from paraply.schema.readers.live import read_tables
+from paraply.targets.mysql.gtid_mode import choose_mode, own_identity, read_facts
+from paraply.targets.mysql.preflight.privileges import check_user
+from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
+from paraply.targets.mysql.scheduled_events import scheduled_events
+from paraply.targets.mysql.server_version import ServerKind
+from paraply.targets.mysql.sql import Connection, rows_of
+from paraply.targets.mysql.xa.branches import check_two_phase
+from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
+from paraply.targets.progress.gtid_ledger import read_executed
+from paraply.targets.protocol import Peek, Progress
+
+if TYPE_CHECKING:
+    from paraply.targets.protocol import ApplyPlan
+
+__all__ = ["check_family", "peek"]
+
+
+def check_family(server: ServerKind, plan: ApplyPlan) -> None:
+    """Refuses a log of the other family.
+
+    Raises:
+        UsageError: MySQL's log for MariaDB, or the other way round.
+    """
+    if plan.mariadb != server.mariadb:
+        raise UsageError(
+            f"the log is {'MariaDB' if plan.mariadb else 'MySQL'}'s and the target is {'mariadb' if server.mariadb else 'mysql'}:"
+            " raw row events fit only a server of the same family; use a PostgreSQL target"
+        )
+
+
+def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
+    """What an apply would find.
+
+    Args:
+        connection: To the target.
+        plan: The apply.
+        tables: Whether to read the tables' definitions too.
+
+    Raises:
+        UsageError: The apply would be refused.
+    """
+    server = ServerKind.parse(connection.server_version)
+    check_family(server, plan)
+    mode = choose_mode(plan, read_facts(connection, server), server)
+    check_user(connection, server, mode)
+    if plan.two_phase:
+        check_two_phase(connection)
+    stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
+    own = mode.own_executed(connection) if plan.has_gtids else ""
+    progress = _progress(stored, own, has_gtids=plan.has_gtids)
+    standing = read_tables(lambda sql: rows_of(connection.query(sql)), None) if tables else []
+    writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
+    known = tuple(table for table in standing if table.database != "paraply")
+    runs_events, notes = scheduled_events(connection)
+    return Peek(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events)
+
+
+def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
+    """What the target holds prepared, and what an earlier run left out or did not see the end of."""
+    if not plan.xa:
+        return frozenset()
+    rows = XaStore(plan.channel).read(connection)
+    return prepared_xids(connection) | {part.xid for part in rows if part.state != PREPARED}
+
+
+def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:
+    """What is stored, and what the server itself counts as executed."""
+    if stored is None:
+        return Progress(_native.GtidSet(own))
+    if not has_gtids:
+        places = stored.places()
+        return Progress(_native.GtidSet(""), places.file, places.offset, stored.ordinal, resumed=True, done=places.done)
+    executed = read_executed([*stored.executed, own], _native.GtidSet)
+    return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, resumed=True, low=executed.low)

@@ -1,0 +1,1 @@
+"""Progress and fencing in a MySQL or MariaDB target."""

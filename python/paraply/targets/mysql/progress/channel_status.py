@@ -1,0 +1,70 @@
+"""What a MySQL or MariaDB target holds of each channel; nothing is written, and nobody is made to wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paraply.errors import ParaplyError
+from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
+from paraply.targets.mysql.errors import explain
+from paraply.targets.mysql.progress.store import ProgressStore
+from paraply.targets.mysql.sql import rows_of, to_int, to_text
+
+if TYPE_CHECKING:
+    from paraply.targets.mysql.progress.store import PendingDdl
+    from paraply.targets.mysql.sql import Connection
+
+__all__ = ["read_channels"]
+
+_TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress','run')"
+_SIGNS = (
+    "SELECT channel, epoch, DATE_FORMAT(updated, '%Y-%m-%dT%H:%i:%s.%fZ'), TIMESTAMPDIFF(MICROSECOND, updated, UTC_TIMESTAMP(6)), status"
+    " FROM paraply.run"
+)
+
+
+def read_channels(connection: Connection) -> list[ChannelStatus]:
+    """The channels of a target, by name; empty where there never was an apply.
+
+    Raises:
+        ParaplyError: The tables cannot be read.
+    """
+    try:
+        tables = {to_text(row[0]).lower() for row in rows_of(connection.query(_TABLES))}
+        if not {"channel", "progress"} <= tables:
+            return []
+        connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        signs = _signs(connection) if "run" in tables else {}
+        channels = rows_of(connection.query("SELECT name, fingerprint FROM paraply.channel ORDER BY name"))
+        return [_channel(connection, to_text(name), to_text(fingerprint), signs.get(to_text(name))) for name, fingerprint in channels]
+    except ParaplyError as error:
+        raise explain(error) from None
+
+
+def _signs(connection: Connection) -> dict[str, LastSign]:
+    found = {}
+    for channel, epoch, at, age, status in rows_of(connection.query(_SIGNS)):
+        sign = read_sign(to_int(epoch), to_text(at), to_int(age) / 1e6, to_text(status))
+        if sign is not None:
+            found[to_text(channel)] = sign
+    return found
+
+
+def _channel(connection: Connection, name: str, fingerprint: str, sign: LastSign | None) -> ChannelStatus:
+    stored = ProgressStore(name).read(connection)
+    status = ChannelStatus(name, stored.epoch, stored.complete, fingerprint=fingerprint, sign=sign)
+    fill_progress(status, stored.kept, stored.rows)
+    status.pending = _words(stored.pending_ddl)
+    if sign is not None and sign.status.get("gtid_mode") == "preserve":  # there the server's own GTIDs are the progress
+        status.executed = gtid_union(status.executed, _own(connection))
+    return status
+
+
+def _own(connection: Connection) -> str:
+    mariadb = "mariadb" in connection.server_version.lower()
+    variable = "gtid_binlog_pos" if mariadb else "gtid_executed"
+    return to_text(rows_of(connection.query(f"SELECT @@GLOBAL.{variable}"))[0][0]).replace("\n", "")
+
+
+def _words(pending: PendingDdl | None) -> str | None:
+    return None if pending is None else f"the statement that ends at {pending.file}:{pending.position}"

@@ -1,0 +1,400 @@
+"""The SQL of progress and fencing on MySQL and MariaDB (rules R25, R25a, R25b).
+
+``paraply.channel`` has one row for a channel: its epoch, and what earlier runs applied. ``paraply.progress`` has one row for each
+session of the running apply, with that epoch as the last part of its key. A transaction that applies rows changes its session's row,
+on the condition that the epoch is its own, by a statement or by a row event (``mysql_series``); one that writes no progress, or none
+of rows, holds a shared lock on its channel's row instead. Raising the epoch changes all these rows. It therefore waits until every older
+transaction has ended, also one whose client was killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure, UsageError
+from paraply.targets.mysql.errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
+from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
+from paraply.targets.mysql.sql import (
+    Connection,
+    Result,
+    bytes_literal,
+    must_find,
+    plain_literal,
+    query_each,
+    rows_of,
+    text_literal,
+    to_int,
+    to_text,
+)
+from paraply.targets.progress.file_ledger import PlaceRow, Places, read_places
+
+if TYPE_CHECKING:
+    from paraply.targets.progress.gtid_ledger import Mark
+
+__all__ = ["PendingDdl", "ProgressStore", "StoredProgress"]
+
+_TRIES = 3
+_UNKNOWN_COLUMN = 1054
+_SCHEMA = (
+    "CREATE DATABASE IF NOT EXISTS paraply",
+    """CREATE TABLE IF NOT EXISTS paraply.channel (
+  name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY COMMENT 'name of the channel',
+  epoch BIGINT UNSIGNED NOT NULL COMMENT 'raised by every start; a session with an older one may not write',
+  fingerprint VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'sources, filters and start of the apply',
+  executed LONGTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'GTIDs that earlier runs applied',
+  file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'log file of the last of them',
+  position BIGINT UNSIGNED NULL COMMENT 'offset behind the last of them',
+  ordinal BIGINT UNSIGNED NOT NULL COMMENT 'transactions of the source that are through',
+  state VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'incomplete or complete',
+  ddl_ordinal BIGINT UNSIGNED NULL COMMENT 'a statement that was begun and is not known to have ended',
+  ddl_gtid VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'its GTID',
+  ddl_file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'its log file',
+  ddl_position BIGINT UNSIGNED NULL COMMENT 'offset behind it',
+  ddl_database VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the database of what it makes or drops',
+  ddl_table VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'the table that it makes or drops',
+  ddl_existed TINYINT NULL COMMENT 'whether that stood there before'
+) ENGINE=InnoDB""",
+    """CREATE TABLE IF NOT EXISTS paraply.progress (
+  channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
+  slot INT UNSIGNED NOT NULL COMMENT 'one for each session',
+  epoch BIGINT UNSIGNED NOT NULL COMMENT 'the epoch of the run that may write it',
+  executed LONGTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'GTIDs known as applied when its last transaction committed',
+  file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL COMMENT 'log file of that transaction',
+  position BIGINT UNSIGNED NULL COMMENT 'offset behind that transaction',
+  ordinal BIGINT UNSIGNED NOT NULL COMMENT 'number of that transaction in the source',
+  PRIMARY KEY (channel, slot, epoch)
+) ENGINE=InnoDB""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDdl:
+    """A statement that an earlier run began, and of which the end was not recorded.
+
+    Attributes:
+        ordinal: Its transaction's number in the source.
+        gtid: Its transaction's GTID, if it has one.
+        file: Its log file.
+        position: The offset behind it.
+        database: The database that it makes or drops, or of the table that it makes or drops; None for other statements.
+        table: The table that it makes or drops.
+        existed: Whether that stood there before.
+    """
+
+    ordinal: int
+    gtid: str | None
+    file: str
+    position: int
+    database: str | None = None
+    table: str | None = None
+    existed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProgress:
+    """What the target's tables say of a channel."""
+
+    epoch: int
+    executed: list[str]
+    file: str | None
+    position: int | None
+    ordinal: int
+    complete: bool
+    resumed: bool
+    pending_ddl: PendingDdl | None
+    kept: PlaceRow | None = None
+    rows: tuple[PlaceRow, ...] = ()
+
+    def places(self) -> Places:
+        """What is committed of a log without GTIDs."""
+        return read_places(self.kept, self.rows)
+
+
+class ProgressStore:
+    """Reads and writes one channel's progress; holds no connection of its own."""
+
+    def __init__(self, channel: str) -> None:
+        self._name = text_literal(channel)
+        self._channel = channel
+        # Names of locks are limited to 64 characters and compared without case.
+        self._lock = "paraply." + hashlib.sha256(channel.encode()).hexdigest()[:40]
+
+    @property
+    def channel(self) -> str:
+        """The channel's name."""
+        return self._channel
+
+    def create_schema(self, connection: Connection) -> None:
+        """Makes the tables where they are missing."""
+        # COLUMNS would need a temporary file, which a full disk does not give.
+        exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
+        if to_int(rows_of(connection.query(exists))[0][0]) < 2:
+            query_each(connection, _SCHEMA)
+        try:
+            connection.query("SELECT epoch FROM paraply.progress LIMIT 0")
+        except ServerError as error:
+            if error.code != _UNKNOWN_COLUMN:
+                raise
+            _alter(connection, "ADD COLUMN epoch BIGINT UNSIGNED NOT NULL DEFAULT 0 AFTER slot")
+        in_key = "table_schema='paraply' AND table_name='progress' AND index_name='PRIMARY' AND column_name='epoch'"
+        if not to_int(rows_of(connection.query(f"SELECT COUNT(*) FROM information_schema.statistics WHERE {in_key}"))[0][0]):
+            _alter(connection, "DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot, epoch)")
+
+    def open(self, connection: Connection, fingerprint: str, *, wait: int = 20) -> StoredProgress:
+        """Raises the epoch and reads the progress; from here on no older session can commit.
+
+        Args:
+            connection: A connection with autocommit on and the isolation level READ COMMITTED.
+            fingerprint: Identity of sources, filters and start.
+            wait: Seconds to wait for transactions of an earlier run that have not ended.
+
+        Raises:
+            ConfigurationMismatch: The channel belongs to other sources, filters or start.
+            AlreadyRunning: Transactions of an earlier run did not end in time.
+        """
+        self._check_fingerprint(connection, fingerprint)
+        connection.query(
+            f"INSERT IGNORE INTO paraply.channel (name, epoch, fingerprint, executed, ordinal, state)"
+            f" VALUES ({self._name}, 0, {text_literal(fingerprint)}, '', 0, 'incomplete')"
+        )
+        if not self.lock_statements(connection, wait):
+            raise AlreadyRunning(
+                f"a statement of an earlier apply of channel {self._channel} is still running on the target;"
+                " wait for it, or end its connection, and start again"
+            )
+        try:
+            self._raise_epoch(connection, wait)
+            self._check_fingerprint(connection, fingerprint)
+            return self.read(connection)
+        finally:
+            self.unlock_statements(connection)
+
+    def look(self, connection: Connection, fingerprint: str) -> StoredProgress | None:
+        """Reads the progress without writing anything; None where the channel has none.
+
+        Raises:
+            ConfigurationMismatch: The channel belongs to other sources, filters or start.
+        """
+        exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
+        if to_int(rows_of(connection.query(exists))[0][0]) < 2:
+            return None
+        self._check_fingerprint(connection, fingerprint)
+        if not rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}")):
+            return None
+        return self.read(connection)
+
+    def read(self, connection: Connection) -> StoredProgress:
+        """Reads the progress as it is committed now."""
+        statements = [
+            (
+                "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_file, ddl_position, ddl_database,"
+                f" ddl_table, ddl_existed FROM paraply.channel WHERE name={self._name}"
+            ),
+            f"SELECT executed, file, position, ordinal FROM paraply.progress WHERE channel={self._name}",
+        ]
+        results = query_each(connection, statements)
+        epoch, executed, file, position, ordinal, state, *ddl = rows_of(results, 0)[0]
+        slots = sorted(rows_of(results, 1), key=lambda slot: to_int(slot[3]))
+        kept = _place_row(executed, file, position, ordinal)
+        if slots and to_int(slots[-1][3]) > to_int(ordinal):
+            _, file, position, ordinal = slots[-1]
+        texts = [to_text(text) for text in (executed, *(slot[0] for slot in slots))]
+        return StoredProgress(
+            epoch=to_int(epoch),
+            executed=[text for text in texts if text],
+            file=to_text(file) or None,
+            position=None if position is None else to_int(position),
+            ordinal=to_int(ordinal),
+            complete=to_text(state) == "complete",
+            resumed=to_int(epoch) > 1,
+            pending_ddl=_pending(ddl),
+            kept=kept,
+            rows=tuple(_place_row(*slot) for slot in slots),
+        )
+
+    def consolidate(self, connection: Connection, progress: StoredProgress, executed: str, state: str = "incomplete") -> None:
+        """Moves the sessions' rows into the channel's; the epoch must be ours."""
+        position = "NULL" if progress.position is None else str(progress.position)
+        values = f"executed={bytes_literal(executed.encode())}, file={_nullable(progress.file)}, position={position}"
+        where = f"name={self._name} AND epoch={progress.epoch}"
+        statements = [
+            "START TRANSACTION",
+            self.fence(),
+            f"UPDATE paraply.channel SET {values}, ordinal={progress.ordinal}, state='{state}' WHERE {where}",
+            f"DELETE FROM paraply.progress WHERE channel={self._name}",
+        ]
+        results = query_each(connection, statements)
+        self.checked(results, progress.epoch, connection, at=1)
+        must_find(results[2:3])  # where it is not moved, it must not go
+        connection.query("COMMIT")
+
+    def is_ours(self, connection: Connection, epoch: int) -> bool:
+        """Whether the epoch is still the one that this run has raised it to."""
+        rows = rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}"))
+        return bool(rows) and to_int(rows[0][0]) == epoch
+
+    def take_slot(self, connection: Connection, slot: int, epoch: int) -> None:
+        """Makes a session's row.
+
+        Raises:
+            AlreadyRunning: Another apply took the channel over; the row may be one of its sessions'.
+            TemporaryFailure: As ``checked`` does.
+        """
+        made = connection.query(
+            f"REPLACE INTO paraply.progress (channel, slot, epoch, executed, ordinal)"
+            f" SELECT name, {slot}, epoch, '', 0 FROM paraply.channel WHERE name={self._name} AND epoch={epoch} LOCK IN SHARE MODE"
+        )
+        self.checked(made, epoch, connection, at=0)
+
+    def fence(self) -> str:
+        """The query whose one row must hold our epoch; it keeps a shared lock until the transaction ends."""
+        return f"SELECT epoch FROM paraply.channel WHERE name={self._name} LOCK IN SHARE MODE"
+
+    def write(self, slot: int, mark: Mark, epoch: int) -> str:
+        """The statement that writes a session's progress: it finds one row, which it keeps locked, if the epoch is still ours."""
+        return (
+            f"UPDATE paraply.progress SET executed={plain_literal(mark.executed)}, file={plain_literal(mark.file)},"
+            f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot} AND epoch={epoch}"
+        )
+
+    def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:
+        """Makes sure that the epoch is ours, by what ``fence`` read or ``write`` found.
+
+        Args:
+            results: All results of the query that it was part of.
+            epoch: Ours.
+            connection: Rolled back where the epoch is another one.
+            at: Which of the results is that of ``fence`` or ``write``.
+
+        Raises:
+            AlreadyRunning: Another apply took the channel over.
+            TemporaryFailure: The epoch is ours, and the row was not found (``must_find``).
+        """
+        columns, rows, found = results[at]
+        if (columns and rows and to_int(rows[0][0]) == epoch) or (not columns and found):
+            return
+        connection.query("ROLLBACK")
+        if columns or not self.is_ours(connection, epoch):
+            raise self.taken_over()
+        must_find(results[at : at + 1])
+
+    def begin_ddl(self, connection: Connection, pending: PendingDdl, epoch: int) -> None:
+        """Records that a statement is about to run (R25b)."""
+        begun = connection.query(
+            f"UPDATE paraply.channel SET ddl_ordinal={pending.ordinal}, ddl_gtid={_nullable(pending.gtid)},"
+            f" ddl_file={_nullable(pending.file)}, ddl_position={pending.position}, ddl_database={_nullable(pending.database)},"
+            f" ddl_table={_nullable(pending.table)}, ddl_existed={int(pending.existed)} WHERE name={self._name} AND epoch={epoch}"
+        )
+        self.checked(begun, epoch, connection, at=0)
+
+    def end_ddl(self) -> str:
+        """The statement that takes the record of ``begin_ddl`` away; part of the transaction that writes its progress."""
+        return f"UPDATE paraply.channel SET ddl_ordinal=NULL WHERE name={self._name}"
+
+    def lock_statements(self, connection: Connection, wait: int) -> bool:
+        """Takes the lock that a session holds while it runs a DDL, which no row lock outlives; false if it was not free in time.
+
+        Raises:
+            ServerError: The wait was interrupted by KILL QUERY, which the servers tell by NULL.
+        """
+        answer = rows_of(connection.query(f"SELECT GET_LOCK('{self._lock}', {wait})"))[0][0]
+        if answer is None:
+            raise ServerError("Query execution was interrupted while it waited for the lock of statements", QUERY_INTERRUPTED, "70100")
+        return to_int(answer) == 1
+
+    def unlock_statements(self, connection: Connection) -> None:
+        """Gives the lock of ``lock_statements`` back; a KILL QUERY does not make the session keep it."""
+        for tries in range(1, _TRIES + 1):
+            try:
+                connection.query(f"SELECT RELEASE_LOCK('{self._lock}')")
+            except ServerError as error:
+                if error.code != QUERY_INTERRUPTED or tries == _TRIES:
+                    raise
+            else:
+                return
+
+    def taken_over(self) -> AlreadyRunning:
+        """What is said where the epoch is not ours."""
+        return AlreadyRunning(f"another apply took channel {self._channel} over; this one ends here and has done no harm")
+
+    def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:
+        rows = rows_of(connection.query(f"SELECT fingerprint FROM paraply.channel WHERE name={self._name}"))
+        if rows and to_text(rows[0][0]) != fingerprint:
+            raise ConfigurationMismatch(
+                f"channel {self._channel} on the target belongs to an apply with other logs, filters or start:"
+                " use the same arguments as then, or another --channel"
+            )
+
+    def _raise_epoch(self, connection: Connection, wait: int) -> None:
+        """Raises it in the channel's row and in those of the sessions; these rows are waited for in this order, as everywhere."""
+        connection.query(f"SET SESSION innodb_lock_wait_timeout={wait}")
+        older = f"SELECT COUNT(*) FROM paraply.progress AS p JOIN paraply.channel AS c ON name=channel WHERE name={self._name}"
+        statements = [
+            "START TRANSACTION",
+            f"UPDATE paraply.channel SET epoch=epoch+1 WHERE name={self._name}",
+            f"UPDATE paraply.progress SET epoch=(SELECT epoch FROM paraply.channel WHERE name={self._name}) WHERE channel={self._name}",
+            f"{older} AND p.epoch<>c.epoch",
+        ]
+        try:
+            raised = query_each(connection, statements)
+            must_find(raised[1:2])
+            if to_int(rows_of(raised)[0][0]):
+                raise TemporaryFailure("interrupted: rows of progress are left in an older epoch")
+            connection.query("COMMIT")
+        except ServerError as error:
+            connection.query("ROLLBACK")
+            if error.code != LOCK_WAIT_TIMEOUT:
+                raise
+            raise AlreadyRunning(
+                f"transactions of an earlier apply of channel {self._channel} have not ended on the target within {wait} s"
+                f"{self._holders(connection)}; wait for them or end their connections with KILL, and start again"
+            ) from None
+
+    @staticmethod
+    def _holders(connection: Connection) -> str:
+        """Connections with an open InnoDB transaction of some age, as a hint."""
+        rows = rows_of(
+            connection.query(
+                "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_mysql_thread_id<>CONNECTION_ID()"
+                " AND trx_started < NOW() - INTERVAL 5 SECOND ORDER BY trx_started LIMIT 8"
+            )
+        )
+        return f" (open transactions: connections {', '.join(to_text(row[0]) for row in rows)})" if rows else ""
+
+
+def _alter(connection: Connection, change: str) -> None:
+    """Brings a table that an older version made to the form of this one."""
+    statement = f"ALTER TABLE paraply.progress {change}"
+    try:
+        connection.query(statement)
+    except ServerError as error:
+        if error.code not in ACCESS_DENIED:
+            raise
+        raise UsageError(
+            f"the table of progress on the target is an older paraply's, and the user may not change it: run there {statement}"
+        ) from None
+
+
+def _nullable(text: str | None) -> str:
+    return "NULL" if text is None else text_literal(text)
+
+
+def _place_row(text: Any, file: Any, position: Any, ordinal: Any) -> PlaceRow:
+    return PlaceRow(to_text(text), to_text(file) or None, None if position is None else to_int(position), to_int(ordinal))
+
+
+def _pending(columns: list[Any]) -> PendingDdl | None:
+    ordinal, gtid, file, position, database, table, existed = columns
+    if ordinal is None:
+        return None
+    return PendingDdl(
+        to_int(ordinal),
+        to_text(gtid) or None,
+        to_text(file),
+        to_int(position),
+        to_text(database) or None,
+        to_text(table) or None,
+        bool(to_int(existed)),
+    )

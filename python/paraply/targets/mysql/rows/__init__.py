@@ -1,0 +1,1 @@
+"""Rows of a MySQL or MariaDB target: lookups, foreign keys, values."""

@@ -1,0 +1,1 @@
+"""XA transactions on MySQL and MariaDB."""

@@ -1,0 +1,282 @@
+"""The parts of XA transactions on MySQL and MariaDB, each exactly once (rule R35).
+
+A part runs alone, under the lock that also DDL runs under and that only the server session's end gives back: whoever holds the
+channel's epoch and this lock knows that no older part is under way. What is about to happen is recorded first. The server's list
+of prepared transactions then says whether it has happened, or, where the part runs under its own GTID, the server's GTIDs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from paraply import _native
+from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
+from paraply.targets.mysql.errors import interrupted
+from paraply.targets.mysql.rows.sequences import row_statements
+from paraply.targets.mysql.sql import Connection, must_find, query_each, rows_of, to_int
+from paraply.targets.mysql.xa.store import COMMITTING, LEFT_OUT, PREPARED, PREPARING, ROLLING_BACK, XaPart, prepared_xids
+from paraply.targets.xid import canonical_xid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paraply._native import Block
+    from paraply.targets.mysql.target import MySqlTarget
+
+__all__ = ["XaRunner", "XaSession", "came_through", "progress_of", "write_checked"]
+
+_LOCK_WAIT = 30
+#: How long a XID that another connection still has is waited for.
+_BUSY_SECONDS, _PAUSE_SECONDS = 20.0, 0.05
+_NOT_THERE, _DUPLICATE = 1397, 1440
+_TRIES = 3
+
+
+class XaSession(Protocol):
+    """What is asked of the session that runs a part."""
+
+    @property
+    def connection(self) -> Connection:
+        """Its connection now."""
+
+    def send_format(self, block: Block) -> None:
+        """Hands the log's format description over."""
+
+    def renew(self) -> None:
+        """Ends the connection on the server, and makes another one."""
+
+    def apply(self, block: Block) -> None:
+        """Begins the block's transaction, with its progress and no rows."""
+
+    def commit(self) -> None:
+        """Commits it."""
+
+    def rollback(self) -> None:
+        """Rolls back."""
+
+
+class XaRunner:
+    """Runs one part of an XA transaction on a session, with its progress."""
+
+    def __init__(self, target: MySqlTarget, session: XaSession, slot: int) -> None:
+        self._target = target
+        self._session = session
+        self._slot = slot
+        #: Whether the statement that makes the part last was sent: from then on only the target can say what became of it.
+        self.sent = False
+        #: Whether the part went as a transaction without rows, which the session has acknowledged.
+        self.recorded = False
+
+    def run(self, block: Block) -> None:
+        """Runs the block to its end.
+
+        Raises:
+            ApplyFailed: The target holds the XID prepared already, or does not hold it.
+        """
+        target, connection = self._target, self._session.connection
+        target.note_session([block], connection.connection_id)
+        if not target.store.lock_statements(connection, _LOCK_WAIT):
+            raise AlreadyRunning("another apply of this channel is running a statement on the target")
+        try:
+            self._write([])
+            self._apart(lambda: target.xa.create(connection))
+            self._run(block, canonical_xid(block.xid or ""))
+        finally:
+            with contextlib.suppress(ParaplyError):
+                target.store.unlock_statements(self._session.connection)
+
+    def _run(self, block: Block, xid: str) -> None:
+        connection = self._session.connection
+        if block.kind == "xa_end":
+            self._end(block, xid, xid in prepared_xids(connection))
+        elif block.has_rows:
+            if xid in prepared_xids(connection):
+                raise ApplyFailed(
+                    f"the target has a prepared XA transaction {xid} already, which is not this one: end it there with XA COMMIT or"
+                    " XA ROLLBACK, and run the same command again"
+                )
+            self._prepare(block, xid)
+        else:
+            self._write([self._target.xa.put(XaPart.of(block, xid, LEFT_OUT))])
+            self._record(block)
+
+    def _prepare(self, block: Block, xid: str) -> None:
+        target, session = self._target, self._session
+        connection = session.connection
+        maps = block.table_maps()
+        target.row_privileges.check(lambda: connection, block, maps)
+        target.checker.check(lambda: connection, maps, block.format.version)
+        session.send_format(block)
+        writer = target.last_writer
+        written = writer.statements(connection, block) if writer is not None else []
+        self._write([target.xa.put(XaPart.of(block, xid, PREPARING))])
+        try:
+            for setting in [*([writer.settings] if writer is not None else []), *target.mode.begin_xa(block.first_gtid)]:
+                connection.query(setting)
+            self._when_free(xid, f"XA START {xid}", _DUPLICATE)
+            if writer is not None:
+                writer.run(connection, written)
+            else:
+                for statement in row_statements(target, block):
+                    connection.query(statement)
+            connection.query(f"XA END {xid}")
+            self.sent = True
+            connection.query(f"XA PREPARE {xid}")
+        except ParaplyError as error:
+            if not (self.sent or interrupted(error) or isinstance(error, ConnectionLost)):
+                self._undo(xid)
+            raise
+        if self._detaches(connection):
+            self._settings_back()
+        else:
+            session.renew()
+        self._write(progress_of(target, self._slot, block, XaPart.of(block, xid, PREPARED)))
+
+    def _end(self, block: Block, xid: str, prepared: bool) -> None:
+        target, connection = self._target, self._session.connection
+        if not prepared:
+            if (xid, LEFT_OUT) not in [(part.xid, part.state) for part in target.xa.read(connection)]:
+                raise ApplyFailed(
+                    f"the log ends the XA transaction {xid} here, and the target does not hold it prepared: it was ended there by"
+                    " someone else, or the replay began between the two parts"
+                )
+            self._record(block)
+            try:
+                self._write([target.xa.drop(xid)])
+            except (ServerError, TemporaryFailure):  # the next XA PREPARE of this name writes over it
+                self._session.rollback()
+            return
+        commit = commits(block)
+        self._write([target.xa.put(XaPart.of(block, xid, COMMITTING if commit else ROLLING_BACK))])
+        self.sent = True
+        for setting in target.mode.begin_xa(block.first_gtid):
+            connection.query(setting)
+        self._when_free(xid, end_statement(xid, commit=commit), _NOT_THERE)
+        self._settings_back()
+        self._write(progress_of(target, self._slot, block, XaPart.of(block, xid, PREPARED), gone=True))
+
+    def _record(self, block: Block) -> None:
+        """A part of which nothing is to be applied is recorded as an empty transaction is."""
+        self._session.apply(block)
+        self._session.commit()
+        self.recorded = True
+
+    def _when_free(self, xid: str, statement: str, busy: int) -> None:
+        """Runs a statement; where another connection still has the XID, waits until that has ended."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._session.connection.query(statement)
+                return
+            except ServerError as error:
+                if error.code != busy:
+                    raise
+                if time.monotonic() > deadline:
+                    self.sent = False
+                    self._settings_back()
+                    raise ApplyFailed(
+                        f"the XA transaction {xid} belongs to another connection on the target, which does not end ({error.message}):"
+                        " end it with KILL, and run the same command again"
+                    ) from None
+            time.sleep(_PAUSE_SECONDS)
+
+    def _undo(self, xid: str) -> None:
+        """Rolls back what was not prepared."""
+        connection = self._session.connection
+        for statement in (f"XA END {xid}", f"XA ROLLBACK {xid}"):
+            for _ in range(_TRIES):
+                try:
+                    connection.query(statement)
+                    break
+                except ServerError as error:
+                    if not interrupted(error):
+                        break
+        self._settings_back()
+        with contextlib.suppress(ParaplyError):
+            self._write([self._target.xa.drop(xid)])
+
+    def _write(self, statements: Sequence[str]) -> None:
+        """Writes to our own tables, also where they must stay out of what the session logs."""
+        self._apart(lambda: write_checked(self._target, self._session.connection, statements))
+
+    def _apart(self, action: Callable[[], object]) -> None:
+        connection, mode = self._session.connection, self._target.mode
+        if not mode.keeps_out or mode.hidden:
+            action()
+            return
+        connection.query("SET SESSION sql_log_bin=0")
+        try:
+            action()
+        finally:
+            self._set_back(["SET SESSION sql_log_bin=1"])
+
+    def _settings_back(self) -> None:
+        self._set_back(self._target.mode.end_xa())
+
+    def _set_back(self, settings: Sequence[str]) -> None:
+        """Statements without which nothing more may run on this connection."""
+        connection = self._session.connection
+        try:
+            for setting in settings:
+                connection.query(setting)
+        except ServerError as error:
+            connection.close()
+            raise ConnectionLost(f"the session could not be set back to its own settings: {error.message}") from None
+
+    def _detaches(self, connection: Connection) -> bool:
+        """Whether a prepared transaction leaves its connection at once (MySQL 8.0.29 and later, unless switched off)."""
+        if self._target.server.mariadb or self._target.server.version < (8, 0, 29):
+            return False
+        return bool(to_int(rows_of(connection.query("SELECT @@SESSION.xa_detach_on_prepare"))[0][0]))
+
+
+def commits(block: Block) -> bool:
+    """Whether a part that ends an XA transaction commits it."""
+    statement = block.statement
+    words = statement.sql.split(None, 2) if statement is not None else []
+    return len(words) > 1 and words[1].upper() == b"COMMIT"
+
+
+def end_statement(xid: str, *, commit: bool) -> str:
+    """XA COMMIT or XA ROLLBACK."""
+    return f"XA {'COMMIT' if commit else 'ROLLBACK'} {xid}"
+
+
+def write_checked(target: MySqlTarget, connection: Connection, statements: Sequence[str]) -> None:
+    """Writes to our own tables in a transaction that checks the epoch (R25a)."""
+    results = query_each(connection, ["START TRANSACTION", target.store.fence(), *statements])
+    target.store.checked(results, target.epoch, connection, at=1)
+    must_find(result for statement, result in zip(statements, results[2:], strict=True) if statement.startswith("UPDATE"))
+    connection.query("COMMIT")
+
+
+def progress_of(target: MySqlTarget, slot: int, block: Block, part: XaPart, *, gone: bool = False) -> list[str]:
+    """The statements that say that a part is through."""
+    mark = [target.store.write(slot, target.ledger.mark(block, slot), target.epoch)] if target.mode.writes_progress else []
+    return [*mark, target.xa.drop(part.xid) if gone else target.xa.put(part)]
+
+
+def came_through(target: MySqlTarget, connection: Connection, part: XaPart) -> bool:
+    """Whether a part that was begun has been done; its connection has ended, and this one stays out of the target's log.
+
+    Where a server was killed between its log and its storage engine, and they do not say the same, the engine follows the log.
+
+    Raises:
+        ApplyFailed: It cannot.
+    """
+    prepared, preparing = part.xid in prepared_xids(connection), part.state == PREPARING
+    if part.gtid is None or not target.mode.xa_under_gtid:
+        return prepared == preparing
+    logged = part.gtid in _native.GtidSet(target.mode.own_executed(connection))
+    if prepared == (preparing == logged):
+        return logged
+    if not prepared:
+        raise ApplyFailed(
+            f"the target {'logged' if logged else 'did not log'} {part.gtid}, and the XA transaction {part.xid} is not prepared there:"
+            f" it was ended by someone else while the apply was {part.state} it; restore the target and begin again",
+            gtid=part.gtid,
+        )
+    connection.query(end_statement(part.xid, commit=part.state == COMMITTING))
+    return logged

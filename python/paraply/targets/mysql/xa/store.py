@@ -1,0 +1,126 @@
+"""What a MySQL or MariaDB target knows of the XA transactions of a log: the server's own list, and ``paraply.xa`` (rule R35).
+
+``paraply.xa`` has one row for each XA transaction that is prepared and not yet ended. It is written before its XA PREPARE and
+before its XA COMMIT or XA ROLLBACK, so that a later run can find out how far an earlier one came. The row cannot be written
+inside the XA transaction: its locks would stay until that ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paraply.errors import ServerError, UsageError
+from paraply.targets.mysql.sql import Connection, rows_of, text_literal, to_int, to_text
+from paraply.targets.xid import xid_of_parts
+
+if TYPE_CHECKING:
+    from paraply._native import Block
+
+__all__ = ["COMMITTING", "LEFT_OUT", "PREPARED", "PREPARING", "ROLLING_BACK", "XaPart", "XaStore", "prepared_xids"]
+
+PREPARING, PREPARED, LEFT_OUT = "preparing", "prepared", "left out"
+COMMITTING, ROLLING_BACK = "committing", "rolling back"
+_UNDER_WAY = (PREPARING, COMMITTING, ROLLING_BACK)
+
+_SCHEMA = """CREATE TABLE IF NOT EXISTS paraply.xa (
+  channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
+  xid VARCHAR(300) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'name of an XA transaction of the log',
+  state VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'preparing, prepared, left out, committing or rolling back',
+  ordinal BIGINT UNSIGNED NOT NULL COMMENT 'number of its last part in the source',
+  gtid VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'GTID of that part',
+  file VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'log file of that part',
+  position BIGINT UNSIGNED NOT NULL COMMENT 'offset behind that part',
+  PRIMARY KEY (channel, xid)
+) ENGINE=InnoDB"""
+_EXISTS = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name='xa'"
+
+
+@dataclass(frozen=True, slots=True)
+class XaPart:
+    """A row of ``paraply.xa``.
+
+    Attributes:
+        xid: Name of the XA transaction.
+        state: How far it came.
+        ordinal: Number of its last part in the source.
+        gtid: That part's GTID, if it has one.
+        file: Its log file.
+        position: The offset behind it.
+    """
+
+    xid: str
+    state: str
+    ordinal: int
+    gtid: str | None
+    file: str
+    position: int
+
+    @classmethod
+    def of(cls, block: Block, xid: str, state: str) -> XaPart:
+        """The row of a part that a block holds."""
+        return cls(xid, state, block.ordinal, block.first_gtid, block.end_file, block.end_offset)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the part was begun and is not known to have ended."""
+        return self.state in _UNDER_WAY
+
+
+class XaStore:
+    """The rows of one channel; holds no connection of its own."""
+
+    def __init__(self, channel: str) -> None:
+        self._name = text_literal(channel)
+        self._there = False
+
+    def create(self, connection: Connection) -> None:
+        """Makes the table where it is missing."""
+        if not self._there and not to_int(rows_of(connection.query(_EXISTS))[0][0]):
+            connection.query(_SCHEMA)
+        self._there = True
+
+    def read(self, connection: Connection) -> list[XaPart]:
+        """All rows; none where the table is not there."""
+        if not self._there and not to_int(rows_of(connection.query(_EXISTS))[0][0]):
+            return []
+        sql = f"SELECT xid, state, ordinal, gtid, file, position FROM paraply.xa WHERE channel={self._name}"
+        parts = (
+            XaPart(to_text(xid), to_text(state), to_int(ordinal), to_text(gtid) or None, to_text(file), to_int(position))
+            for xid, state, ordinal, gtid, file, position in rows_of(connection.query(sql))
+        )
+        return sorted(parts, key=lambda part: part.ordinal)
+
+    def put(self, part: XaPart) -> str:
+        """The statement that writes a row."""
+        gtid = "NULL" if part.gtid is None else text_literal(part.gtid)
+        return (
+            "REPLACE INTO paraply.xa (channel, xid, state, ordinal, gtid, file, position)"
+            f" VALUES ({self._name}, {text_literal(part.xid)}, '{part.state}', {part.ordinal}, {gtid}, {text_literal(part.file)},"
+            f" {part.position})"
+        )
+
+    def drop(self, xid: str) -> str:
+        """The statement that takes a row away."""
+        return f"DELETE FROM paraply.xa WHERE channel={self._name} AND xid={text_literal(xid)}"
+
+
+def prepared_xids(connection: Connection) -> frozenset[str]:
+    """The XA transactions that the server holds prepared.
+
+    Raises:
+        UsageError: The user may not ask.
+    """
+    try:
+        rows = rows_of(connection.query("XA RECOVER"))
+    except ServerError as error:
+        if error.code not in (1401, 1227):
+            raise
+        raise UsageError(
+            "the log has XA transactions, and after a crash it must be found out which of them the target holds prepared:"
+            f" grant the user XA_RECOVER_ADMIN ({error.message})"
+        ) from None
+    return frozenset(
+        xid_of_parts(to_int(format_id), to_int(gtrid), to_int(bqual), data if isinstance(data, bytes) else str(data).encode())
+        for format_id, gtrid, bqual, data in rows
+    )

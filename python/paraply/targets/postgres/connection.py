@@ -1,0 +1,209 @@
+"""One connection to PostgreSQL: many statements in one round trip, and the affected rows of each."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import generators
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import ExecStatus, TransactionStatus
+
+from paraply.errors import ApplyFailed, ConnectionFailed, ParaplyError, UsageError
+from paraply.targets.postgres.errors import SqlError, connection_lost
+from paraply.targets.url import LOOPBACK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from psycopg.pq.abc import PGresult
+
+__all__ = ["PgConnection", "StatementFailed", "connection_parameters", "is_local"]
+
+_SETTINGS = {
+    "client_encoding": "UTF8",
+    "standard_conforming_strings": "on",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "default_transaction_isolation": "read committed",
+    "search_path": "pg_catalog",
+    "statement_timeout": "0",
+    "client_min_messages": "warning",
+}
+"""What the meaning of literals and statements depends on. The durability (synchronous_commit) stays the server's."""
+
+_DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.EMPTY_QUERY})
+
+
+class StatementFailed(Exception):
+    """A statement of a batch failed; the ones before it were executed.
+
+    Attributes:
+        index: The statement's place in the batch.
+        error: What the server said.
+    """
+
+    def __init__(self, index: int, error: SqlError) -> None:
+        super().__init__(error.message)
+        self.index = index
+        self.error = error
+
+
+def connection_parameters(uri: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The parameters of a connection, as libpq names them; a password that the URL lacks is that of ``PARAPLY_PASSWORD``.
+
+    Raises:
+        UsageError: The URL cannot be understood. The message never holds the password.
+
+    >>> connection_parameters("postgresql://app@db.example.org/shop", {"PARAPLY_PASSWORD": "secret"})["password"]
+    'secret'
+    """
+    advice = "write postgresql://user@host:port/database; special characters in a password in percent form, for example %40 for @"
+    try:
+        parameters = {name: str(value) for name, value in conninfo_to_dict(uri).items()}
+    except psycopg.Error as error:
+        reason = str(error).strip().partition(" in URI")[0]  # the rest may hold the password
+        raise UsageError(f"the postgresql URL cannot be read: {reason if '@' not in reason else 'a special character'}; {advice}") from None
+    if "@" in parameters.get("host", "") and not parameters["host"].startswith("@"):
+        raise UsageError(f"the postgresql URL has a host that cannot be read; {advice}")
+    if not all(port.isdecimal() or not port for port in parameters.get("port", "").split(",")):
+        raise UsageError(f"the postgresql URL has a port that is not a number; {advice}")
+    password = (os.environ if environment is None else environment).get("PARAPLY_PASSWORD")
+    return parameters if "password" in parameters or not password else {**parameters, "password": password}
+
+
+def is_local(uri: str) -> bool:
+    """Whether all of its hosts are this machine.
+
+    >>> is_local("postgresql://app@/shop?host=/run/postgresql"), is_local("postgresql://db.example.org/shop")
+    (True, False)
+    """
+    parameters = connection_parameters(uri)
+    hosts = (parameters.get("hostaddr") or parameters.get("host", "")).split(",")
+    return all(not host or host.startswith(("/", "@")) or host in LOOPBACK for host in hosts)
+
+
+def place(parameters: Mapping[str, str]) -> str:
+    """The URL without its password."""
+    user, host, port = (parameters.get(name, "") for name in ("user", "host", "port"))
+    return f"postgresql://{user}{'@' if user else ''}{host or 'localhost'}{':' if port else ''}{port}/{parameters.get('dbname', '')}"
+
+
+def refused(error: psycopg.Error, parameters: Mapping[str, str]) -> ConnectionFailed:
+    """The exception for a connection that could not be made."""
+    reason = "; ".join(line.strip() for line in str(error).splitlines() if line.strip() and not line[0].isspace())
+    if "FATAL" in reason:
+        advice = "check user and database in the URL; a password can be given in PARAPLY_PASSWORD"
+        return ConnectionFailed(f"{place(parameters)} does not let us in: {reason}; {advice}")
+    if "certificate" in reason or "SSL" in reason:
+        advice = "give the authority's certificate in sslrootcert, or another sslmode"
+        return ConnectionFailed(f"{place(parameters)} cannot be reached over TLS: {reason}; {advice}")
+    return ConnectionFailed(f"{place(parameters)} cannot be reached: {reason}; check host, port and socket, and that the server is running")
+
+
+def refuse_read_only(connection: psycopg.Connection[Any], parameters: Mapping[str, str]) -> None:
+    """A database that somebody made read only is left alone.
+
+    Raises:
+        ApplyFailed: It is a standby, or its transactions are read only by default.
+    """
+    if connection.info.parameter_status("in_hot_standby") == "on":
+        raise ApplyFailed(f"{place(parameters)} is a standby and read only: name the primary")
+    if connection.info.parameter_status("default_transaction_read_only") == "on":
+        raise ApplyFailed(
+            f"{place(parameters)} is read only (default_transaction_read_only is on): set it off for the server, the database or the user"
+        )
+
+
+class PgConnection:
+    """A connection with settled session variables.
+
+    Args:
+        uri: Where to connect.
+        lock_timeout_ms: How long a statement waits for a lock.
+        name: The application name that the server's views show.
+
+    Raises:
+        ConnectionFailed: The server cannot be reached or does not let us in.
+        ApplyFailed: The server or the database is read only.
+        UsageError: The URL cannot be understood, or the database's encoding is not UTF8.
+    """
+
+    def __init__(self, uri: str, *, lock_timeout_ms: int = 1000, name: str = "paraply") -> None:
+        parameters = connection_parameters(uri)
+        try:
+            conninfo = make_conninfo("", **{"connect_timeout": "10", "application_name": name, **parameters})
+            self.raw = psycopg.connect(conninfo, autocommit=True)
+        except psycopg.Error as error:
+            raise refused(error, parameters) from None
+        try:
+            refuse_read_only(self.raw, parameters)
+            settings = {**_SETTINGS, "lock_timeout": f"{lock_timeout_ms}ms"}
+            self.raw.execute("; ".join(f"SET {name} TO '{value}'" for name, value in settings.items()).encode())
+        except psycopg.Error as error:
+            self.close()
+            raise refused(error, parameters) from error
+        except ParaplyError:
+            self.close()
+            raise
+        self.raw.prepare_threshold = None
+        encoding = self.raw.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            self.close()
+            raise UsageError(f"the database's encoding is {encoding}, paraply needs UTF8: create it with ENCODING 'UTF8'")
+        self.backend_pid = self.raw.info.backend_pid
+        self.lock_timeout_ms = lock_timeout_ms
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open (or failed, and not rolled back yet)."""
+        return self.raw.pgconn.transaction_status not in {TransactionStatus.IDLE, TransactionStatus.UNKNOWN}
+
+    def set_lock_timeout(self, milliseconds: int) -> None:
+        """How long a statement waits for a lock from now on.
+
+        Raises:
+            ConnectionLost: The connection broke.
+        """
+        self.run([f"SET lock_timeout TO '{milliseconds}ms'".encode()])
+
+    def run(self, statements: Sequence[bytes]) -> list[PGresult]:
+        """Runs statements in one round trip and returns the result of each.
+
+        Raises:
+            StatementFailed: One of them failed; the rest was not executed.
+            ConnectionLost: The connection broke.
+        """
+        pgconn = self.raw.pgconn
+        try:
+            pgconn.send_query(b";".join(statements))
+            results: list[PGresult] = self.raw.wait(generators.execute(pgconn))
+        except psycopg.Error as error:
+            raise connection_lost(error) from error
+        for index, result in enumerate(results):
+            if result.status not in _DONE:
+                failed = SqlError.of_result(result)
+                if self.broken:
+                    raise connection_lost(failed.message)
+                raise StatementFailed(index, failed)
+        return results
+
+    @property
+    def broken(self) -> bool:
+        """Whether the connection is gone."""
+        return bool(self.raw.broken or self.raw.closed)
+
+    def cancel(self) -> None:
+        """Ends the statement under way, from any thread; nothing happens where there is none."""
+        with suppress(psycopg.Error):
+            self.raw.cancel_safe(timeout=5.0)
+
+    def close(self) -> None:
+        """Closes; never raises."""
+        with suppress(psycopg.Error, OSError):
+            self.raw.close()

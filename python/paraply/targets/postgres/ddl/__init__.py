@@ -1,0 +1,1 @@
+"""Schema changes of a log as PostgreSQL DDL."""

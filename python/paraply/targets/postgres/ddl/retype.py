@@ -1,0 +1,153 @@
+"""Changes of a column's type that mean the same in MySQL and in PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paraply.targets.postgres.types import SINGLE_BYTE, UNICODE, ColumnMapping, quote_identifier
+
+if TYPE_CHECKING:
+    from paraply.schema.model import Column
+
+__all__ = ["keeps_values", "retype"]
+
+_NUMBERS = frozenset({"integer", "unsigned", "decimal"})
+_TEXTS = frozenset({"text", "enum"})
+
+
+_FRACTIONS = frozenset({"time", "datetime", "timestamp"})
+_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+#: Characters that a type has room for at least, and at most.
+_ROOM = {
+    "tinytext": (63, 255),
+    "text": (16383, 65535),
+    "mediumtext": (4194303, 16777215),
+    "longtext": (1073741823, 4294967295),
+}
+
+
+def keeps_values(old: Column, new: Column, *, strict: bool) -> bool:
+    """Whether the source gave its rows what ``retype`` gives those of the target.
+
+    Digits of a second that are taken away are rounded by MySQL and cut off by MariaDB. Under a strict sql_mode a value that does not fit
+    is an error in the source, so such a statement is in no log; else the source makes it fit.
+
+    Args:
+        old: The column before, in the source.
+        new: The column now.
+        strict: Whether the statement ran under a strict sql_mode.
+
+    >>> from paraply.schema.model import Column
+    >>> number, unsigned = Column("n", "int"), Column("n", "int", unsigned=True)
+    >>> keeps_values(number, unsigned, strict=True), keeps_values(number, unsigned, strict=False)
+    (True, False)
+    >>> keeps_values(Column("t", "time", scale=3), Column("t", "time"), strict=True)
+    False
+    """
+    if old.type in _FRACTIONS and new.type in _FRACTIONS and (new.scale or 0) < (old.scale or 0):
+        return False
+    return strict or _has_room(old, new)
+
+
+def _has_room(old: Column, new: Column) -> bool:
+    """Whether every value of the old type fits into the new one."""
+    if (old.type, old.length, old.scale, old.unsigned, old.charset) == (new.type, new.length, new.scale, new.unsigned, new.charset):
+        return set(old.labels) <= set(new.labels)
+    if old.type in _BITS and new.type in _BITS:
+        more = _BITS[new.type] - _BITS[old.type]
+        return more >= 0 if old.unsigned == new.unsigned else more > 0 and old.unsigned
+    if old.charset != new.charset and new.charset != "utf8mb4":
+        return False
+    room = _room(new)
+    if room is not None:
+        return (_room(old) or (0, room[0] + 1))[1] <= room[0]
+    if old.type == new.type == "decimal" and old.unsigned == new.unsigned:
+        digits, more = (new.length or 10) - (old.length or 10), (new.scale or 0) - (old.scale or 0)
+        return digits >= more >= 0
+    return old.type in _FRACTIONS and old.type == new.type
+
+
+def _room(column: Column) -> tuple[int, int] | None:
+    """Characters that a text column has room for at least and at most; None for other types."""
+    if column.type in {"char", "varchar"}:
+        length = 1 if column.length is None else column.length
+        return length, length
+    return _ROOM.get(column.type)
+
+
+def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
+    """The expression that turns the column's old values (under its new name) into new ones; None where the servers may differ.
+
+    What does not fit the new type is an error in the target, as it is in the source in strict mode.
+
+    >>> from paraply.targets.postgres.types import ColumnMapping
+    >>> retype(ColumnMapping("n", "integer", "integer"), ColumnMapping("n", "integer", "bigint"))
+    '"n"'
+    """
+    column = quote_identifier(new.name)
+    if old.kind == new.kind:
+        return column if _same_kind(old, new) else _padded(column, old, new)
+    if old.kind in _NUMBERS and new.kind in _NUMBERS | {"double"}:
+        return column
+    if (old.kind, new.kind) in {("real", "double"), ("double", "real"), ("year", "integer"), ("date", "timestamp")}:
+        return column
+    if old.kind in _NUMBERS and new.kind == "text":
+        return f"{column}::text"
+    if old.kind in _TEXTS and new.kind == "text":
+        return column
+    if (old.kind, new.kind) == ("binary", "varbinary"):
+        return column
+    return _address(column, old, new)
+
+
+def _address(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
+    """The expression for a change from or to MariaDB's UUID, INET4 and INET6.
+
+    The text of an INET6 differs between the servers (`1::2:3:4:5:6:7` in MariaDB is `1:0:2:3:4:5:6:7` in PostgreSQL). A text that
+    PostgreSQL does not read as a UUID ends the apply.
+    """
+    bytes_of_uuid = old.kind == "binary" and old.length == 16
+    match old.kind, new.kind:
+        case "uuid", "text":
+            return f"{column}::text"
+        case "inet4", "text":
+            return f"host({column})"
+        case "text", "uuid":
+            return f"{column}::uuid"
+        case ("uuid", "binary") if new.length == 16:
+            return f"uuid_send({column})"
+        case "uuid", "varbinary":
+            return f"uuid_send({column})"
+        case ("binary", "uuid") if bytes_of_uuid:
+            return f"encode({column}, 'hex')::uuid"
+        case "inet4", "inet6":
+            return f"('::ffff:' || host({column}))::inet"
+        case _:
+            return None
+
+
+def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
+    """Whether values stay what they are when only the column's details change.
+
+    Several characters of Unicode become one in some character sets with several bytes a character (the two tildes U+301C and U+FF5E
+    in sjis), without an error.
+    """
+    match old.kind:
+        case "enum" | "set":
+            return set(old.labels) <= set(new.labels) and (old.kind == "enum" or new.labels[: len(old.labels)] == old.labels)
+        case "binary":
+            return old.length == new.length
+        case "bit":
+            return old.sql_type == new.sql_type
+        case "text":
+            return old.charset == new.charset or new.charset is None or new.charset in UNICODE | SINGLE_BYTE
+        case _:
+            return True
+
+
+def _padded(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
+    """A wider BINARY gets zero bytes at its end."""
+    missing = (new.length or 0) - (old.length or 0)
+    if old.kind == "binary" and missing > 0:
+        return f"{column} || '\\x{'00' * missing}'::bytea"
+    return None

@@ -1,0 +1,1 @@
+"""Progress, status and table definitions in a PostgreSQL target."""

@@ -1,0 +1,118 @@
+"""The source's table definitions, kept in the target beside the progress.
+
+An apply that resumes in the middle of a log has not seen the DDL before it; the target's own tables do not say what the
+source's looked like (signs, labels, character sets), so the definitions are kept as the source had them. A table that the log
+has dropped or renamed stays known by its name alone, so that a dump from before does not bring it back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.targets.postgres.connection import StatementFailed
+from paraply.targets.postgres.errors import failure
+from paraply.targets.postgres.types import quote_identifier, quote_literal
+from paraply.targets.protocol import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from paraply.targets.postgres.connection import PgConnection
+
+__all__ = ["drop_table", "from_json", "load_tables", "other_case", "read_standing", "store_table", "to_json"]
+
+
+def to_json(table: Table) -> str:
+    """A definition as JSON text.
+
+    >>> from_json(to_json(Table("d", "t", (Column("id", "int"),)))).full_name
+    'd.t'
+    """
+    return json.dumps(dataclasses.asdict(table), ensure_ascii=False)
+
+
+def from_json(text: str | bytes) -> Table:
+    """The definition back from its JSON text."""
+    fields: dict[str, Any] = json.loads(text)
+    fields["columns"] = tuple(_column(column) for column in fields["columns"])
+    fields["keys"] = tuple(Key(**{**key, "parts": tuple(KeyPart(**part) for part in key["parts"])}) for key in fields["keys"])
+    fields["foreign_keys"] = tuple(
+        ForeignKey(**{**key, "columns": tuple(key["columns"]), "parent_columns": tuple(key["parent_columns"])})
+        for key in fields["foreign_keys"]
+    )
+    return Table(**fields)
+
+
+def _column(fields: dict[str, Any]) -> Column:
+    default = fields.get("default")
+    return Column(**{**fields, "labels": tuple(fields["labels"]), "default": Default(**default) if default else None})
+
+
+def store_table(channel: str, table: Table) -> bytes:
+    """The statement that keeps a definition."""
+    values = ", ".join(quote_literal(value) for value in (channel, table.database, table.name, to_json(table)))
+    return (
+        f"INSERT INTO paraply.source_table VALUES ({values}) ON CONFLICT (channel, database, name)"
+        " DO UPDATE SET definition = excluded.definition"
+    ).encode()
+
+
+def drop_table(channel: str, database: str, name: str) -> bytes:
+    """The statement that keeps that the log has dropped a table."""
+    values = ", ".join(quote_literal(value) for value in (channel, database, name))
+    return (
+        f"INSERT INTO paraply.source_table VALUES ({values}, 'null') ON CONFLICT (channel, database, name)"
+        " DO UPDATE SET definition = excluded.definition"
+    ).encode()
+
+
+def load_tables(connection: PgConnection, channel: str) -> tuple[list[Table], set[tuple[str, str]]]:
+    """All definitions of a channel, and the databases and names of the tables that the log has dropped."""
+    select = f"SELECT database, name, definition FROM paraply.source_table WHERE channel = {quote_literal(channel)} ORDER BY database, name"
+    try:
+        result = connection.run([select.encode()])[0]
+    except StatementFailed as failed:
+        raise failure(failed.error) from failed
+    tables: list[Table] = []
+    dropped: set[tuple[str, str]] = set()
+    for row in range(result.ntuples):
+        database, name, definition = (result.get_value(row, column) or b"" for column in range(3))
+        if definition == b"null":
+            dropped.add((database.decode(), name.decode()))
+        else:
+            tables.append(from_json(definition))
+    return tables, dropped
+
+
+def read_standing(connection: PgConnection, channel: str) -> Standing:
+    """Return the definitions of a channel, and which of these tables have rows; nothing where there is no channel."""
+    try:
+        there = connection.run([b"SELECT to_regclass('paraply.source_table') IS NOT NULL"])[0]
+        if there.get_value(0, 0) != b"t":
+            return Standing()
+        tables, _ = load_tables(connection, channel)
+        written = {table.full_name for table in tables if _has_rows(connection, table)}
+    except StatementFailed as failed:
+        raise failure(failed.error) from failed
+    return Standing(tuple(tables), frozenset(written))
+
+
+def _has_rows(connection: PgConnection, table: Table) -> bool:
+    name = f"{quote_identifier(table.database)}.{quote_identifier(table.name)}"
+    there = connection.run([f"SELECT to_regclass({quote_literal(name)}) IS NOT NULL".encode()])[0]
+    return there.get_value(0, 0) == b"t" and bool(connection.run([f"SELECT 1 FROM {name} LIMIT 1".encode()])[0].ntuples)
+
+
+def other_case(known: set[str], names: Iterable[str]) -> str:
+    """Return advice where the only known table like one of these names differs in upper and lower case; else nothing."""
+    for name in names:
+        others = [other for other in known if other.lower() == name.lower()]
+        if name not in known and len(others) == 1:
+            return (
+                f"; {others[0]} is known, which differs only in upper and lower case: a source with lower_case_table_names=1 logs its"
+                " rows so; begin in an empty database with --lower-case-table-names 1"
+            )
+    return ""

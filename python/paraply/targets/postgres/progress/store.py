@@ -1,0 +1,289 @@
+"""Progress and fencing inside the target (R25, R25a): the schema ``paraply``.
+
+``channel`` holds one row for each channel with its epoch. ``progress`` holds one row for each session (slot) of the run:
+what is committed as far as that session knew when it wrote the row, together with what it wrote itself. The union over the
+slots of a channel is exactly what is committed, because each session writes its row in the transaction of its block.
+
+Fencing: an apply transaction first takes a shared advisory lock on the channel, then updates its progress row under the
+condition that the epoch is its own. A starting process takes the lock exclusively, so it waits for every apply transaction
+that is still open, its own dead ones included, and then raises the epoch. (A row lock would do too, FOR SHARE because
+FOR KEY SHARE does not conflict with the update of the epoch; but several holders of one row lock cost a write each, and a
+stream of them can keep an update waiting for ever. Advisory locks are in memory, and first come, first served.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import AlreadyRunning, ConfigurationMismatch
+from paraply.targets.postgres.connection import PgConnection, StatementFailed
+from paraply.targets.postgres.errors import failure
+from paraply.targets.postgres.types import quote_literal
+from paraply.targets.progress.file_ledger import PlaceLedger, PlaceRow, read_places
+from paraply.targets.progress.gtid_ledger import ProgressLedger, make_ledger, read_executed
+from paraply.targets.protocol import ApplyPlan, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply._native import Block, GtidSet
+
+__all__ = ["Channel", "advisory_key", "look", "open_channel"]
+
+_TABLES = (
+    b"CREATE SCHEMA IF NOT EXISTS paraply",
+    (
+        b"CREATE TABLE IF NOT EXISTS paraply.channel (name text PRIMARY KEY, epoch bigint NOT NULL, fingerprint text NOT NULL,"
+        b" state text NOT NULL)"
+    ),
+    (
+        b"CREATE TABLE IF NOT EXISTS paraply.progress (channel text NOT NULL, slot integer NOT NULL, ordinal bigint NOT NULL,"
+        b' executed text NOT NULL, file text, "offset" bigint, PRIMARY KEY (channel, slot)) WITH (fillfactor=50)'
+    ),
+    (
+        b"CREATE TABLE IF NOT EXISTS paraply.source_table (channel text NOT NULL, database text NOT NULL, name text NOT NULL,"
+        b" definition jsonb NOT NULL, PRIMARY KEY (channel, database, name))"
+    ),
+)
+_THERE = (
+    b"SELECT to_regclass('paraply.channel') IS NOT NULL AND to_regclass('paraply.progress') IS NOT NULL"
+    b" AND to_regclass('paraply.source_table') IS NOT NULL"
+)
+
+
+def advisory_key(text: str) -> int:
+    """The number of an advisory lock."""
+    return int.from_bytes(hashlib.sha256(b"paraply\0" + text.encode()).digest()[:8], "big", signed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel as this process holds it.
+
+    Attributes:
+        name: The channel.
+        epoch: Ours; another process that opens the channel raises it.
+    """
+
+    name: str
+    epoch: int
+
+    @property
+    def ours(self) -> str:
+        """The condition, in SQL, that the epoch is ours."""
+        return f"(SELECT epoch FROM paraply.channel WHERE name = {quote_literal(self.name)}) = {self.epoch}"
+
+    @property
+    def _key(self) -> int:
+        return advisory_key("channel " + self.name)
+
+    def begin(self) -> list[bytes]:
+        """The statements that begin an apply transaction; none of them has a row count to check."""
+        return [b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", f"SELECT pg_advisory_xact_lock_shared({self._key})".encode()]
+
+    def write(self, slot: int, block: Block, executed: str) -> bytes:
+        """The statement that writes a slot's row; it must affect one row, else the channel was taken over."""
+        return (
+            f"UPDATE paraply.progress SET ordinal = {block.ordinal}, executed = {quote_literal(executed)},"
+            f' file = {quote_literal(block.end_file)}, "offset" = {block.end_offset}'
+            f" WHERE channel = {quote_literal(self.name)} AND slot = {slot} AND {self.ours}"
+        ).encode()
+
+    def make_slot(self, connection: PgConnection, slot: int) -> None:
+        """Makes the row of a new session.
+
+        Raises:
+            AlreadyRunning: The channel was taken over.
+        """
+        insert = (
+            "INSERT INTO paraply.progress (channel, slot, ordinal, executed)"
+            f" SELECT {quote_literal(self.name)}, {slot}, 0, '' WHERE {self.ours}"
+        )
+        try:
+            *_, made, _ = connection.run([*self.begin(), insert.encode(), b"COMMIT"])
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
+        self.check(made.command_tuples)
+
+    def check(self, affected: int | None) -> None:
+        """Raises AlreadyRunning unless the row was written."""
+        if affected != 1:
+            raise AlreadyRunning(f"another apply took over the channel {self.name}; this one stops, nothing is applied twice")
+
+    def slot_ordinal(self, connection: PgConnection, slot: int) -> int | None:
+        """The ordinal in a slot's row, once a transaction that is writing it (of a lost session) has ended."""
+        select = f"SELECT ordinal FROM paraply.progress WHERE channel = {quote_literal(self.name)} AND slot = {slot} FOR UPDATE"
+        try:
+            rows = _rows(connection.run([b"BEGIN", b"SET LOCAL lock_timeout TO '30s'", select.encode(), b"COMMIT"])[2])
+        except StatementFailed as failed:
+            connection.run([b"ROLLBACK"])
+            raise failure(failed.error) from failed
+        return int(rows[0][0]) if rows else None
+
+    def finish(self, connection: PgConnection) -> None:
+        """Says in the channel's row that everything is applied."""
+        done = f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.ours}"
+        try:
+            connection.run([done.encode()])
+        except StatementFailed as failed:
+            raise failure(failed.error) from failed
+
+
+def open_channel(
+    connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, wait_seconds: float = 30.0
+) -> tuple[Channel, Progress, ProgressLedger]:
+    """Makes the progress tables, raises the channel's epoch, and reads what is committed.
+
+    Args:
+        connection: An idle connection.
+        plan: Channel and fingerprint.
+        new_gtid_set: Reads a GTID set.
+        wait_seconds: How long to wait for apply transactions of an earlier process that are still open.
+
+    Raises:
+        ConfigurationMismatch: The stored progress belongs to another fingerprint (R25).
+        AlreadyRunning: A transaction of another process stays open; the message names its process.
+    """
+    _make_tables(connection)
+    _wait_for_earlier(connection, plan.channel, wait_seconds)
+    try:
+        opened = _take_over(connection, plan, new_gtid_set)
+        connection.run([b"COMMIT"])
+        return opened
+    except StatementFailed as failed:
+        connection.run([b"ROLLBACK"])
+        raise failure(failed.error) from failed
+    except ConfigurationMismatch:
+        connection.run([b"ROLLBACK"])
+        raise
+
+
+def _wait_for_earlier(connection: PgConnection, channel: str, wait_seconds: float) -> None:
+    """Begins a transaction that holds the channel's lock."""
+    lock = advisory_key("channel " + channel)
+    patience = f"SET LOCAL lock_timeout TO '{int(wait_seconds * 1000)}ms'".encode()
+    try:
+        connection.run([b"BEGIN", patience, f"SELECT pg_advisory_xact_lock({lock})".encode()])
+    except StatementFailed as failed:
+        connection.run([b"ROLLBACK"])
+        if failed.error.state == "55P03":
+            raise AlreadyRunning(_still_open(connection, channel, lock, wait_seconds)) from failed
+        raise failure(failed.error) from failed
+
+
+def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> Progress:
+    """What is committed, read without writing anything.
+
+    Raises:
+        ConfigurationMismatch: The stored progress belongs to another fingerprint (R25).
+    """
+    there = _rows(connection.run([b"SELECT to_regclass('paraply.channel') IS NOT NULL AND to_regclass('paraply.progress') IS NOT NULL"])[0])
+    name = quote_literal(plan.channel)
+    if there[0][0] != b"t":
+        return Progress(executed=new_gtid_set(""))
+    stored, slots = connection.run(
+        [
+            f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode(),
+            f'SELECT slot, executed, file, "offset", ordinal FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+        ]
+    )
+    fingerprints = _rows(stored)
+    if fingerprints:
+        _check_fingerprint(fingerprints[0][0].decode(), plan)
+    rows = [(int(slot), _place_row(*row)) for slot, *row in _rows(slots)]
+    return _union(rows, plan, new_gtid_set, resumed=bool(fingerprints))[0]
+
+
+def _check_fingerprint(stored: str, plan: ApplyPlan) -> None:
+    if stored != plan.fingerprint:
+        raise ConfigurationMismatch(
+            f"the target holds progress of channel {plan.channel} for other logs, filters or another start;"
+            " give the same arguments as before, or another --channel"
+        )
+
+
+def _make_tables(connection: PgConnection) -> None:
+    """Makes what is missing: a user who may not make it can use what is there."""
+    lock = f"SELECT pg_advisory_xact_lock({advisory_key('tables')})".encode()
+    try:
+        if _rows(connection.run([_THERE])[0])[0][0] == b"t":
+            return
+        connection.run([b"BEGIN", lock, *_TABLES, b"COMMIT"])
+    except StatementFailed as failed:
+        connection.run([b"ROLLBACK"])
+        raise failure(failed.error) from failed
+
+
+def _take_over(
+    connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]
+) -> tuple[Channel, Progress, ProgressLedger]:
+    name, fingerprint = quote_literal(plan.channel), quote_literal(plan.fingerprint)
+    stored = _rows(connection.run([f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode()])[0])
+    if stored:
+        _check_fingerprint(stored[0][0].decode(), plan)
+    raised, progress = connection.run(
+        [
+            f"INSERT INTO paraply.channel AS c VALUES ({name}, 1, {fingerprint}, 'running')"
+            f" ON CONFLICT (name) DO UPDATE SET epoch = c.epoch + 1, state = 'running' RETURNING epoch".encode(),
+            f'SELECT slot, executed, file, "offset", ordinal FROM paraply.progress WHERE channel = {name} ORDER BY ordinal'.encode(),
+        ]
+    )
+    rows = [(int(slot), _place_row(*row)) for slot, *row in _rows(progress)]
+    read, ledger, text = _union(rows, plan, new_gtid_set, resumed=bool(stored))
+    _fold(connection, plan.channel, read, text)
+    return Channel(plan.channel, int(_rows(raised)[0][0])), read, ledger
+
+
+def _union(
+    rows: list[tuple[int, PlaceRow]], plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, resumed: bool
+) -> tuple[Progress, ProgressLedger, str]:
+    """All slots together: the progress, the ledger that goes on from it, and the text for slot 0."""
+    if not plan.has_gtids:
+        places = read_places(next((row for slot, row in rows if slot == 0), None), [row for slot, row in rows if slot])
+        nothing = new_gtid_set("")
+        progress = Progress(nothing, places.file, places.offset, places.ordinal, resumed, done=places.done)
+        return progress, PlaceLedger(places, nothing, ordered=not plan.gaps), places.text()
+    union = read_executed([row.text for _, row in rows], new_gtid_set)
+    progress = Progress(executed=union.gtids, resumed=resumed, low=union.low)
+    for _, row in rows:
+        if row.file is not None:
+            progress.ordinal, progress.file, progress.offset = row.ordinal, row.file, row.offset
+    return progress, make_ledger(union, mariadb=plan.mariadb, gaps=plan.gaps), union.text()
+
+
+def _place_row(executed: bytes, file: bytes | None, offset: bytes | None, ordinal: bytes) -> PlaceRow:
+    return PlaceRow(executed.decode(), None if file is None else file.decode(), None if offset is None else int(offset), int(ordinal))
+
+
+def _fold(connection: PgConnection, channel: str, progress: Progress, text: str) -> None:
+    """One row, slot 0, in the place of the earlier run's; its sessions then find theirs gone."""
+    name = quote_literal(channel)
+    file = quote_literal(progress.file) if progress.file is not None else "NULL"
+    offset = progress.offset if progress.offset is not None else "NULL"
+    executed = quote_literal(text)
+    connection.run(
+        [
+            f"DELETE FROM paraply.progress WHERE channel = {name}".encode(),
+            f"INSERT INTO paraply.progress VALUES ({name}, 0, {progress.ordinal}, {executed}, {file}, {offset})".encode(),
+        ]
+    )
+
+
+def _still_open(connection: PgConnection, channel: str, lock: int, wait_seconds: float) -> str:
+    high, low = (lock >> 32) & 0xFFFFFFFF, lock & 0xFFFFFFFF
+    select = (
+        "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+        f" AND classid = {high} AND objid = {low} AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    holders = ", ".join(row[0].decode() for row in _rows(connection.run([select.encode()])[0])) or "one that has ended meanwhile"
+    return (
+        f"a transaction of another apply of channel {channel} is still open after {wait_seconds:.0f} seconds"
+        f" (server process {holders}); stop that apply, or end its session with pg_terminate_backend"
+    )
+
+
+def _rows(result: Any) -> list[tuple[Any, ...]]:
+    """The rows of a result as bytes."""
+    return [tuple(result.get_value(row, column) for column in range(result.nfields)) for row in range(result.ntuples)]

@@ -1,0 +1,1 @@
+"""Progress of a channel, by GTIDs and by positions in log files."""

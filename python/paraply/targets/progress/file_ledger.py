@@ -1,0 +1,147 @@
+"""Progress in logs without GTIDs: places in files, and the gaps behind them (R25)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from paraply.targets.progress.gtid_ledger import Mark, ProgressLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from paraply._native import Block, GtidSet
+
+__all__ = ["PlaceLedger", "PlaceRow", "Places", "end_of", "read_places"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRow:
+    """A row of the progress tables.
+
+    Attributes:
+        text: What ``PlaceLedger`` or ``Places.text`` wrote where GTIDs would stand; empty where commits are in order.
+        file: Log file of the last transaction; None if there is none.
+        offset: Offset behind it.
+        ordinal: Its number, counted from where the run began to read.
+    """
+
+    text: str
+    file: str | None
+    offset: int | None
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What is committed.
+
+    Attributes:
+        file: Log file of the last transaction before the first gap; None at the beginning.
+        offset: Offset behind that transaction.
+        ordinal: Its number, counted from where the run began to read.
+        done: File and offset behind each transaction that is committed ahead of a gap.
+    """
+
+    file: str | None = None
+    offset: int | None = None
+    ordinal: int = 0
+    done: frozenset[tuple[str, int]] = frozenset()
+
+    def text(self) -> str:
+        """For the progress tables; ``read_places`` reads it."""
+        if not self.done:
+            return ""
+        return json.dumps({"file": self.file, "offset": self.offset, "ordinal": self.ordinal, "done": sorted(self.done)})
+
+    def hold(self, block: Block) -> bool:
+        """Whether a block of the same run is committed."""
+        return self.ordinal >= block.ordinal or end_of(block) in self.done
+
+
+def read_places(kept: PlaceRow | None, rows: Iterable[PlaceRow]) -> Places:
+    """The union of what the sessions of a run have written; where they have written nothing, what earlier runs left.
+
+    Args:
+        kept: What earlier runs left.
+        rows: The sessions' rows.
+    """
+    written = [_read(row) for row in rows if row.file is not None]
+    earlier = _read(kept) if kept is not None else Places()
+    low = max(written, key=lambda places: places.ordinal) if written else Places(earlier.file, earlier.offset)
+    return Places(low.file, low.offset, low.ordinal, earlier.done.union(*(places.done for places in written)))
+
+
+def _read(row: PlaceRow) -> Places:
+    if not row.text.startswith("{"):
+        return Places(row.file, row.offset, row.ordinal)
+    stored = json.loads(row.text)
+    done = frozenset((file, offset) for file, offset in stored["done"])
+    return Places(stored["file"], stored["offset"], stored["ordinal"], done)
+
+
+def end_of(block: Block) -> tuple[str, int]:
+    """File, without its folder, and offset behind a block."""
+    return PurePath(block.end_file).name, block.end_offset
+
+
+class PlaceLedger(ProgressLedger):
+    """The places of blocks that are committed in any order.
+
+    A row holds the place up to which everything was acknowledged, and the places acknowledged ahead of it. Blocks follow each
+    other by their numbers in the log, so it is known which of them is the next.
+
+    Args:
+        places: What is committed at the start.
+        nothing: An empty GTID set.
+        ordered: Whether commits are in order, so that only gaps of an earlier run are kept.
+    """
+
+    def __init__(self, places: Places, nothing: GtidSet, *, ordered: bool) -> None:
+        super().__init__(nothing, has_gtids=False)
+        self._lock = threading.Lock()
+        self._ordered = ordered
+        self._low = Places(places.file, places.offset)
+        self._initial = places.done
+        #: Blocks ahead of the low place: number before the first transaction, with the block.
+        self._early: dict[int, Block] = {}
+
+    def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:  # noqa: ARG002
+        """The progress to write in the transactions that apply blocks one after the other."""
+        with self._lock:
+            low, done = self._low, self._initial
+            if not self._ordered:
+                done = done.union(*(_ends(early) for early in self._early.values()))
+        marks = []
+        for block in blocks:
+            if self._ordered:
+                low = Places(block.end_file, block.end_offset, block.ordinal)
+            else:
+                done = done | _ends(block)
+            written = Places(low.file, low.offset, low.ordinal, done)
+            marks.append(Mark(written.text(), block.end_file, block.end_offset, block.ordinal))
+        return marks
+
+    def places(self) -> Places:
+        """What is acknowledged."""
+        with self._lock:
+            return Places(self._low.file, self._low.offset, self._low.ordinal, self._initial.union(*map(_ends, self._early.values())))
+
+    def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:  # noqa: ARG002
+        """Notes that the blocks' commits were acknowledged, or that an earlier run committed them."""
+        with self._lock:
+            for block in blocks:
+                self._initial = self._initial - _ends(block) if self._initial else self._initial
+                self._early[block.ordinal - block.transaction_count - block.skipped] = block
+            while (early := self._early.pop(self._low.ordinal, None)) is not None:
+                self._low = Places(early.end_file, early.end_offset, early.ordinal)
+
+
+def _ends(block: Block) -> frozenset[tuple[str, int]]:
+    """The places behind each of its transactions."""
+    if block.transaction_count == 1:
+        return frozenset([end_of(block)])
+    return frozenset((PurePath(transaction.file).name, transaction.end_offset) for transaction in block.transactions)
