@@ -33,7 +33,7 @@ else:
             "paraply.logs": ("open_log",),
             "paraply.targets": ("make_target", "open_target"),
         },
-        modules=("analysis", "applier", "explain", "hashing", "schema", "source", "target"),
+        modules=("analysis", "applier", "explain", "hashing", "logs", "schema", "targets"),
     )
 
 __all__ = [

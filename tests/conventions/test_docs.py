@@ -56,7 +56,7 @@ def test_examples_import_what_is_there(page: Path) -> None:
 
 
 def test_the_navigation_names_every_page() -> None:
-    named = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"[:-] (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert named == {page.relative_to(ROOT / "docs").as_posix() for page in files("docs", suffixes=(".md",))}
 
 

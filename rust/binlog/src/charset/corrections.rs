@@ -2,6 +2,8 @@
 //!
 //! As `CONVERT(... USING utf32)` of MySQL 9.7.4 and `MariaDB` 11.8 gives them, which agree; asked for every character.
 
+#![allow(clippy::unreadable_literal)] // the codes of characters, as bytes
+
 use encoding_rs as encoding;
 
 use super::multi_byte::{Layout, MultiByte};

@@ -40,7 +40,10 @@ impl MultiByte {
                 continue;
             };
             self.push(&mut text, rest.get(..plain)?)?;
-            text.push(character?);
+            if character == char::REPLACEMENT_CHARACTER {
+                return None;
+            }
+            text.push(character);
             rest = remaining.get(length..)?;
             plain = 0;
         }
@@ -63,14 +66,14 @@ impl MultiByte {
         }
     }
 
-    /// Returns what the servers make of a character that the encoding does not read as they do: nothing where it is none.
-    fn correction(&self, bytes: &[u8]) -> Option<Option<char>> {
+    /// Returns what the servers make of a character that the encoding does not read as they do: `\u{fffd}` where it is none.
+    fn correction(&self, bytes: &[u8]) -> Option<char> {
         let code = bytes.iter().fold(0, |code, byte| code << 8 | u32::from(*byte));
         let place = self.corrections.partition_point(|(_, last, _)| *last < code);
         let (first, _, character) = self.corrections.get(place).filter(|(first, ..)| *first <= code)?;
         if *character == char::REPLACEMENT_CHARACTER {
-            return Some(None);
+            return Some(*character);
         }
-        Some(char::from_u32(u32::from(*character) + (code - first)))
+        Some(char::from_u32(u32::from(*character) + (code - first)).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 }
