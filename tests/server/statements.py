@@ -107,6 +107,9 @@ drop temporary table temp_one
 alter table alt2 add constraint ck check (e > 0)
 alter table alt2 drop constraint ck
 create table after_all (a int not null primary key, b int not null, unique (b)) /* trailing */ ;
+create table again (a int not null, c int not null, primary key (c), key ac (a, c), key ca (c, a))
+alter table again drop column c, add column c int unsigned not null
+alter table again add column A int first, drop column a, drop key ca
 """
 
 MYSQL_ONLY = r"""
@@ -134,9 +137,10 @@ create table geo_types (a geomcollection, b geometry not null srid 0, c multipoi
 MARIADB_ONLY = r"""
 create table q (id int primary key, c varchar(10), d int)
 alter table q modify column q.c varchar(500)
-alter table q add column d_schema.q.r int after q.c, add key kr (r, d)
-alter table q change q.d q.dd bigint, alter column q.dd set default 5
-alter table q drop d_schema.q.r, add unique (q.c(5))
+alter table q add column d_schema.q.r int after c, add key kr (r, d)
+alter table q change q.d q.dd bigint
+alter table q alter column q.dd set default 5
+alter table q drop d_schema.q.r, add unique (c(5))
 create index kd on q (dd)
 create or replace table replaced (a int)
 create or replace table replaced (a int, b int unique)

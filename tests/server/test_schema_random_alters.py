@@ -157,6 +157,7 @@ FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthChec
 @FEW
 @given(alters=_alters(ACTIONS))
 @example(alters=["add column a int", "modify c text"])
+@example(alters=["drop column a", "add column a int, add column c int, drop column c"])
 def test_random_alters_keep_the_catalog_equal_to_the_servers(mariadb_server: MariaDbServer, alters: list[str]) -> None:
     with mariadb_server.connect() as connection:
         _compare(runner(connection), alters, mariadb=True, version=(10, 11, 6), made=MADE, seen=without_cut_keys)

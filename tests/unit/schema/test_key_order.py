@@ -35,3 +35,23 @@ def test_an_added_key_comes_behind_its_equals() -> None:
     create = "create table t (id int primary key, a int, b int, unique z(a,b))"
     assert order(create, "alter table t add unique b(a)") == ["PRIMARY", "z", "b"]
     assert order(create, "alter table t add unique b(a)", "alter table t drop key z, add unique c(b)") == ["PRIMARY", "b", "c"]
+
+
+@pytest.mark.parametrize("mariadb", [False, True])
+@pytest.mark.parametrize("actions", ["drop column c, add column c int", "add column C int first, drop column c"])
+def test_r13_keys_keep_a_column_that_is_dropped_and_added(actions: str, *, mariadb: bool) -> None:
+    """As MySQL 9.7 and MariaDB 10.11 do: the rows of the new column are unique too."""
+    catalog = SchemaCatalog(complete=True)
+    catalog.advance("create table t (a int, c int not null, unique u (c), key ac (a, c))", "d", {}, mariadb=mariadb, version=(10, 11, 0))
+    catalog.advance(f"alter table t {actions}", "d", {}, mariadb=mariadb, version=(10, 11, 0))
+    table = catalog.table("d", "t")
+    assert table is not None
+    assert {key.name: [(part.column or "").lower() for part in key.parts] for key in table.keys} == {"u": ["c"], "ac": ["a", "c"]}
+
+
+@pytest.mark.parametrize("actions", ["drop column c, add column c text", "add column if not exists c int, drop column c"])
+def test_r13_a_column_that_comes_again_in_another_form_is_not_understood(actions: str) -> None:
+    catalog = SchemaCatalog(complete=True)
+    catalog.advance("create table t (a int, c int not null, unique u (c))", "d", {}, mariadb=True, version=(10, 11, 0))
+    catalog.advance(f"alter table t {actions}", "d", {}, mariadb=True, version=(10, 11, 0))
+    assert catalog.table("d", "t") is None

@@ -110,12 +110,25 @@ class _Work:
     def _drop_column(self, column: Column) -> None:
         draft = self.draft
         draft.columns.remove(column)
+        if self._comes_again(column):
+            return
         keys = []
         for key in draft.keys:
             parts = tuple(part for part in key.parts if part.column is None or not same_name(part.column, column.name))
             if parts:
                 keys.append(replace(key, parts=parts))
         draft.keys = keys
+
+    def _comes_again(self, column: Column) -> bool:
+        """Return True if the statement adds a column of a dropped one's name: keys name their columns, so they keep it.
+
+        Source: observed on MySQL 9.7 and MariaDB 10.11.
+        """
+        adds = [action for action in self.actions if isinstance(action, AddColumn) and same_name(action.column.name, column.name)]
+        keyed = any(part.column is not None and same_name(part.column, column.name) for key in self.draft.keys for part in key.parts)
+        if any(action.if_not_exists or (keyed and action.column.type.type.endswith(("text", "blob"))) for action in adds):
+            raise DdlSyntaxError(f"column {column.name} is dropped and added, and its keys depend on the old one")
+        return bool(adds)
 
     def _rename_key(self, action: RenameKey) -> None:
         for place, key in enumerate(self.draft.keys):
