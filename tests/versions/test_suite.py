@@ -76,9 +76,10 @@ def test_an_unknown_word_is_an_error(word: str) -> None:
         pairs_of([word])
 
 
-def test_every_version_is_a_source_and_a_target_in_ci() -> None:
+def test_every_version_is_a_source_in_ci_and_nearly_every_one_a_target() -> None:
+    """MariaDB 10.5 as a target is left to `make versions` and to the server tests that name versions."""
     assert {pair.source for pair in CI_PAIRS} == set(SOURCES)
-    assert {pair.target for pair in CI_PAIRS} == set(TARGETS)
+    assert {pair.target for pair in CI_PAIRS} == set(TARGETS) - {MARIADB_10_5}
     assert set(CI_PAIRS) < set(PAIRS)
 
 

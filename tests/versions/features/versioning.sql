@@ -25,7 +25,7 @@ DELETE FROM t WHERE a=2;
 -- feature: versioned-explicit
 -- about: System versioning with columns of its own, and columns without it
 -- only: mariadb
--- refused: postgresql versioning
+-- refused: postgresql ddl-not-understood
 CREATE TABLE t (id INT PRIMARY KEY, v INT, n INT WITHOUT SYSTEM VERSIONING, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s,e)) WITH SYSTEM VERSIONING;
 INSERT INTO t (id,v,n) VALUES (1,1,1),(2,2,2);
 UPDATE t SET v=10 WHERE id=1;
@@ -89,7 +89,7 @@ UPDATE t SET v=11 WHERE id=1;
 -- feature: versioned-trx
 -- about: Versions by transaction numbers
 -- only: mariadb
--- refused: postgresql versioning
+-- refused: postgresql ddl-not-understood
 -- refused: mariadb statement-format
 CREATE TABLE t (id INT PRIMARY KEY, v INT, s BIGINT UNSIGNED GENERATED ALWAYS AS ROW START, e BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s,e)) WITH SYSTEM VERSIONING;
 INSERT INTO t (id,v) VALUES (1,1);
@@ -125,7 +125,7 @@ UPDATE c SET v=9 WHERE id=2;
 -- feature: versioned-copied-named
 -- about: Such tables whose columns for the times of a row are named
 -- only: mariadb
--- refused: postgresql versioning
+-- refused: postgresql ddl-not-understood
 CREATE TABLE a (id INT PRIMARY KEY, v INT);
 INSERT INTO a VALUES (1,1),(2,2);
 CREATE TABLE c (s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s,e)) WITH SYSTEM VERSIONING AS SELECT id, v FROM a;
@@ -178,7 +178,7 @@ INSERT INTO t VALUES (1,17,'2005-08-01','2007-08-01');
 -- feature: bitemporal
 -- about: A table with both kinds of periods
 -- only: mariadb
--- refused: postgresql versioning
+-- refused: postgresql period
 CREATE TABLE t (id INT PRIMARY KEY, v INT, s DATE, e DATE, PERIOD FOR p (s,e)) WITH SYSTEM VERSIONING;
 INSERT INTO t VALUES (1,1,'2000-01-01','2020-01-01');
 UPDATE t SET v=5;
