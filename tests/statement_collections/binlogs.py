@@ -29,7 +29,7 @@ _VERSION = slice(25, 75)
 
 @dataclass
 class FileResult:
-    """What became of one file.
+    """Outcome of one file.
 
     Attributes:
         way: How it was read, or where it was applied to.

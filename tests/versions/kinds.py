@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def has_newer_collations(self) -> bool:
-        """Whether the source's default collations are none of the target's, or cannot be its defaults."""
+        """Return True if the target lacks the source's default collations, or cannot have them as defaults."""
         return self.source.matches("mariadb 11.5") and self.target.matches("mariadb <11.5")
 
 

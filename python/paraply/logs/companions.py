@@ -20,7 +20,7 @@ _KINDS = {
 }
 _GTID_INDEX = b"\xfe\xfe\x0c\x01"
 LOG_STARTS = (b"\xfebin", b"\xfdbin")
-"""How a log begins, plain and encrypted."""
+"""First bytes of a log, plain and encrypted."""
 
 
 def without_companions(paths: Sequence[str]) -> tuple[list[str], list[str]]:

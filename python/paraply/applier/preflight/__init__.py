@@ -1,1 +1,1 @@
-"""What an apply decides before it writes anything."""
+"""Checks and decisions of an apply before its first write."""

@@ -28,5 +28,5 @@ class ServerKind:
 
     @property
     def leaves_generated_out(self) -> bool:
-        """Whether it may leave generated columns out of the images of changes and deletions (MariaDB 11.8 does, 10.11 does not)."""
+        """Return True if images of changes and deletions may lack generated columns (MariaDB 11.8 does so, 10.11 does not)."""
         return self.mariadb and self.version >= (11, 0, 0)

@@ -2,7 +2,7 @@
 
 use encoding_rs::Encoding;
 
-/// How many bytes a character has, by its first ones.
+/// Length of a character in bytes, by its first ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// Two from 128 on.

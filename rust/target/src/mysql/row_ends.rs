@@ -34,7 +34,7 @@ pub struct RowEnds {
     tables: RwLock<HashMap<u64, Noted>>,
 }
 
-/// What is known of a table.
+/// Facts about a table that its map does not hold.
 #[derive(Debug, Clone, Default)]
 struct Noted {
     /// The end of a row version.

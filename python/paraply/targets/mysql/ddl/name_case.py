@@ -23,7 +23,7 @@ _STORED = frozenset({"VIEW", "TRIGGER", "SEQUENCE"})
 
 
 class NameCase:
-    """What the names of a log's tables mean on the target.
+    """Meaning of the names of a log's tables on the target.
 
     Only a difference counts: a source that tells no case apart writes statements as they were typed and rows in lower case, and a target
     that tells no case apart takes two names for one. With equal settings, or where the source's is not known, nothing is checked.
@@ -36,7 +36,7 @@ class NameCase:
     def __init__(self, source: int | None = None, target: int = 0) -> None:
         self._source, self._target = source, target
         self.differs = source is not None and bool(source) != bool(target)
-        """Whether names may mean something else on the target."""
+        """Return True if names may mean something else on the target."""
         self._spelled: dict[tuple[str, str], tuple[str, str]] = {}
         self._lock = threading.Lock()
 

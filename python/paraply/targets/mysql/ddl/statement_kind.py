@@ -97,7 +97,7 @@ class StatementKind:
 
     @property
     def makes_row_times(self) -> bool:
-        """Whether a system-versioned table is made whose columns for the times of a row's beginning and end the statement does not name."""
+        """Return True if the statement makes a system-versioned table and does not name the columns for a row's beginning and end."""
         words = [token.upper for token in self.tokens]
         following = list(zip(words, words[1:], words[2:], strict=False))
         versioned = (self.verb, self.object) == ("CREATE", "TABLE") and ("WITH", "SYSTEM", "VERSIONING") in following

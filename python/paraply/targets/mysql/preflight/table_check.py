@@ -126,7 +126,7 @@ class TableChecker:
         self._version = server.version
         self._allow_nontransactional = allow_nontransactional
         self.names = names or NameCase()
-        """What the names of tables mean on the target."""
+        """Meaning of the names of tables on the target."""
         self._checked: set[tuple[str, str, int]] = set()
         self._named: dict[str, list[tuple[str, str, int]]] = {}
         self._looking: dict[tuple[str, str, int], threading.Lock] = {}

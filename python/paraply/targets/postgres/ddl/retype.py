@@ -127,7 +127,7 @@ def _address(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
 
 
 def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
-    """Whether values stay what they are when only the column's details change.
+    """Return True if values stay what they are when only the column's details change.
 
     Several characters of Unicode become one in some character sets with several bytes a character (the two tildes U+301C and U+FF5E
     in sjis), without an error.
