@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import ParaplyError
 from paraply.targets.progress.file_ledger import PlaceRow, read_places
 from paraply.targets.progress.gtid_ledger import read_executed

@@ -28,7 +28,7 @@ from paraply.schema.ddl.statements import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from paraply import _native
+    import paraply._native as _native
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 

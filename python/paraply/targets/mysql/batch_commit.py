@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.batch import SeriesOutcome
 from paraply.targets.mysql.errors import NO_SUCH_ROW, interrupted

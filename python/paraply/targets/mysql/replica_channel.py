@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import ParaplyError, ServerError, UsageError
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.gtid_mode import ACCESS_DENIED

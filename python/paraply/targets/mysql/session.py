@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner

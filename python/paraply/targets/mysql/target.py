@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import ConnectionFailed, ParaplyError, ServerError, UsageError
 from paraply.targets.mysql.errors import connect_error, explain, interrupted
 from paraply.targets.mysql.gtid_mode import GtidMode, check_gaps, choose_mode, read_facts

@@ -80,7 +80,7 @@ class PostgresTarget:
         lock_timeout_ms: int = 1000,
     ) -> None:
         if renderer is None or new_gtid_set is None:
-            from paraply import _native
+            import paraply._native as _native
 
             renderer = renderer or _native.PostgresRenderer()
             new_gtid_set = new_gtid_set or _native.GtidSet

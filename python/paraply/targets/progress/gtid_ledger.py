@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

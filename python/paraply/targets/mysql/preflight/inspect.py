@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import UsageError
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.gtid_mode import choose_mode, own_identity, read_facts

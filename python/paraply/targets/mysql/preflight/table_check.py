@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 from paraply.targets.mysql.ddl.statement import StatementRunner, decide_pending
 from paraply.targets.mysql.session import session_settings
 from paraply.targets.mysql.sql import query_each

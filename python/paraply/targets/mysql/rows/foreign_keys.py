@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import ServerError
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.readers.live import read_tables

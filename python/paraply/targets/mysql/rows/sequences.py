@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply import _native
+import paraply._native as _native
 from paraply.targets.mysql.sql import identifier
 
 if TYPE_CHECKING:

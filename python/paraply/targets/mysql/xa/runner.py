@@ -11,7 +11,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from paraply import _native
+import paraply._native as _native
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.mysql.errors import interrupted
 from paraply.targets.mysql.rows.sequences import row_statements
