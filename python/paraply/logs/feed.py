@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paraply.logs.bounded_queue import BoundedQueue
 from paraply.logs.statement_text import decode_statement
-from paraply.schema.advance import ASSUMED_COLLATION
+from paraply.schema.advance import ASSUMED_COLLATION, advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, SchemaChange, Unknown
 from paraply.schema.readers.table_map import settle
 
@@ -271,7 +271,7 @@ class Feed:
         log = transaction.format
         for statement in statements:
             sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
-            for change in self._schema.advance(sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version):
+            for change in advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version):
                 item.changes.append(change)
                 self._take_over(change)
                 item.reread = item.reread or (self._rereads and isinstance(change, Unknown))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paraply.schema.advance import advance as advance_catalog
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
@@ -56,7 +57,7 @@ def catalog() -> SchemaCatalog:
 
 
 def advance(catalog: SchemaCatalog, sql: str) -> None:
-    catalog.advance(sql, "d", CONTEXT, mariadb=True, version=(10, 11, 6))
+    advance_catalog(catalog, sql, "d", CONTEXT, mariadb=True, version=(10, 11, 6))
 
 
 def after(sql: str) -> Table | None:

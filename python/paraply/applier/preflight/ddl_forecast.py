@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, ParaplyError
 from paraply.logs.statement_text import decode_statement
+from paraply.schema.advance import advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable
 from paraply.targets.protocol import Forecast
 
@@ -65,7 +66,7 @@ class Foresight:
         try:
             for statement in transaction.statements:
                 sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
-                changes += self._schema.advance(sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
+                changes += advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
         except LogNotUnderstood as error:
             return error.message
         found = ""
