@@ -12,7 +12,7 @@ from typing import Any
 from server.replay import Outcome, SqlPlace, end
 
 from paraply import open_log
-from paraply.applier.selection.stop_point import moment_text
+from paraply.logs.stop_point import moment_text
 
 __all__ = ["History", "apply", "clear", "marks", "read_history", "write_history"]
 

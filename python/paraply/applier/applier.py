@@ -29,7 +29,6 @@ from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, Job
 from paraply.applier.schedule.policy import check_combination, make_policy
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.applier.selection.filters import Filters, filters_for
-from paraply.applier.selection.stop_point import parse_stop
 from paraply.applier.selection.stop_result import check_result, stop_place
 from paraply.applier.via_replication.options import SERVER_WORKERS, check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
@@ -37,9 +36,11 @@ from paraply.logs import beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
 from paraply.logs.feed import Feed, FeedLimits
 from paraply.logs.file_order import check_order, read_heads
+from paraply.logs.stop_point import parse_stop
 from paraply.observe.counters import ApplyReport, Counters
 from paraply.observe.run_monitor import RunMonitor
 from paraply.observe.snapshot import make_report
+from paraply.observe.status_json import RunIdentity
 from paraply.observe.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -51,9 +52,8 @@ if TYPE_CHECKING:
     from paraply.applier.execute.drivers import Drive
     from paraply.applier.execute.lock_watchdog import Patience
     from paraply.applier.preflight.plan import Outline
-    from paraply.applier.selection.stop_point import StopPoint
     from paraply.logs.file_order import LogFile
-    from paraply.observe.status_json import RunIdentity
+    from paraply.logs.stop_point import StopPoint
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target
     from paraply.targets.two_phase import BranchTarget
@@ -275,8 +275,22 @@ class Applier:
             if look.outline.statement_changes is not None:
                 run.notes.append(look.outline.statement_changes.note)
             run.runs_events = look.runs_events
-            monitor = self._monitor = RunMonitor(self._options, self._files, look, self._on_progress, timeline, self._receiver)
+            monitor = self._monitor = self._watch(look, timeline)
             return self._apply(start, run, feed, monitor)
+
+    def _watch(self, look: Look, timeline: Timeline | None) -> RunMonitor:
+        """Return the monitor of the run."""
+        options = self._options
+        identity = RunIdentity(
+            channel=options.channel,
+            logs=options.paths,
+            workers=options.workers,
+            policy=options.policy,
+            consistency=options.consistency,
+            gtid_mode=look.outline.gtid_mode,
+            stop=options.stop.text if options.stop is not None else "",
+        )
+        return RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
 
     def dry_run(self) -> DryRun | None:
         """Looks what ``run`` would do, and writes nothing to the target.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from paraply._native import Transaction
     from paraply.applier import ApplyReport
     from paraply.applier.selection.filters import Filters
-    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.logs.stop_point import StopPoint
     from paraply.targets.protocol import Progress, Target
     from paraply.targets.url import DatabaseUrl
 

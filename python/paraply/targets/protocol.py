@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from paraply._native import Block, GtidSet, Transaction
-    from paraply.observe.publisher import Board
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
 
-__all__ = ["ApplyPlan", "Forecast", "Peek", "Progress", "Session", "Standing", "Target"]
+__all__ = ["ApplyPlan", "Forecast", "Peek", "Progress", "Session", "Standing", "StatusRow", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +133,20 @@ class Forecast:
     lower_case_table_names: int | None = None
 
 
+class StatusRow(Protocol):
+    """The row in the target where a run's status is kept, on a connection of its own."""
+
+    def publish(self, text: str) -> None:
+        """Write the row, unless another run has taken the channel over.
+
+        Raises:
+            ParaplyError: It cannot be written now.
+        """
+
+    def close(self) -> None:
+        """Close the connection; never raises."""
+
+
 class Session(Protocol):
     """One connection of one worker. Not shared between threads, but ``interrupt`` may be called from another one."""
 
@@ -211,7 +224,7 @@ class Target(Protocol):
     def session(self) -> Session:
         """A new connection for a worker; called from the worker's thread."""
 
-    def open_board(self) -> Board | None:
+    def open_board(self) -> StatusRow | None:
         """The row where the run's status is kept, on a connection of its own, once the target is open; None where there is no place."""
 
     def read_channels(self) -> list[ChannelStatus]:

@@ -14,8 +14,8 @@ import pytest
 from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.execute.lock_watchdog import Patience, Watchdog
-from paraply.applier.execute.worker_state import APPLYING
 from paraply.errors import PrecedingFailed
+from paraply.observe.worker_state import APPLYING
 from paraply.targets.lock_waits import UNTOLD
 
 PATIENCE = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=60.0, foreign=60.0)

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply.applier.execute.worker_state import APPLYING, COMMITTING
 from paraply.applier.schedule.contention import tables_of
 from paraply.errors import ParaplyError
+from paraply.observe.worker_state import APPLYING, COMMITTING
 from paraply.targets.lock_waits import UNTOLD
 
 if TYPE_CHECKING:

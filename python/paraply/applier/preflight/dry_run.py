@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paraply.applier.preflight.ddl_forecast import Foresight
-from paraply.applier.selection.stop_point import StopPlace, moment_text
 from paraply.applier.selection.stop_result import stop_place
 from paraply.errors import LogNotUnderstood
 from paraply.logs.statement_text import decode_statement
+from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet, Transaction
     from paraply.applier.selection.filters import Filters
-    from paraply.applier.selection.stop_point import StopPoint
     from paraply.logs.file_order import LogFile
+    from paraply.logs.stop_point import StopPoint
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paraply.applier.selection.filters import consequences
-from paraply.applier.selection.stop_point import moment_text
 from paraply.errors import UsageError
 from paraply.logs.file_order import missing_before, shown
+from paraply.logs.stop_point import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from paraply._native import GtidSet
     from paraply.applier.preflight.inspect import Options
     from paraply.applier.preflight.statement_changes import StatementChanges
-    from paraply.applier.selection.stop_point import StopPoint
     from paraply.logs.file_order import LogFile
+    from paraply.logs.stop_point import StopPoint
     from paraply.targets.protocol import Peek
 
 __all__ = ["Outline", "check_gap", "check_stop", "make_outline"]

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from paraply.applier.execute.supervisor import stopped_error
-from paraply.applier.execute.worker_state import APPLYING, IDLE
 from paraply.applier.schedule.coordinator import Crew
 from paraply.applier.schedule.policy import runs_statement
 from paraply.applier.via_replication.follower import Watch
@@ -16,6 +15,7 @@ from paraply.applier.via_replication.outbox import Outbox
 from paraply.applier.via_replication.server import SourceServer
 from paraply.errors import ConnectionFailed, ParaplyError
 from paraply.observe.counters import WorkerCounters
+from paraply.observe.worker_state import APPLYING, IDLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
