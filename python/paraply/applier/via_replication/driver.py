@@ -174,11 +174,11 @@ class ReplicaDrive(Crew):
             if not self.drain(self._statement):
                 return False
             self._statement = 0
-            target.forget_tables()
+            target.context.forget_tables()
         maps = block.table_maps()
         for attempt in range(1, self._run.retry.reconnects + 1):
             try:
-                target.checker.check(self._check_connection, maps, block.format.version)
+                target.context.checker.check(self._check_connection, maps, block.format.version)
             except ConnectionFailed:
                 if self._checks is not None:
                     self._checks.close()

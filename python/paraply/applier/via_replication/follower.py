@@ -125,7 +125,7 @@ class Watch:
         try:
             if self._shown is None:
                 self._shown = self._target.connect()
-            for worker, seen in zip(self._workers, workers_of(self._shown, self._target.store.channel), strict=False):
+            for worker, seen in zip(self._workers, workers_of(self._shown, self._target.context.store.channel), strict=False):
                 worker.show(seen)
         except ParaplyError:  # the thread that needs its answers tells it
             self._shown = None
@@ -151,7 +151,7 @@ class Watch:
         """The channel as it stands on the target, if it does."""
         connection = self._target.connect()
         try:
-            return ReplicationChannel(connection, self._target.server, self._target.store.channel, len(self._workers))
+            return ReplicationChannel(connection, self._target.server, self._target.context.store.channel, len(self._workers))
         except BaseException:
             connection.close()
             raise

@@ -13,7 +13,7 @@ from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import Connection, rows_of
-from paraply.targets.mysql.xa.branches import check_two_phase
+from paraply.targets.mysql.xa.branch_store import check_two_phase
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.gtid_ledger import read_executed
 from paraply.targets.protocol import Peek, Progress
