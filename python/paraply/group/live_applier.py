@@ -63,17 +63,12 @@ class MemberTarget(PostgresTarget):
     """
 
     def __init__(self, uri: str, applier: LiveApplier) -> None:
-        super().__init__(uri)
+        super().__init__(uri, on_committed=applier.committed)
         self._applier = applier
 
     def session(self) -> Session:  # type: ignore[override]
         """A connection for a worker."""
         return MemberSession(super().session(), self._applier)
-
-    def acknowledge(self, block: Block) -> None:
-        """The block is committed."""
-        super().acknowledge(block)
-        self._applier.committed(block)
 
 
 class MemberSession:

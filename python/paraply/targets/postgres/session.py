@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.schema.model import Table
-    from paraply.targets.postgres.target import PostgresTarget
+    from paraply.targets.postgres.definitions import PgContext
+    from paraply.targets.postgres.renderer import Rendered
     from paraply.targets.two_phase import Branch
 
 __all__ = ["PostgresSession"]
@@ -27,9 +28,6 @@ MAX_ROUND_TRIP_BYTES = 1 << 20
 MAX_ROUND_TRIP_STATEMENTS = 2000
 MAX_NAMED_ROWS = 5
 """Rows of a failed block whose keys an error names."""
-
-Rendered = tuple[bytes, int, str]
-"""SQL text, the rows that it must affect, the table."""
 
 _XA = frozenset({"xa_prepare", "xa_end"})
 
@@ -41,8 +39,8 @@ class PostgresSession:
     and the rows. Every statement must affect exactly the rows that the log says (R32).
     """
 
-    def __init__(self, target: PostgresTarget, connection: PgConnection, slot: int) -> None:
-        self._target = target
+    def __init__(self, context: PgContext, connection: PgConnection, slot: int) -> None:
+        self._context = context
         self._connection = connection
         self._slot = slot
         self._pending: Block | None = None
@@ -78,14 +76,14 @@ class PostgresSession:
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
         rendered = self._render(part)
-        self._begin(block, rendered, [self._target.branches.decide(self._slot, split)])
+        self._begin(block, rendered, [self._context.branches.decide(self._slot, split)])
 
     def prepare(self, part: Block, branch: Branch) -> None:
         """Applies a part's rows in a transaction of their own and prepares it."""
-        rendered, branches = self._render(part), self._target.branches
+        rendered, branches = self._render(part), self._context.branches
         try:
             epoch = self._connection.run(branches.begin())[-1]
-            self._target.channel.check(1 if epoch.get_value(0, 0) == b"t" else 0)
+            self._context.channel.check(1 if epoch.get_value(0, 0) == b"t" else 0)
             self._send([], rendered, part)
             done = self._connection.run([branches.prepare(branch)])[0]
         except StatementFailed as failed:
@@ -97,7 +95,7 @@ class PostgresSession:
         """Commits a prepared part, or rolls one back however far it came."""
         if self._connection.in_transaction:
             self._connection.run([b"ROLLBACK"])
-        self._target.branches.end(self._connection, branch, commit=commit)
+        self._context.branches.end(self._connection, branch, commit=commit)
 
     def commit(self) -> None:
         """Commits what ``apply`` left open.
@@ -115,7 +113,7 @@ class PostgresSession:
             raise self._failure(failed, block, "") from failed
         if done.command_status != b"COMMIT":
             raise self._located(ApplyFailed("PostgreSQL rolled back where a commit was asked for"), block)
-        self._target.acknowledge(block)
+        self._context.acknowledge(block)
 
     def rollback(self) -> None:
         """Rolls back; never raises for a connection that is gone."""
@@ -135,10 +133,10 @@ class PostgresSession:
             self._record_xa(block)
             return
         try:
-            plan = self._target.plan_ddl(block)
+            plan = self._context.definitions.plan_ddl(block)
         except ParaplyError as error:
             raise self._located(error, block) from error
-        before = self._target.define(plan)
+        before = self._context.definitions.define(plan)
         try:
             self._begin(block, [])
             self._run_plan(block, plan)
@@ -146,10 +144,10 @@ class PostgresSession:
             self.commit()
         except ConnectionLost:
             # Whether it is in is found out by Target.committed, which keeps or takes back the definitions.
-            self._target.undecided(block, before)
+            self._context.definitions.undecided(block, before)
             raise
         except BaseException:
-            self._target.restore(before)
+            self._context.definitions.restore(before)
             self.rollback()
             raise
 
@@ -159,7 +157,7 @@ class PostgresSession:
         Raises:
             LogNotUnderstood: It has rows, or they may have been prepared before this run began.
         """
-        if not self._target.left_out.takes(block):
+        if not self._context.left_out.takes(block):
             raise self._located(LogNotUnderstood(XA_REFUSED), block)
         try:
             self._begin(block, [])
@@ -183,19 +181,21 @@ class PostgresSession:
 
     def _render(self, block: Block) -> list[Rendered]:
         try:
-            writer = self._target.last_writer
-            rendered = self._target.renderer.render(block) if writer is None else writer.statements(block)
-            self._target.check_tables(self._connection, {table for _, _, table in rendered}, block.format)
+            writer = self._context.last_writer
+            rendered = self._context.renderer.render(block) if writer is None else writer.statements(block)
+            self._context.definitions.check(self._connection, {table for _, _, table in rendered}, block.format)
         except ParaplyError as error:
-            error.message += self._target.other_case(table for transaction in block.transactions for table in transaction.tables)
+            error.message += self._context.definitions.other_case(
+                table for transaction in block.transactions for table in transaction.tables
+            )
             raise self._located(error, block) from error
         return rendered
 
     def _begin(self, block: Block, rendered: Sequence[Rendered], more: Sequence[bytes] = ()) -> None:
         """Everything up to the block's last row, and before the progress what else is to be written."""
-        channel = self._target.channel
-        progress = channel.write(self._slot, block, self._target.executed_with(block))
-        self._target.remember_slot(block, self._slot)
+        channel = self._context.channel
+        progress = channel.write(self._slot, block, self._context.executed_with(block))
+        self._context.remember_slot(block, self._slot)
         self._send([*channel.begin(), *more, progress], rendered, block)
         self._pending = block
 
@@ -209,14 +209,14 @@ class PostgresSession:
                 place = failed.index - len(head)
                 raise self._failure(failed, block, chunk[place][2] if 0 <= place < len(chunk) else "") from failed
             if head:
-                self._target.channel.check(results[len(head) - 1].command_tuples)
+                self._context.channel.check(results[len(head) - 1].command_tuples)
             for (sql, rows, table), result in zip(chunk, results[len(head) :], strict=True):
                 if result.command_tuples != rows and rows != ANY_ROWS:
                     raise self._located(_not_found(sql, rows, result.command_tuples, table), block)
             head = []
 
     def _run_plan(self, block: Block, plan: DdlPlan) -> None:
-        channel = self._target.channel.name
+        channel = self._context.channel.name
         for step in plan.steps:
             if isinstance(step, MustBeEmpty | MustLack):
                 self._check_condition(step, block)
@@ -247,7 +247,7 @@ class PostgresSession:
 
     def _keys_of(self, block: Block, table: str) -> str | None:
         """Return the primary keys of the table's changed rows; None where there are many, or no primary key."""
-        known = self._target.definition(table)
+        known = self._context.definitions.named(table)
         if known is None or known.primary_key is None:
             return None
         names = [column.name for column in known.columns]
