@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
 
-__all__ = ["ApplyPlan", "Forecast", "Peek", "Progress", "Session", "Standing", "StatusRow", "Target"]
+__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Peek", "Progress", "Session", "Standing", "StatusRow", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,21 @@ class ApplyPlan:
     timestamp_column: str | None = None
     xa: bool = False
     lower_case_table_names: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a target can do that not every target can.
+
+    Attributes:
+        takes_batches: Its sessions may be handed several blocks at once (``SeriesSession``).
+        replicates: It has an applier of its own that can be fed as a replica's (``--via replication``).
+        has_system_databases: It has the databases that a source's server keeps for itself, such as ``mysql``.
+    """
+
+    takes_batches: bool = False
+    replicates: bool = False
+    has_system_databases: bool = True
 
 
 @dataclass(slots=True)
@@ -203,6 +218,10 @@ class Target(Protocol):
         """Whether its address is this machine's; what stands there may still forward to another one."""
 
     @property
+    def capabilities(self) -> Capabilities:
+        """What it can do that not every target can; known before ``open``, but for what depends on the plan."""
+
+    @property
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
 
@@ -232,6 +251,9 @@ class Target(Protocol):
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing; empty where the target is of another family than the log."""
+
+    def create_tables(self, tables: Iterable[Table]) -> None:
+        """Make tables that are missing, where the target renders rows itself; nothing where the log's own DDL makes them."""
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import paraply._native as _native
+from paraply._native import format_statement
 from paraply.errors import ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.batch import SeriesOutcome
 from paraply.targets.mysql.errors import NO_SUCH_ROW, interrupted
@@ -167,9 +167,9 @@ def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]
         begin = mode.start_again(block.first_gtid) if texts else mode.start(block.first_gtid)
         if not texts:
             session.send_format(block)
-            form = _native.format_statement(block)
+            form = format_statement(block)
         statements = list(row_statements(context, block))
-        if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or _native.format_statement(block) != form:
+        if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or format_statement(block) != form:
             break
         texts.append(b"; ".join([*(text.encode() for text in (*begin, context.store.fence())), statements[0]]))
         if sum(map(len, texts)) > min(_SERIES_BYTES, context.max_packet - _HEADROOM):

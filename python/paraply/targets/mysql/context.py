@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import paraply._native as _native
+from paraply._native import GtidSet
 from paraply.errors import ParaplyError
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.session_end import await_end
@@ -113,7 +113,7 @@ class ChannelContext:
         """Return True if the target's own GTIDs show that a recorded statement has been done (``preserve`` on MariaDB)."""
         if pending.gtid is None or self.mode.writes_progress:
             return False
-        return pending.gtid in _native.GtidSet(self.mode.own_executed(connection))
+        return pending.gtid in GtidSet(self.mode.own_executed(connection))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-import paraply._native as _native
+from paraply._native import format_statement
 from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner
@@ -222,7 +222,7 @@ class MySqlSession:
 
     def send_format(self, block: Block) -> None:
         """Hands the log's format description over, where the server has not got it yet."""
-        statement = _native.format_statement(block)
+        statement = format_statement(block)
         if statement != self._format:
             self.connection.query(statement)
             for follow_up in self._context.mode.after_format():

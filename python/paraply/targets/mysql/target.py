@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-import paraply._native as _native
+from paraply._native import GtidSet, MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, ServerError, UsageError
 from paraply.targets.mysql.context import ChannelContext, MySqlContext, session_settings
 from paraply.targets.mysql.errors import connect_error, explain, interrupted
@@ -34,13 +34,13 @@ from paraply.targets.mysql.xa.branches import finish
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.file_ledger import PlaceLedger
 from paraply.targets.progress.gtid_ledger import Executed, ProgressLedger, make_ledger, read_executed
-from paraply.targets.protocol import ApplyPlan, Peek, Progress, Standing
+from paraply.targets.protocol import ApplyPlan, Capabilities, Peek, Progress, Standing
 from paraply.targets.retrying import steadily
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from paraply._native import Block, GtidSet
+    from paraply._native import Block
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
@@ -64,7 +64,7 @@ def connect(url: DatabaseUrl) -> Connection:
         UsageError: A file of the TLS options cannot be read.
     """
     try:
-        return _native.MySqlConnection(
+        return MySqlConnection(
             url.host, url.port, url.user, url.password, database=url.database, socket=url.socket, tls=url.tls_options(),
             connect_timeout=url.connect_timeout, found_rows=True,
         )  # fmt: skip
@@ -123,9 +123,9 @@ class MySqlTarget:
         return 512 if self.server.mariadb else 256
 
     @property
-    def takes_series(self) -> bool:
-        """Whether its sessions may be handed several blocks at once (``SeriesSession``)."""
-        return self.context.takes_batches
+    def capabilities(self) -> Capabilities:
+        """Sessions take batches, unless the last writer wins; the server's own applier can be fed."""
+        return Capabilities(takes_batches=self._context is None or self._context.takes_batches, replicates=True)
 
     def connect(self) -> Connection:
         """A new plain connection."""
@@ -195,6 +195,9 @@ class MySqlTarget:
             LogNotUnderstood: A status variable or a bit of the sql_mode is not known.
         """
         self._forecast.check(forecast.transaction, forecast.lower_case_table_names)
+
+    def create_tables(self, tables: Iterable[Table]) -> None:
+        """Nothing to do: the log's own DDL makes the tables."""
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
@@ -425,7 +428,7 @@ def _read_progress(
 ) -> tuple[Progress, ProgressLedger]:
     """Return what the target holds, and the ledger that goes on from there; moves the progress into the channel's row."""
     if not plan.has_gtids:
-        places, nothing = stored.places(), _native.GtidSet("")
+        places, nothing = stored.places(), GtidSet("")
         channel.store.consolidate(control, replace(stored, file=places.file, position=places.offset), places.text())
         progress = Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, done=places.done)
         return progress, PlaceLedger(places, nothing, ordered=not plan.gaps)
@@ -436,4 +439,4 @@ def _read_progress(
 
 
 def _executed(connection: Connection, mode: GtidMode, stored: StoredProgress) -> Executed:
-    return read_executed([*stored.executed, mode.own_executed(connection)], _native.GtidSet)
+    return read_executed([*stored.executed, mode.own_executed(connection)], GtidSet)

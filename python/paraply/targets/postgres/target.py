@@ -25,7 +25,7 @@ from paraply.targets.postgres.renderer import Renderer
 from paraply.targets.postgres.session import PostgresSession
 from paraply.targets.postgres.table_check import refuse_preserve
 from paraply.targets.postgres.xa import LeftOut
-from paraply.targets.protocol import Peek, Progress, Standing
+from paraply.targets.protocol import Capabilities, Peek, Progress, Standing
 from paraply.targets.retrying import steadily
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class PostgresTarget:
     #: GTIDs are kept in the progress, not in the server's own log.
     merges = True
     #: Nothing there is like the source's own databases ``mysql`` and ``sys``.
-    lacks_system_databases = True
+    capabilities = Capabilities(has_system_databases=False)
     #: Measured: with 256 the sessions wait longer for each other's blocks than the commits saved would take.
     most_merged = 128
 
@@ -72,10 +72,10 @@ class PostgresTarget:
         on_committed: Callable[[Block], None] | None = None,
     ) -> None:
         if renderer is None or new_gtid_set is None:
-            import paraply._native as _native
+            from paraply._native import GtidSet, PostgresRenderer
 
-            renderer = renderer or _native.PostgresRenderer()
-            new_gtid_set = new_gtid_set or _native.GtidSet
+            renderer = renderer or PostgresRenderer()
+            new_gtid_set = new_gtid_set or GtidSet
         self._renderer: Renderer = renderer
         self._new_gtid_set = new_gtid_set
         self._embedded = EmbeddedPostgres(folder) if folder is not None else EmbeddedPostgres()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import paraply._native as _native
+from paraply._native import GtidSet
 from paraply.errors import UsageError
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.gtid_mode import choose_mode, own_identity, read_facts
@@ -75,9 +75,9 @@ def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
 def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:
     """What is stored, and what the server itself counts as executed."""
     if stored is None:
-        return Progress(_native.GtidSet(own))
+        return Progress(GtidSet(own))
     if not has_gtids:
         places = stored.places()
-        return Progress(_native.GtidSet(""), places.file, places.offset, stored.ordinal, resumed=True, done=places.done)
-    executed = read_executed([*stored.executed, own], _native.GtidSet)
+        return Progress(GtidSet(""), places.file, places.offset, stored.ordinal, resumed=True, done=places.done)
+    executed = read_executed([*stored.executed, own], GtidSet)
     return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, resumed=True, low=executed.low)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import paraply._native as _native
+from paraply._native import GtidSet
 from paraply.targets.mysql.context import ChannelContext, MySqlContext, session_settings
 from paraply.targets.mysql.ddl.statement import StatementRunner, decide_pending
 from paraply.targets.mysql.sql import query_each
@@ -85,6 +85,6 @@ def _count_as_done(
     """The progress with what is pending, written into the channel's row."""
     executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
     stored = replace(stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal))
-    text = read_executed(executed, _native.GtidSet).text() if plan.has_gtids else ""
+    text = read_executed(executed, GtidSet).text() if plan.has_gtids else ""
     context.store.consolidate(control, stored, text)
     return replace(stored, kept=PlaceRow("", pending.file, pending.position, 0), rows=())

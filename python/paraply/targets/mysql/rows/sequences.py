@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import paraply._native as _native
+from paraply._native import binlog_statements
 from paraply.targets.mysql.sql import identifier
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def row_statements(context: MySqlContext, source: Block, check: ReferenceCheck |
     """
     checker = context.checker
     sequences = checker.sequences_of(source)
-    yield from _native.binlog_statements(source, context.max_packet, check, checker.row_ends, sequences)
+    yield from binlog_statements(source, context.max_packet, check, checker.row_ends, sequences)
     yield from sequence_statements(source, sequences)
 
 

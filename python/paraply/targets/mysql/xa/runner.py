@@ -11,7 +11,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Protocol
 
-import paraply._native as _native
+from paraply._native import GtidSet
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.mysql.errors import interrupted
 from paraply.targets.mysql.rows.sequences import row_statements
@@ -269,7 +269,7 @@ def came_through(context: ChannelContext, connection: Connection, part: XaPart) 
     prepared, preparing = part.xid in prepared_xids(connection), part.state == PREPARING
     if part.gtid is None or not context.mode.xa_under_gtid:
         return prepared == preparing
-    logged = part.gtid in _native.GtidSet(context.mode.own_executed(connection))
+    logged = part.gtid in GtidSet(context.mode.own_executed(connection))
     if prepared == (preparing == logged):
         return logged
     if not prepared:
