@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from paraply._native import Transaction
-    from paraply.applier.preflight.inspect import Look, Options
+    from paraply.applier.options import Options
+    from paraply.applier.preflight.inspect import Look
     from paraply.applier.preflight.plan import Outline
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paraply._native import GtidSet
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
 
 __all__ = ["RowStatement", "StatementChanges", "count_statements"]
 

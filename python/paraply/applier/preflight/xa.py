@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paraply._native import GtidSet
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
     from paraply.applier.selection.filters import Filters
 
 __all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]

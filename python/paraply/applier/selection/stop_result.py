@@ -10,7 +10,8 @@ from paraply.logs.stop_point import StopPlace, moment_text
 if TYPE_CHECKING:
     from paraply._native import LogReader
     from paraply.applier.execute.run_state import RunState
-    from paraply.applier.preflight.inspect import Options, Start
+    from paraply.applier.options import Options
+    from paraply.applier.preflight.inspect import Start
     from paraply.logs.stop_point import StopPoint
 
 __all__ = ["check_result", "stop_place"]

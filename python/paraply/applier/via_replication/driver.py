@@ -13,44 +13,25 @@ from paraply.applier.via_replication.follower import Watch
 from paraply.applier.via_replication.options import source_address
 from paraply.applier.via_replication.outbox import Outbox
 from paraply.applier.via_replication.server import SourceServer
+from paraply.applier.via_replication.server_worker import ServerWorker
 from paraply.errors import ConnectionFailed, ParaplyError
-from paraply.observe.counters import WorkerCounters
-from paraply.observe.worker_state import APPLYING, IDLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paraply._native import Block
     from paraply.applier.execute.run_state import RunState
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
     from paraply.applier.schedule.coordinator import Coordinator
     from paraply.applier.schedule.job_list import Job
     from paraply.logs.feed import Feed
-    from paraply.targets.mysql.replica_channel import ChannelWorker
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.mysql.target import MySqlTarget
     from paraply.targets.protocol import Target
 
-__all__ = ["ReplicaDrive", "ServerWorker"]
+__all__ = ["ReplicaDrive"]
 
 _TICK_SECONDS = 0.25
-
-
-class ServerWorker:
-    """One worker of the server's applier, as the run's counters show it."""
-
-    job: Job | None = None
-
-    def __init__(self, number: int) -> None:
-        self.counters = WorkerCounters(number)
-
-    def show(self, worker: ChannelWorker) -> None:
-        """Takes over what the server says of it."""
-        counters = self.counters
-        counters.connection_id = worker.connection_id or counters.connection_id  # one that is being stopped is not told
-        counters.gtid, counters.tries = worker.applying or None, worker.retries
-        counters.state = APPLYING if worker.applying else IDLE
-        counters.last_gtid = worker.last or None
 
 
 class ReplicaDrive(Crew):

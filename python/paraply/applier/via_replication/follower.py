@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.schedule.job_list import Job
-    from paraply.applier.via_replication.driver import ServerWorker
     from paraply.applier.via_replication.outbox import Outbox
     from paraply.applier.via_replication.server import SourceServer
+    from paraply.applier.via_replication.server_worker import ServerWorker
     from paraply.targets.mysql.replica_channel import ChannelFault
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.mysql.target import MySqlTarget
