@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint format bench cases collations versions docs faults fuzz wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python lint graph format bench cases collations versions docs faults fuzz wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +48,11 @@ lint: build ## Check formats, lints and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m mypy.stubtest paraply._native --mypy-config-file pyproject.toml --ignore-disjoint-bases --allowlist tools/stubtest-allowlist.txt
+
+graph: setup ## Print import circles, upward imports, the largest folder and long files
+	@$(BIN)/python tools/import_graph.py
 
 format: setup ## Format all code
 	cargo fmt --all
