@@ -33,7 +33,7 @@ from paraply.targets.postgres.renderer import Renderer
 from paraply.targets.postgres.session import PostgresSession
 from paraply.targets.postgres.table_check import check_counterpart, refuse_preserve
 from paraply.targets.postgres.types import map_table
-from paraply.targets.postgres.xa import LeftOut
+from paraply.targets.postgres.xa import LeftOut, read_left_out
 from paraply.targets.progress.gtid_ledger import ProgressLedger
 from paraply.targets.protocol import Peek, Progress, Standing
 from paraply.targets.retrying import steadily
@@ -156,7 +156,6 @@ class PostgresTarget:
             AlreadyRunning: Another apply's transaction stays open.
         """
         refuse_preserve(plan)
-        self.left_out = LeftOut(checked=plan.xa)
         if plan.timestamp_column:
             self.last_writer = PgLastWriter(plan.timestamp_column, lambda database, name: self._tables.get((database, name)))
         if self._is_embedded:
@@ -172,6 +171,7 @@ class PostgresTarget:
             with patiently(control, self._uri or "", "the start") as said:
                 self._channel, progress, self._ledger = open_channel(control, plan, self._new_gtid_set)
                 self._recover_branches(control, plan)
+                self.left_out = LeftOut(checked=plan.xa, channel=plan.channel, prepared=read_left_out(control, plan.channel))
                 tables, self._dropped = load_tables(control, plan.channel)
             for table in tables:
                 self._put(table)
