@@ -30,6 +30,7 @@ from paraply.targets.postgres.progress.source_tables import load_tables, other_c
 from paraply.targets.postgres.progress.status_row import PgBoard, open_board
 from paraply.targets.postgres.progress.store import Channel, look, open_channel
 from paraply.targets.postgres.renderer import Renderer
+from paraply.targets.postgres.row_forecast import check_definitions, check_rows
 from paraply.targets.postgres.session import PostgresSession
 from paraply.targets.postgres.table_check import check_counterpart, refuse_preserve
 from paraply.targets.postgres.types import map_table
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
-    from paraply.targets.protocol import ApplyPlan, Forecast
+    from paraply.targets.protocol import ApplyPlan, Forecast, RowForecast
     from paraply.targets.two_phase import Branch
 
 __all__ = ["PostgresTarget", "Renderer"]
@@ -260,15 +261,18 @@ class PostgresTarget:
             connection.close()
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise what a DDL would end with, by the steps that ``execute_statement`` would take.
-
-        Raises:
-            TypeNotMapped: A column type without counterpart.
-            LogNotUnderstood: A statement that is not understood, or a change that PostgreSQL cannot follow exactly.
-        """
+        """Raise what a DDL would end with, by the steps that ``execute_statement`` would take."""
         for step in plan_changes(forecast.changes, forecast.known).steps:
             if isinstance(step, MustBeEmpty) and step.table in forecast.written:
                 raise step.refusal()
+
+    def foresee_tables(self, tables: Sequence[Table]) -> None:
+        """Raise what ``create_tables`` would raise in a new channel."""
+        check_definitions(tables, None if self._is_embedded and not self._embedded.exists else self._uri)
+
+    def foresee_rows(self, forecast: RowForecast) -> None:
+        """Compare the source's definition with what PostgreSQL can hold, and with the table that stands in the target."""
+        check_rows(forecast, None if self._is_embedded and not self._embedded.exists else self._uri)
 
     def open_board(self) -> PgBoard | None:
         """The row where the run's status is kept, once the target is open; None where there is no place for it."""

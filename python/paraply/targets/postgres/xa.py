@@ -63,4 +63,4 @@ class LeftOut:
 def read_left_out(connection: PgConnection, channel: str) -> list[str]:
     """Return the names that are kept of a channel."""
     result = connection.run([f"SELECT xid FROM paraply.left_out_xa WHERE channel = {quote_literal(channel)}".encode()])[0]
-    return [result.get_value(row, 0).decode() for row in range(result.ntuples)]
+    return [(result.get_value(row, 0) or b"").decode() for row in range(result.ntuples)]
