@@ -145,7 +145,7 @@ class MySqlTarget:
             raise explain(error) from None
 
     def open(self, plan: ApplyPlan) -> Progress:
-        """Connects, checks the server, takes the channel over and reads what is applied already."""
+        """Connect, check the server, take the channel over and read what is applied already."""
 
         def begin() -> Progress:
             self.close()
@@ -179,11 +179,7 @@ class MySqlTarget:
         return slot
 
     def fresh(self, after: tuple[int, float] | None = None) -> Connection:
-        """A connection with a session's settings.
-
-        Args:
-            after: Number of a connection that must have ended before, and when it was last known to be there.
-        """
+        """Return a connection with a session's settings, made once the connection ``after`` (number, last seen) has ended."""
         connection = self.connect()
         try:
             if after is not None:
@@ -219,9 +215,8 @@ class MySqlTarget:
         """Do nothing: the tables are the server's own."""
 
     def foresee_rows(self, forecast: RowForecast) -> None:
-        """Compare a table of the target with the log, unless the log changes it before these rows."""
-        if not forecast.changed:
-            self._forecast.check_table(forecast)
+        """Compare a table of the target with the log."""
+        self._forecast.check_table(forecast)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""

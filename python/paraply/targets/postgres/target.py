@@ -229,12 +229,7 @@ class PostgresTarget:
     def create_tables(self, tables: Iterable[Table]) -> None:
         """Takes over definitions from a dump (``--schema``): makes the tables that are missing, and checks the others.
 
-        Tables whose definitions are kept from an earlier run are left alone, and those that it dropped stay away: the log has moved them
-        on since.
-
-        Raises:
-            TypeNotMapped: A column has no counterpart.
-            SchemaMismatch: A table is there and differs.
+        Leaves alone the tables that an earlier run kept or dropped: the log has moved them on. Raises what ``foresee_tables`` raises.
         """
         with self._control_lock:
             control = self._connect_control()
