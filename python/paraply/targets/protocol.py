@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from paraply._native import Block, GtidSet, Transaction
+    from paraply._native import Block, Format, GtidSet, TableMap, Transaction
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
 
-__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Peek", "Progress", "Session", "Standing", "StatusRow", "Target"]
+__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Peek", "Progress", "RowForecast", "Session", "Standing", "StatusRow", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,30 @@ class Forecast:
     lower_case_table_names: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RowForecast:
+    """The first rows of a table that an apply would write, or the first behind a change of the table.
+
+    Attributes:
+        table_map: The table as the log describes it.
+        table: The source's definition; None if it is not known.
+        log: Format of the log.
+        changed: True if the log itself creates or changes the table before these rows.
+        plan: As the target would be opened with it.
+    """
+
+    table_map: TableMap
+    table: Table | None
+    log: Format
+    changed: bool
+    plan: ApplyPlan
+
+    @property
+    def name(self) -> str:
+        """``database.table``."""
+        return f"{self.table_map.database}.{self.table_map.table}"
+
+
 class StatusRow(Protocol):
     """The row in the target where a run's status is kept, on a connection of its own."""
 
@@ -263,6 +287,12 @@ class Target(Protocol):
 
     def foresee(self, forecast: Forecast) -> None:
         """Raise what the transaction's statements would end with, as far as that can be told without running them; writes nothing."""
+
+    def foresee_tables(self, tables: Sequence[Table]) -> None:
+        """Raise what taking over these definitions (``--schema``) would end with; writes nothing."""
+
+    def foresee_rows(self, forecast: RowForecast) -> None:
+        """Raise what rows of a table would end with, by the target's definitions; writes nothing."""
 
     def pass_over(self, block: Block) -> None:
         """Told that an earlier run committed the block, one of ``Progress.done``."""

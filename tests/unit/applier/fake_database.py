@@ -286,6 +286,12 @@ class Target:
     def create_tables(self, tables) -> None:
         pass
 
+    def foresee_tables(self, tables: Any) -> None:
+        """Nothing is known beforehand."""
+
+    def foresee_rows(self, forecast: Any) -> None:
+        """Nothing is known beforehand."""
+
     def schema_changed(self, catalog: Any, changes: Sequence[Any]) -> None:
         self.changes.append((catalog, list(changes)))
         self.applied_at_change.append(len(self.database.applied))

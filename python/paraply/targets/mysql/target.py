@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
-    from paraply.targets.protocol import Forecast
+    from paraply.targets.protocol import Forecast, RowForecast
     from paraply.targets.two_phase import Branch
     from paraply.targets.url import DatabaseUrl
 
@@ -145,7 +145,7 @@ class MySqlTarget:
             raise explain(error) from None
 
     def open(self, plan: ApplyPlan) -> Progress:
-        """Connects, checks the server, takes the channel over and reads what is applied already."""
+        """Connect, check the server, take the channel over and read what is applied already."""
 
         def begin() -> Progress:
             self.close()
@@ -189,15 +189,18 @@ class MySqlTarget:
         return Standing()
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise for a statement whose variables the target does not know; else its own text is run, and only the server knows.
-
-        Raises:
-            LogNotUnderstood: A status variable or a bit of the sql_mode is not known.
-        """
+        """Raise LogNotUnderstood for a statement whose variables are not known here; the rest is known when the server runs its text."""
         self._forecast.check(forecast.transaction, forecast.lower_case_table_names)
 
     def create_tables(self, tables: Iterable[Table]) -> None:
         """Nothing to do: the log's own DDL makes the tables."""
+
+    def foresee_tables(self, tables: Sequence[Table]) -> None:
+        """Do nothing: the tables are the server's own."""
+
+    def foresee_rows(self, forecast: RowForecast) -> None:
+        """Compare a table of the target with the log."""
+        self._forecast.check_table(forecast)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""

@@ -152,16 +152,18 @@ class PostgresSession:
             raise
 
     def _record_xa(self, block: Block) -> None:
-        """Records a part of an XA transaction of which nothing is to be applied: it has no rows, or the filters leave them out.
+        """Record a part of an XA transaction without a row to apply: it has none, or the filters leave them out.
 
         Raises:
-            LogNotUnderstood: It has rows, or they may have been prepared before this run began.
+            LogNotUnderstood: It has rows to apply, or its rows were prepared where no run of this channel saw them.
         """
-        if not self._context.left_out.takes(block):
-            raise self._located(LogNotUnderstood(XA_REFUSED), block)
+        left_out = self._context.left_out
+        if not left_out.takes(block):
+            raise self._located(LogNotUnderstood(f"{block.xid}: {XA_REFUSED}"), block)
         try:
-            self._begin(block, [])
+            self._begin(block, [], [left_out.record(block)])
             self.commit()
+            left_out.recorded(block)
         except ConnectionLost:
             raise
         except BaseException:

@@ -22,9 +22,10 @@ from paraply.targets.postgres.progress.source_tables import load_tables, read_st
 from paraply.targets.postgres.progress.status_row import PgBoard, open_board
 from paraply.targets.postgres.progress.store import Channel, look, open_channel
 from paraply.targets.postgres.renderer import Renderer
+from paraply.targets.postgres.row_forecast import check_definitions, check_rows
 from paraply.targets.postgres.session import PostgresSession
 from paraply.targets.postgres.table_check import refuse_preserve
-from paraply.targets.postgres.xa import LeftOut
+from paraply.targets.postgres.xa import LeftOut, read_left_out
 from paraply.targets.protocol import Capabilities, Peek, Progress, Standing
 from paraply.targets.retrying import steadily
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
-    from paraply.targets.protocol import ApplyPlan, Forecast
+    from paraply.targets.protocol import ApplyPlan, Forecast, RowForecast
     from paraply.targets.two_phase import Branch
 
 __all__ = ["PostgresTarget", "Renderer"]
@@ -154,6 +155,7 @@ class PostgresTarget:
             with patiently(control, self._uri or "", "the start") as said:
                 channel, progress, ledger = open_channel(control, plan, self._new_gtid_set)
                 branches = _recover_branches(control, channel, plan)
+                left_out = LeftOut(checked=plan.xa, channel=plan.channel, prepared=read_left_out(control, plan.channel))
                 tables, self._dropped = load_tables(control, plan.channel)
             for table in tables:
                 self._definitions.put(table)
@@ -164,7 +166,7 @@ class PostgresTarget:
             definitions=self._definitions,
             renderer=self._renderer,
             last_writer=last_writer,
-            left_out=LeftOut(checked=plan.xa),
+            left_out=left_out,
             on_committed=self._on_committed,
         )
         progress.notes.extend(said)
@@ -206,12 +208,7 @@ class PostgresTarget:
     def create_tables(self, tables: Iterable[Table]) -> None:
         """Takes over definitions from a dump (``--schema``): makes the tables that are missing, and checks the others.
 
-        Tables whose definitions are kept from an earlier run are left alone, and those that it dropped stay away: the log has moved them
-        on since.
-
-        Raises:
-            TypeNotMapped: A column has no counterpart.
-            SchemaMismatch: A table is there and differs.
+        Leaves alone the tables that an earlier run kept or dropped: the log has moved them on. Raises what ``foresee_tables`` raises.
         """
         with self._control_lock:
             control = self._connect_control()
@@ -238,15 +235,18 @@ class PostgresTarget:
             connection.close()
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise what a DDL would end with, by the steps that ``execute_statement`` would take.
-
-        Raises:
-            TypeNotMapped: A column type without counterpart.
-            LogNotUnderstood: A statement that is not understood, or a change that PostgreSQL cannot follow exactly.
-        """
+        """Raise what a DDL would end with, by the steps that ``execute_statement`` would take."""
         for step in plan_changes(forecast.changes, forecast.known).steps:
             if isinstance(step, MustBeEmpty) and step.table in forecast.written:
                 raise step.refusal()
+
+    def foresee_tables(self, tables: Sequence[Table]) -> None:
+        """Raise what ``create_tables`` would raise in a new channel."""
+        check_definitions(tables, None if self._is_embedded and not self._embedded.exists else self._uri)
+
+    def foresee_rows(self, forecast: RowForecast) -> None:
+        """Compare the source's definition with what PostgreSQL can hold, and with the table that stands in the target."""
+        check_rows(forecast, None if self._is_embedded and not self._embedded.exists else self._uri)
 
     def open_board(self) -> PgBoard | None:
         """The row where the run's status is kept, once the target is open; None where there is no place for it."""
