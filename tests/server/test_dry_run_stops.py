@@ -138,7 +138,7 @@ TABLE = "CREATE TABLE d_rows.t (id INT PRIMARY KEY, a INT, s VARCHAR(9)) CHARACT
 
 def _log_of_rows(source: tuple[Run, Callable[[Path], Path]], folder: Path, *statements: str) -> Path:
     run, copy_log = source
-    for sql in ("DROP DATABASE IF EXISTS d_rows", "CREATE DATABASE d_rows", TABLE, "FLUSH BINARY LOGS", *statements):
+    for sql in ("DROP DATABASE IF EXISTS d_rows", "CREATE DATABASE d_rows", "USE d_rows", TABLE, "FLUSH BINARY LOGS", *statements):
         run(sql)
     return copy_log(folder)
 
