@@ -1,6 +1,6 @@
 //! The calendar, as far as values in text need it.
 
-/// The days of a month in the proleptic Gregorian calendar; none for a month that does not exist.
+/// Returns the days of a month in the proleptic Gregorian calendar; none for a month that does not exist.
 pub fn days_in_month(year: u16, month: u8) -> Option<u8> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {

@@ -145,7 +145,7 @@ fn r12_a_japanese_mark_is_weighed_by_the_kana_before_it() {
     let ja = |text: &str| form("utf8mb4_ja_0900_as_cs", text.as_bytes());
     assert_eq!(ja("\u{30ab}\u{30fd}"), ja("\u{304b}\u{309d}"));
     assert_ne!(ja("\u{304b}\u{30fc}"), ja("\u{304b}\u{1}\u{30fc}"));
-    // At the start it is weighed by the last character, in all levels but the first.
+    // // At the start the mark is weighed by the last character, in all levels but the first.
     assert_ne!(ja("\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
     assert_eq!(ja("\u{1}\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
     assert_ne!(ja("\u{31f0}\u{30fc}"), ja("\u{31f0}\u{1}\u{30fc}"));
@@ -196,7 +196,8 @@ fn later_levels_tell_accents_and_case() {
 }
 
 proptest! {
-    /// The shorter way for ASCII gives what the general way gives: a grapheme joiner, which weighs nothing, forces the latter.
+    /// The short path for ASCII gives the same form as the general path: a grapheme joiner, which weighs nothing,
+    /// forces the latter.
     #[test]
     fn both_ways_give_the_same_form(text in "[ -~\t\0]{0,30}") {
         for collation in ["utf8mb4_0900_ai_ci", "utf8mb4_0900_as_ci", "utf8mb4_0900_as_cs", "utf8mb4_unicode_520_ci"] {
