@@ -35,7 +35,7 @@ impl Computed {
         let expression = parse::parse(column.generated.as_deref()?, table)?;
         let mut sources = Vec::new();
         expression.add_columns(&mut sources);
-        // // An expression that reads its own column, or a later one, is not evaluated as the server does.
+        // An expression that reads its own column, or a later one, is not evaluated as the server does.
         if sources
             .iter()
             .any(|source| table.columns.get(*source).is_none_or(|other| !may_be_read(other, *source, index)))

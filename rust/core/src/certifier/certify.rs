@@ -190,7 +190,7 @@ impl Certifier {
         };
         let relative = number.map_or(0, |number| (number - self.base) as u32);
         let own = version.map_or(Mark::of_number(relative), Mark::of_version);
-        // // Held once more than the version has items, so that it is not freed between two of them.
+        // Held once more than the version has items, so that it is not freed between two of them.
         if let Some(version) = version {
             self.versions.hold(version, candidate.items.len() as u32 + 1);
         }

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The secret of one map: write sets come from logs, and nobody shall choose rows that collide.
+/// The secret of one map: write sets come from logs, and their rows must not be chosen to collide.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds {
     mask: u64,

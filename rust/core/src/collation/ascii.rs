@@ -29,7 +29,7 @@ impl Ascii {
                 kinds.push(*seconds);
                 kinds.len() - 1
             });
-            // // Kinds share bits where there are many of them; then more texts take the exact search.
+            // Kinds share bits where there are many of them; then more texts take the exact search.
             let bit = 1 << (kind % KINDS);
             entries[head] |= bit << HEAD;
             for (second, entry) in entries.iter_mut().take(ASCII).enumerate() {
@@ -49,7 +49,7 @@ impl Ascii {
     fn append_with<const CONTRACTIONS: bool>(&self, text: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let (mut all, mut found, mut before) = (0, 0, 0);
-        // // The codes of eight characters are assembled in a register: bytes that are stored one by one cannot be
+        // The codes of eight characters are assembled in a register: bytes that are stored one by one cannot be
         // loaded at once.
         let mut codes = |bytes: &[u8]| {
             let mut codes = 0;
@@ -115,7 +115,7 @@ pub(super) fn capitals(text: &[u8]) -> Option<u64> {
         found |= capitals_of(word) << (8 * n);
         odd |= controls_in(word);
     }
-    // // Assembled in a register: a word that is stored byte by byte cannot be loaded at once.
+    // Assembled in a register: a word that is stored byte by byte cannot be loaded at once.
     let word = rest.iter().rev().fold(ONES * u64::from(b' '), |word, byte| word << 8 | u64::from(*byte));
     found |= capitals_of(word).checked_shl(8 * eights.len() as u32).unwrap_or(0);
     odd |= controls_in(word);
@@ -125,7 +125,7 @@ pub(super) fn capitals(text: &[u8]) -> Option<u64> {
 /// Sets the high bit of each of eight ASCII characters that is `first` or greater.
 #[inline]
 fn from(first: u8, word: u64) -> u64 {
-    // // No byte's sum carries into the next byte.
+    // No byte's sum carries into the next byte.
     (word + ONES * u64::from(0x80 - first)) & HIGH
 }
 

@@ -176,7 +176,7 @@ impl Contractions {
 fn ascii_pairs(list: &[(Vec<u32>, Vec<Vec<u16>>)]) -> Box<[u128; ASCII]> {
     let mut pairs = Box::new([0; ASCII]);
     let of_length = |two: bool| list.iter().map(|(text, _)| text).filter(move |text| (text.len() == 2) == two);
-    // // A longer contraction often contains one of two characters, as Hungarian `nny` does; then that pair is enough.
+    // A longer contraction often contains one of two characters, as Hungarian `nny` does; then that pair is enough.
     for text in of_length(true).chain(of_length(false)).filter(|text| text.iter().all(|c| (*c as usize) < ASCII)) {
         let known = |two: &[u32]| matches!(*two, [a, b] if pairs[a as usize] >> b & 1 == 1);
         if let [first, second, ..] = *text.as_slice()

@@ -10,7 +10,7 @@ use super::charset::Charset;
 /// Number of blocks of characters that are distinguished; a power of two.
 const BLOCKS: usize = 4096;
 
-/// A hash for numbers of characters, which nobody chooses to collide: they are those of the compiled-in table.
+/// A hash for numbers of characters. They are those of the compiled-in table, so no attacker chooses them.
 type Quick = BuildHasherDefault<Mixed>;
 
 /// Mixes one number.

@@ -203,7 +203,7 @@ impl Collation {
             self.charset.decode(value, text).map_err(|offset| self.invalid(offset))?;
             if self.charset == Charset::Gb18030 {
                 for character in &mut *text {
-                    // // A character that Unicode lacks is text to the server, but not to its conversion, and so has no
+                    // A character that Unicode lacks is text to the server, but not to its conversion, and so has no
                     // known weight.
                     *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
                 }

@@ -84,7 +84,7 @@ impl<'w, 'o> Runs<'w, 'o> {
     pub(super) fn add_bytes(&mut self, bytes: &[u8], weights: &[u16; 256]) {
         let weight_of = |byte: &u8| weights[usize::from(*byte)];
         for bytes in bytes.chunks(u64::BITS as usize) {
-            // // A bit marks each position where the weight changes: found without a branch for each byte.
+            // A bit marks each position where the weight changes: found without a branch for each byte.
             let (mut changes, mut last) = (0_u64, 0);
             for (at, byte) in bytes.iter().enumerate() {
                 changes |= u64::from(weight_of(byte) != last) << at;

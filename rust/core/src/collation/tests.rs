@@ -124,7 +124,7 @@ fn r12_character_sets_are_read_in_their_own_bytes() {
         b"A"
     );
     assert_eq!(form("utf32_general_ci", b"\0\0\0a\0\0\0B"), form("utf8mb4_general_ci", b"Ab"));
-    // A vowel that is written before its consonant is compared behind it.
+    // A vowel that is written before its consonant is compared after it.
     assert_eq!(form("tis620_thai_ci", b"\xe0\xa1"), form("tis620_thai_ci", b"\xa1\xe0"));
 }
 
@@ -145,7 +145,7 @@ fn r12_a_japanese_mark_is_weighed_by_the_kana_before_it() {
     let ja = |text: &str| form("utf8mb4_ja_0900_as_cs", text.as_bytes());
     assert_eq!(ja("\u{30ab}\u{30fd}"), ja("\u{304b}\u{309d}"));
     assert_ne!(ja("\u{304b}\u{30fc}"), ja("\u{304b}\u{1}\u{30fc}"));
-    // // At the start the mark is weighed by the last character, in all levels but the first.
+    // At the start the mark is weighed by the last character, in all levels but the first.
     assert_ne!(ja("\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
     assert_eq!(ja("\u{1}\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
     assert_ne!(ja("\u{31f0}\u{30fc}"), ja("\u{31f0}\u{1}\u{30fc}"));

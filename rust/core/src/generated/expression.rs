@@ -124,7 +124,7 @@ impl Expression {
             },
             Self::Operation(operator, left, right) => operate(*operator, left.value(value_of)?, right.value(value_of)?),
             Self::First(all) => {
-                // // All of the values: the type of the result depends on each.
+                // All of the values: the type of the result depends on each.
                 let values = all.iter().map(|one| one.value(value_of)).collect::<Option<Vec<_>>>()?;
                 let first = values.iter().copied().find(|one| *one != Number::Null);
                 alike(&values).then(|| first.unwrap_or(Number::Null))

@@ -13,7 +13,7 @@ const RESERVED: [&str; 14] =
 
 /// Parses an expression; returns none for everything that is not understood exactly.
 pub(super) fn parse(text: &str, table: &Table) -> Option<Expression> {
-    // // Comments, and a `--` that begins one or is two signs, are not distinguished.
+    // Comments, and a `--` that begins one or is two signs, are not distinguished.
     if ["--", "/*", "#"].iter().any(|mark| text.contains(mark)) {
         return None;
     }
@@ -242,7 +242,7 @@ impl Parser<'_> {
         if self.accept_word("is") {
             let negated = self.accept_word("not");
             self.accept_word("null").then_some(())?;
-            // // In some contexts a NOT NULL date that is zero counts as NULL.
+            // In some contexts a NOT NULL date that is zero counts as NULL.
             let Expression::Column { index, .. } = left else { return None };
             let nullable = self.table.columns.get(index)?.nullable;
             return nullable.then_some(Condition::IsNull { column: index, negated });

@@ -34,7 +34,7 @@ impl DependencyTracker {
     pub fn add(&mut self, block: u64, exclusive: &[u64], shared: &[u64], barrier: bool) -> Dependencies {
         let mut blocks = Vec::new();
         if barrier {
-            // // Everything older is before the barrier, and a block that waits for the barrier waits for it too.
+            // Everything older is before the barrier, and a block that waits for the barrier waits for it too.
             self.barrier = Some(block);
             self.keys = Generations::default();
         } else {
@@ -115,7 +115,7 @@ mod tests {
             let keys: Vec<u64> = (0..8).map(|key| block * 8 + key).collect();
             tracker.add(block, &keys, &[0], false);
             tracker.forget_up_to(block.saturating_sub(10));
-            // // Two generations, neither of which has more blocks than are in flight.
+            // Two generations, neither of which has more blocks than are in flight.
             assert!(tracker.keys_held() <= 2 * 11 * 8 + 1, "{} keys at block {block}", tracker.keys_held());
         }
         tracker.forget_up_to(20_000);
@@ -182,7 +182,7 @@ mod tests {
                 last.barrier |= step.barrier;
                 last.waits_for.extend(older);
             }
-            // // Direct: only conflicts. Through other blocks: everything that conflicts and was not committed then.
+            // Direct: only conflicts. Through other blocks: everything that conflicts and was not committed then.
             let mut reaches: Vec<BTreeSet<u64>> = Vec::new();
             for (index, block) in history.iter().enumerate() {
                 let mut all = block.waits_for.clone();

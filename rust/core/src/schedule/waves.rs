@@ -78,7 +78,7 @@ mod tests {
                     one.iter().any(|(a, first)| touches.iter().any(|(b, second)| a == b && (*first || *second)))
                 };
                 let before = rows[..later].iter().zip(&waits).filter(|(row, _)| conflicts(row)).map(|(_, wait)| *wait);
-                // // No row waits for less than an earlier row that it conflicts with, nor for more than it must.
+                // No row waits for less than an earlier row that it conflicts with, nor for more than it must.
                 prop_assert_eq!(waits[later], before.fold(*older, u64::max));
             }
         }

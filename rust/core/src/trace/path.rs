@@ -35,7 +35,7 @@ impl CriticalPath {
             self.barriers += 1;
             self.longest += 1;
             self.floor = self.longest;
-            // // Everything touched before is hidden by the barrier.
+            // Everything touched before is hidden by the barrier.
             self.keys.clear();
             self.sessions.clear();
             return;

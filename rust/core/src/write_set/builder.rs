@@ -201,7 +201,7 @@ impl WriteSetBuilder {
             let after = images.after.filter(|_| !untouched);
             let after = after.map(|_| self.outcome(&key.prefix, &key.parts, |c| images.after(c)));
             for outcome in [before, after].into_iter().flatten() {
-                // // A key that an update does not touch is not needed where another key identifies the row.
+                // A key that an update does not touch is not needed where another key identifies the row.
                 self.add_outcome(plan, outcome, untouched && earlier_full);
                 if key.twice && matches!(outcome, Outcome::Full(_)) {
                     self.items.repeat();
@@ -256,7 +256,7 @@ impl WriteSetBuilder {
         let untouched = images.untouched(&reference.columns);
         let parts = reference.parts();
         let prefix = reference.key.as_ref().map_or(&[][..], |key| &key.prefix);
-        // // The server leaves NULL parts out of a reference and hashes the rest, which may be nothing but the key's
+        // The server leaves NULL parts out of a reference and hashes the rest, which may be nothing but the key's
         // name.
         let nulls = if self.options.scheme == Scheme::Group { Nulls::LeaveOut(reference) } else { Nulls::NoKey };
         let before = images.before.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.before(c)));
@@ -267,7 +267,7 @@ impl WriteSetBuilder {
                 _ if reference.key.is_none() => self.items.shared(reference.table),
                 Outcome::Full(hash) if self.options.scheme == Scheme::Group => self.items.exclusive(hash),
                 Outcome::Full(hash) => self.items.shared(hash),
-                // // Any transaction that changed the reference, before or after this one, touches this row's own keys
+                // Any transaction that changed the reference, before or after this one, touches this row's own keys
                 // too.
                 Outcome::Lost(_) if untouched => {}
                 Outcome::Lost(reason) => {
@@ -322,7 +322,7 @@ impl WriteSetBuilder {
         value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
     ) -> Outcome {
         let outcome = self.hash_parts(nulls, prefix, parts, value_of);
-        // // Without a name in front, the hash belongs to no key: the table is taken as a whole.
+        // Without a name in front, the hash belongs to no key: the table is taken as a whole.
         if let Some(notes) = self.notes.as_mut().filter(|_| !prefix.is_empty()) {
             let result = match outcome {
                 Outcome::Full(hash) => Noted::Hash(hash),

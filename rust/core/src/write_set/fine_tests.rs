@@ -46,7 +46,7 @@ fn r15_a_child_finds_its_parent_through_type_and_collation() {
     let one = insert("c", &[Int(1), Bytes(b"abc  ")]);
     assert!(conflicting(&both, FINE, &one, &delete("p", &[Bytes(b"ABC")])));
     assert!(!conflicting(&both, FINE, &one, &delete("p", &[Bytes(b"ABD")])));
-    // // A BINARY(10) parent arrives without its zero bytes; the server finds it only by all ten.
+    // A BINARY(10) parent arrives without its zero bytes; the server finds it only by all ten.
     let parent = table("p", &["k binary"], &[("PRIMARY", &[Column(0)])]);
     let child = table("c", &["id int", "k varbinary null"], &[("PRIMARY", &[Column(0)])]);
     let both = catalog([parent, referring(child, 1, "p", "k", ReferenceAction::Refuse)]);
@@ -165,7 +165,7 @@ fn r15a_another_parent_of_a_cascaded_row_waits() {
     let child = table("c", &["id int", "a int null", "b int null"], &[("PRIMARY", &[Column(0)])]);
     let child = referring(child, 1, "pa", "id", ReferenceAction::Cascade);
     let catalog = catalog([parent("pa"), parent("pb"), referring(child, 2, "pb", "id", ReferenceAction::Refuse)]);
-    // // The cascade removed the child that prevented the deletion of the other parent.
+    // The cascade removed the child that prevented the deletion of the other parent.
     assert!(conflicting(&catalog, UNLOGGED, &delete("pa", &[Int(1)]), &delete("pb", &[Int(3)])));
 }
 
@@ -206,11 +206,11 @@ fn r13_a_generated_column_that_no_image_holds_is_not_unchanged() {
     let other = insert("g", &[Int(3), Int(9), Int(18)]);
     let gone = ("g", Some(without_x(1, 1)), None);
     for freeing in [&frees, &gone] {
-        // // The expression is understood: exactly the writer of the value waits.
+        // The expression is understood: exactly the writer of the value waits.
         let catalog = with_generated("a * 2");
         assert!(conflicting(&catalog, LEFT_OUT, freeing, &takes));
         assert!(!conflicting(&catalog, LEFT_OUT, freeing, &other));
-        // // An expression that is not understood: every writer of the table waits.
+        // An expression that is not understood: every writer of the table waits.
         let catalog = with_generated("a div 1 * 2");
         assert!(conflicting(&catalog, LEFT_OUT, freeing, &takes));
         assert!(conflicting(&catalog, LEFT_OUT, freeing, &other));

@@ -215,7 +215,7 @@ fn r16_keys_with_parts_of_variable_length_count_twice() {
 
 #[test]
 fn r16_values_that_are_filled_have_two_hashes_and_others_one() {
-    // // History that each row used up on a MySQL 9.7: distinct hashes, and all of them, without those of the key on
+    // History that each row used up on a MySQL 9.7: distinct hashes, and all of them, without those of the key on
     // `id`.
     for (kind, prefix, distinct, hashed) in [
         ("text utf8mb4_0900_ai_ci", Some(5), 1, 2),
@@ -283,7 +283,7 @@ fn r14_a_primary_key_over_a_prefix_tells_rows_apart_for_the_server_and_a_unique_
 
 #[test]
 fn r11_of_a_long_text_the_server_hashes_the_beginning_twice() {
-    // // The figures are those of a MySQL 9.7, whose tracker was asked which of two long values it takes for the same.
+    // The figures are those of a MySQL 9.7, whose tracker was asked which of two long values it takes for the same.
     for (kind, equal_from) in [
         ("tinytext latin2_general_ci", 9),
         ("longtext latin2_general_ci", 12),
@@ -321,7 +321,7 @@ fn r11_of_a_long_text_the_server_hashes_the_beginning_twice() {
 fn r11_later_levels_of_a_long_text_are_left_out_where_the_room_ends() {
     let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[Prefix { column: 1, length: 60 }][..])];
     let catalog = catalog([table("p", &["id int", "s text utf8mb4_0900_as_cs"], &keys)]);
-    // // 25 letters, 25 accents and the separators of the levels leave space for the cases of 22 letters.
+    // 25 letters, 25 accents and the separators of the levels leave space for the cases of 22 letters.
     for (at, meets) in [(21, false), (22, true)] {
         let one = "a".repeat(25);
         let two = format!("{}A{}", "a".repeat(at), "a".repeat(24 - at));

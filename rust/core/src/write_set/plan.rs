@@ -137,7 +137,7 @@ impl TablePlan {
             cascades: if cascading { cascades_of(table, catalog) } else { Vec::new() },
             fallbacks,
             left_out: if fine && options.generated_left_out { left_out(table) } else { Vec::new() },
-            // // The server ignores foreign keys where it finds no key to hash.
+            // The server ignores foreign keys where it finds no key to hash.
             touches_parent: has_server_key(table) && !catalog.children(&table.name).is_empty(),
             missing_keys: !has_server_key(table),
         }
@@ -291,7 +291,7 @@ fn fine_references(
             }
             Target::Table(reason) => {
                 fallbacks.push(reason);
-                // // Writers of a table that is not known are barriers; no hash has to be taken against them.
+                // Writers of a table that is not known are barriers; no hash has to be taken against them.
                 references.push(reference(table, key, None, taken || reason == Reason::UnknownParent, options));
             }
         }

@@ -35,7 +35,7 @@ fn touches(child: bool, image: &(i64, Option<String>), scheme: Scheme) -> Vec<(S
     match other {
         Some(pid) if child => items.push((format!("PRIMARY of p: {}", pid.len()), false)),
         Some(s) => items.push((format!("us of p: {}", s.to_lowercase()), true)),
-        // // The server leaves a reference's NULL out and hashes the rest.
+        // The server leaves a reference's NULL out and hashes the rest.
         None if child && scheme == Scheme::Group => items.push(("PRIMARY of p".to_owned(), true)),
         None => {}
     }
@@ -104,7 +104,7 @@ proptest! {
             prop_assert_eq!((set.exclusive.len(), set.shared.len()), (exclusive.len(), shared.len()));
             let hashes = set.exclusive.iter().chain(&set.shared);
             for (hash, text) in hashes.zip(exclusive.into_iter().chain(shared)) {
-                // // One hash for each text, and one text for each hash.
+                // One hash for each text, and one text for each hash.
                 prop_assert_eq!(*hash_of.entry(text.clone()).or_insert(*hash), *hash);
                 prop_assert_eq!(text_of.entry(*hash).or_insert_with(|| text.clone()), &text);
             }
