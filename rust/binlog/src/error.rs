@@ -13,7 +13,7 @@ pub enum LogError {
         file: String,
         /// Offset in the file.
         position: u64,
-        /// What was found, and what to do.
+        /// Description of the content, and what to do.
         message: String,
     },
     /// The bytes contradict each other: a checksum, a size or a structure is wrong.
@@ -49,7 +49,7 @@ pub enum LogError {
         file: String,
         /// Offset of the event.
         position: u64,
-        /// What was found, and what to do.
+        /// Description of the content, and what to do.
         message: String,
     },
     /// The operating system could not read the file.

@@ -11,7 +11,7 @@ use crate::transaction::{Format, Kind, RawEvent, Transaction};
 
 /// Databases and tables to apply; names are compared as they are in the log.
 ///
-/// Where databases or tables are named, only those are applied (a table is applied if its database or the table itself
+/// If databases or tables are named, only those are applied (a table is applied if its database or the table itself
 /// is named). Excluded ones are never applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableFilter {

@@ -133,7 +133,7 @@ impl LogReader {
 
     /// Reads a relay log from its oldest file on, while it is written.
     ///
-    /// Where everything published was read, there is no next transaction for the moment: call
+    /// Once everything published was read, there is no next transaction for the moment: call
     /// [`is_over`](Self::is_over), and [`wait`](Self::wait).
     pub fn follow(follower: Follower, options: ReaderOptions) -> Self {
         Self { follower: Some(follower), ..Self::new(std::iter::empty(), options) }

@@ -21,7 +21,7 @@ pub struct RowsError {
     pub offset: u64,
     /// The error, with the byte of the event.
     pub source: Malformed,
-    /// Where values have a length that is not known: the column and its table.
+    /// Column, with its table, whose values have a length that is not known.
     column: Option<Box<str>>,
 }
 

@@ -157,7 +157,7 @@ mod tests {
         TableMap::parse(&event, &format).unwrap()
     }
 
-    /// `d.t (a INT NULL)` with these unique keys over it.
+    /// Returns the table `d.t (a INT NULL)` with these unique keys over it.
     fn table(keys: &[&str]) -> Table {
         let column = Column {
             name: "a".to_owned(),

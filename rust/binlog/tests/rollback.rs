@@ -128,7 +128,7 @@ fn a_drop_table_that_mariadb_executed_stays() {
     }
 }
 
-/// As in `ver_5_1_23.001` of mysql-server's test data.
+/// The log is like `ver_5_1_23.001` of mysql-server's test data.
 #[test]
 fn logs_of_5_1_have_row_changes_without_begin() {
     let log = Log::of("5.1.23-rc-debug-log", false).query("CREATE TABLE t(a INT)");

@@ -21,7 +21,7 @@ pub struct Cut {
     pub position: u64,
     /// Number of bytes cut.
     pub bytes: u64,
-    /// What was wrong with these bytes.
+    /// Description of the damage.
     pub reason: String,
 }
 

@@ -17,7 +17,7 @@ pub struct GtidBlocks {
 }
 
 impl GtidBlocks {
-    /// Blocks of `size` numbers (at least 1) of `origin`, the group's UUID.
+    /// Creates blocks of `size` numbers (at least 1) of `origin`, the group's UUID.
     pub fn new(origin: Origin, size: u64) -> Self {
         Self { origin, size: size.max(1), blocks: BTreeMap::new(), reserved: Intervals::default() }
     }

@@ -160,7 +160,7 @@ impl Charset {
     }
 }
 
-/// [`Charset::narrow`] for characters of `WIDTH` bytes, whose numbers `number` returns.
+/// Implements [`Charset::narrow`] for characters of `WIDTH` bytes, whose numbers `number` returns.
 #[inline]
 fn narrow_units<const WIDTH: usize>(
     value: &[u8],
@@ -244,7 +244,7 @@ fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> Option<(u32, usize)> {
     pair.then(|| (0x1_0000 + ((u32::from(first) & 0x3FF) << 10 | u32::from(second) & 0x3FF), 4))
 }
 
-/// [`Charset::decode`] for characters of two bytes, and of four where there are pairs.
+/// Implements [`Charset::decode`] for characters of two bytes, and of four where there are pairs.
 #[inline]
 fn decode_units(value: &[u8], number: fn([u8; 2]) -> u16, pairs: bool, out: &mut Vec<u32>) -> Result<(), usize> {
     out.reserve(value.len() / 2);

@@ -12,7 +12,7 @@ fn form(collation: &str, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes of a hexadecimal text.
+/// Returns the bytes of a hexadecimal text.
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal")).collect()
 }
@@ -218,7 +218,7 @@ proptest! {
         }
     }
 
-    /// A form never merges what differs in more than the collation ignores: binary collations tell all texts apart but for spaces.
+    /// A form only merges texts whose difference the collation ignores: under binary collations, spaces at the end.
     #[test]
     fn r12_binary_forms_are_the_text_without_its_last_spaces(text in "\\PC{0,20} {0,3}") {
         prop_assert_eq!(form("utf8mb4_bin", text.as_bytes()), text.trim_end_matches(' ').as_bytes());

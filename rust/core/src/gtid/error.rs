@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("malformed GTID text: {problem} at character {position}, marked by [HERE] in \"{excerpt}\"")]
 pub struct GtidError {
-    /// What was found or missing at the position.
+    /// The problem at the position.
     pub problem: &'static str,
     /// Position in bytes from the beginning of the text.
     pub position: usize,

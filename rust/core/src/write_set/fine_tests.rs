@@ -185,7 +185,7 @@ fn a_builder_follows_the_catalog() {
     assert!(builder.finish().is_empty());
 }
 
-/// `g (id INT PRIMARY KEY, a INT, x INT AS (expression), UNIQUE (x))`.
+/// Returns a catalog of `g (id INT PRIMARY KEY, a INT, x INT AS (expression), UNIQUE (x))`.
 fn with_generated(expression: &str) -> Catalog {
     let mut table =
         table("g", &["id int", "a int null", "x int null"], &[("PRIMARY", &[Column(0)]), ("x", &[Column(2)])]);
