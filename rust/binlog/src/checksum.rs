@@ -33,7 +33,7 @@ pub fn strip_format(event: &[u8], verify: bool) -> Result<&[u8], Fault> {
 pub fn expect_none(event: &[u8]) -> Result<(), Fault> {
     match split(event) {
         Ok((content, stored)) if !content.is_empty() && stored == crc32fast::hash(content) => {
-            Err(Fault::damaged("the log says that it has no checksums, but this event has one"))
+            Err(Fault::damaged("the log declares no checksums, but this event has one"))
         }
         _ => Ok(()),
     }

@@ -253,7 +253,7 @@ impl<'s> EventReader<'s> {
         let header = EventHeader::parse(self.window.peek(HEADER_LENGTH)).map_err(fault)?;
         let least = HEADER_LENGTH as u32;
         if !(least..=MAX_EVENT_SIZE).contains(&header.event_size) {
-            let message = format!("the event says that it has {} bytes, which no event has", header.event_size);
+            let message = format!("the event states a size of {} bytes, which no event has", header.event_size);
             return Err(fault(Fault::damaged(message)));
         }
         Ok(Some(header))
@@ -292,7 +292,7 @@ impl<'s> EventReader<'s> {
             return Ok(());
         }
         Err(Fault::damaged(format!(
-            "the event says that it ends at {}, but it ends at {end_offset}: part of the log is missing before it",
+            "the event states its end as {}, but it ends at {end_offset}: part of the log is missing before it",
             header.log_pos
         )))
     }

@@ -29,7 +29,7 @@ impl Format {
         let server_version = version_text(cursor.take(SERVER_VERSION_LENGTH)?)?;
         let created = cursor.u32()?;
         if usize::from(cursor.u8()?) != HEADER_LENGTH {
-            return Err(Fault::damaged("the format description event does not say that headers have 19 bytes"));
+            return Err(Fault::damaged("the format description event does not state headers of 19 bytes"));
         }
         let mut post_header_lengths = cursor.rest().to_vec();
         let mariadb = server_version.contains("MariaDB") || post_header_lengths.len() > MOST_MYSQL_TYPES;

@@ -138,7 +138,7 @@ impl Assembler {
 
     fn open_group(&mut self, event: &Event<'_>) -> Result<&mut Group, Fault> {
         let code = event.header.type_code;
-        let outside = || Fault::damaged(format!("an event of type {code} stands outside of a transaction"));
+        let outside = || Fault::damaged(format!("an event of type {code} is outside of a transaction"));
         self.open.as_mut().filter(|group| group.begun).ok_or_else(outside)
     }
 
@@ -255,7 +255,7 @@ impl Assembler {
         }
         let size = events.offset();
         if payload.uncompressed_size.is_some_and(|said| said != size) {
-            return Err(Fault::damaged("a compressed transaction does not have the size that it says").into());
+            return Err(Fault::damaged("a compressed transaction does not have the size that it states").into());
         }
         if done.is_none() {
             return Err(Fault::damaged("a compressed transaction has no commit").into());

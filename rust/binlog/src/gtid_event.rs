@@ -95,7 +95,7 @@ fn parse_tagged(body: &[u8]) -> Result<GtidEvent, Fault> {
     }
     let size = varint(&mut cursor)?;
     if size > body.len() as u64 {
-        return Err(Fault::damaged("a tagged GTID event says that it is larger than it is"));
+        return Err(Fault::damaged("a tagged GTID event states a size larger than its own"));
     }
     if varint(&mut cursor)? > LAST_TAGGED_FIELD {
         return Err(newer());

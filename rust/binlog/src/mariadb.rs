@@ -152,7 +152,7 @@ pub fn decompress(compressed: &[u8], data: &mut Vec<u8>) -> Result<(), Fault> {
     }
     let length = cursor.take(width)?.iter().fold(0_u64, |length, &byte| length << 8 | u64::from(byte));
     if length > MAX_UNCOMPRESSED {
-        return Err(Fault::damaged("a compressed event says that it is larger than any event"));
+        return Err(Fault::damaged("a compressed event states a size larger than any event"));
     }
     let start = data.len();
     let mut plain = ZlibDecoder::new(cursor.rest()).take(length + 1);
@@ -160,7 +160,7 @@ pub fn decompress(compressed: &[u8], data: &mut Vec<u8>) -> Result<(), Fault> {
         .read_to_end(data)
         .map_err(|error| Fault::damaged(format!("a compressed event cannot be unpacked: {error}")))?;
     if (data.len() - start) as u64 != length {
-        return Err(Fault::damaged("a compressed event does not have the size that it says"));
+        return Err(Fault::damaged("a compressed event does not have the size that it states"));
     }
     Ok(())
 }

@@ -61,9 +61,7 @@ impl Pieces {
         let number_first = piece.numbers.0 == 1;
         let (number, count) = if number_first { piece.numbers } else { (piece.numbers.1, piece.numbers.0) };
         let Some(size) = piece.size.filter(|_| number == 1 && count > 0) else {
-            return Err(Fault::damaged(
-                "a piece of a row event is not the first one, and no first one stands before it",
-            ));
+            return Err(Fault::damaged("a piece of a row event is not the first one, and no first one precedes it"));
         };
         let bytes = piece.content.to_vec();
         Ok(Self { length: bytes.len() as u64, bytes, size, next: 2, count, number_first, keeps_rows, offset })
@@ -75,7 +73,7 @@ impl Pieces {
         let (number, count) = if self.number_first { piece.numbers } else { (piece.numbers.1, piece.numbers.0) };
         if number != self.next || count != self.count || piece.size.is_some() {
             return Err(Fault::damaged(format!(
-                "piece {} of {} of a row event is missing: piece {number} of {count} stands in its place",
+                "piece {} of {} of a row event is missing: piece {number} of {count} was found instead",
                 self.next, self.count
             )));
         }
@@ -127,7 +125,7 @@ impl Pieces {
 
     fn wrong_size(&self) -> Fault {
         Fault::damaged(format!(
-            "the pieces of a row event have {} bytes together, the first one says {}",
+            "the pieces of a row event have {} bytes together, the first one states {}",
             self.length, self.size
         ))
     }

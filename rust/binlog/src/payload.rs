@@ -50,10 +50,10 @@ impl<'a> Payload<'a> {
         }
         let content = cursor.rest();
         if size.is_some_and(|size| size != content.len() as u64) {
-            return Err(Fault::damaged("a compressed transaction does not have the size that it says"));
+            return Err(Fault::damaged("a compressed transaction does not have the size that it states"));
         }
         let compression =
-            compression.ok_or_else(|| Fault::damaged("a payload event does not say how it is compressed"))?;
+            compression.ok_or_else(|| Fault::damaged("a payload event does not state its compression"))?;
         Ok(Self { compression, uncompressed_size, content })
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn statement(word: &str) -> Fault {
 pub(crate) fn rolled_back() -> Fault {
     Fault::not_understood(
         "the source rolled back, wholly or to a savepoint, a transaction with row changes; servers before MySQL 5.5.9 and \
-         MariaDB 5.5 log those of tables that cannot be rolled back among them, so what is left of it is not known; \
+         MariaDB 5.5 log those of tables that cannot be rolled back among them, so its remaining changes are not known; \
          replay it with mysqlbinlog",
     )
 }
@@ -34,23 +34,23 @@ pub(crate) fn rolled_back() -> Fault {
 pub(crate) fn rolled_back_inside_statement() -> Fault {
     Fault::not_understood(
         "a stored function or trigger rolled back to a savepoint in the middle of a statement, and servers do not log \
-         the rows before and behind such a savepoint apart, so what is left of the statement is not known; copy the \
-         tables of this transaction from the source, and go on behind it",
+         the rows before and after such a savepoint separately, so the statement's remaining rows are not known; copy the \
+         tables of this transaction from the source, and continue after it",
     )
 }
 
 /// Returns the fault of a statement that commits by itself, with a rollback after it.
 pub(crate) fn rolled_back_statement() -> Fault {
     Fault::not_understood(
-        "a statement that commits by itself stands in a transaction that the source rolled back, so it is not known \
-         whether it was executed; compare its tables with the source, and go on behind it",
+        "a statement that commits by itself is in a transaction that the source rolled back, so it is not known \
+         whether it was executed; compare its tables with the source, and continue after it",
     )
 }
 
 /// Returns the fault of an unknown event between a transaction's first event and its commit, whatever its flags are.
 pub(crate) fn inside_transaction(type_code: u8) -> Fault {
     Fault::not_understood(format!(
-        "it is of type {type_code}, which this version does not know, and it stands inside of a transaction, so a part of \
+        "it is of type {type_code}, which this version does not know, and it is inside of a transaction, so a part of \
          the transaction would be lost without it; use a newer version, or replay the log with its server's own \
          mysqlbinlog or mariadb-binlog"
     ))
@@ -66,7 +66,7 @@ pub(crate) fn too_large(most_bytes: u64) -> Fault {
 /// Returns the fault of a DDL between the row events of a transaction.
 pub(crate) fn statement_inside() -> Fault {
     Fault::not_understood(
-        "a statement that commits by itself stands in the middle of a transaction; replay it with mysqlbinlog",
+        "a statement that commits by itself is in the middle of a transaction; replay it with mysqlbinlog",
     )
 }
 

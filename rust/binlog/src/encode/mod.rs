@@ -43,7 +43,7 @@ pub enum EncodeError {
     #[error("table {0}: {1}")]
     Table(String, &'static str),
     /// The inner part of a transaction cannot be read.
-    #[error("what stands between BEGIN and the end of the transaction is no row of events")]
+    #[error("the content between BEGIN and the end of the transaction is not a sequence of events")]
     Rows,
     /// The GTID is tagged, or not MySQL's.
     #[error("the GTID {0} cannot be logged: it is tagged, or not MySQL's")]

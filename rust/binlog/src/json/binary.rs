@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         match container.start.checked_add(offset) {
             // The name of an empty key may be right after the last byte.
             Some(position) if position <= container.end => Ok(Cursor::new(self.document, position)),
-            _ => malformed("a JSON offset behind its container", at),
+            _ => malformed("a JSON offset after the end of its container", at),
         }
     }
 }

@@ -13,7 +13,7 @@ pub enum RelayError {
     Log(#[from] LogError),
     /// The operating system refused to write.
     #[error(
-        "{file}: the relay log cannot be written: {source}; make room or grant the right, and start again, nothing is lost"
+        "{file}: the relay log cannot be written: {source}; free disk space or grant the permission, and start again; nothing is lost"
     )]
     Write {
         /// The file or folder.
@@ -24,7 +24,7 @@ pub enum RelayError {
     },
     /// A flush was requested while a transaction is being received.
     #[error(
-        "{file}: a transaction is being received; a relay log is not flushed inside a transaction, ask again behind its end"
+        "{file}: a transaction is being received; a relay log is not flushed inside a transaction; try again after its end"
     )]
     InsideTransaction {
         /// The current file.

@@ -89,7 +89,7 @@ impl Index {
             let name = line.rsplit('/').next().unwrap_or(line);
             let known = self.number_of(name).filter(|number| numbers.last().is_none_or(|last| last < number));
             let Some(number) = known else {
-                let message = format!("the line {line:?} names no file of this relay log behind the one before it");
+                let message = format!("the line {line:?} names no file of this relay log after the previous one");
                 return Err(RelayError::inconsistent(&self.path(), message));
             };
             if !self.file_path(number).is_file() {

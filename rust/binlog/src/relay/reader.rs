@@ -106,7 +106,7 @@ impl Read for Tail {
         let room = buffer.get_mut(..most).unwrap_or_default();
         let count = self.file.read(room)?;
         if count == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is shorter than its writer said"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is shorter than its writer reported"));
         }
         self.offset.store(offset + count as u64, Ordering::Relaxed);
         Ok(count)

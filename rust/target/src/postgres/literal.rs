@@ -241,7 +241,7 @@ fn binary(out: &mut Vec<u8>, bytes: &[u8], width: usize) {
 
 fn text(out: &mut Vec<u8>, charset: Option<Charset>, bytes: &[u8]) -> Result<(), NotStorable> {
     let charset =
-        charset.ok_or_else(|| NotStorable::new("text whose character set neither the log nor the schema says"))?;
+        charset.ok_or_else(|| NotStorable::new("text whose character set neither the log nor the schema gives"))?;
     let invalid = || NotStorable::new("text that is not valid in its character set, or that Unicode does not have");
     let text = charset.decode(bytes).ok_or_else(invalid)?;
     if text.contains('\0') {
