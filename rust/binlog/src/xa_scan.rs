@@ -230,7 +230,7 @@ fn part_of(event: &Event<'_>, tables: &mut Tables) -> Result<Option<Part>, Fault
         types::XA_PREPARE => {
             let (one_phase, xid) = gtid_event::xa_prepare(event.body())?;
             let names = std::mem::take(tables).names;
-            // MariaDB's GTID event has the XID.
+            // MariaDB's GTID event has already shown it.
             Ok((!one_phase && !event.format.mariadb).then_some(Part { xid, ends: false, tables: names }))
         }
         types::QUERY if !event.format.mariadb => {
