@@ -85,7 +85,7 @@ impl Ledger {
     ///
     /// * `entries`: the blocks.
     /// * `slot`: the slot of the row that holds them and will be written again, with the same slot given to
-    /// [`Self::texts`]; none where no row will.
+    ///   [`Self::texts`]; none where no row will.
     pub fn acknowledge(&mut self, entries: Vec<Entry>, slot: Option<i64>) {
         match self {
             Self::Sets(executed) => entries.iter().for_each(|entry| entry.add_to(executed)),
