@@ -35,7 +35,7 @@ class History:
     times: list[int]
 
     def time(self, mark: int) -> str:
-        """When the transaction was committed that set this mark."""
+        """Return the commit time of the transaction that set this mark."""
         return moment_text(self.times[mark - 1])
 
 

@@ -94,7 +94,7 @@ class Source:
     copy_log: Callable[[], Path]
 
     def accepts(self, definition: str) -> bool:
-        """Whether the server takes this column; a temporary table is made quickly."""
+        """Return True if the server takes this column; a temporary table is made quickly."""
         try:
             self.run(f"CREATE TEMPORARY TABLE tried (d {definition})")
             self.run("INSERT INTO tried () VALUES ()")
@@ -105,7 +105,7 @@ class Source:
         return True
 
     def follows(self, definition: str, context: dict[str, Any]) -> bool:
-        """Whether the value of existing rows is known to the target."""
+        """Return True if the value of existing rows is known to the target."""
         catalog = SchemaCatalog(complete=True)
         for sql in (f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", "CREATE TABLE scratch (id INT PRIMARY KEY)"):
             advance(catalog, sql, DATABASE, context, mariadb=self.mariadb, version=self.version)

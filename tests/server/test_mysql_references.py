@@ -38,7 +38,7 @@ MARK = "CREATE TABLE errs.mark (a INT)"
 
 @dataclass
 class Outcome:
-    """How a block ended: the error if there was one, what the tables hold, and how many questions were asked and answered well."""
+    """Result of a block: the error if there was one, the content of the tables, and the numbers of queries asked and refused."""
 
     error: tuple[type[ParaplyError], str | None, str | None] | None
     tables: dict[str, list[tuple[object, ...]]]

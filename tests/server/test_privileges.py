@@ -1,4 +1,4 @@
-"""What the target's user lacks is told with the GRANT that gives it, before the first write; and these GRANTs are enough."""
+"""Missing privileges of the target's user are reported with the GRANT that gives them, before the first write; these GRANTs are enough."""
 
 from __future__ import annotations
 

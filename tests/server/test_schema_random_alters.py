@@ -146,7 +146,7 @@ def without_cut_keys(table: Table) -> Table:
 
 
 def columns_and_unique_keys(table: Table) -> Table:
-    """What the rows of a log are read by."""
+    """Return the parts of a definition that the reading of rows depends on."""
     whole = comparable(table)
     return replace(whole, keys=tuple(key for key in whole.keys if key.unique), foreign_keys=())
 

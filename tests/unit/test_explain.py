@@ -1,4 +1,4 @@
-"""What is hashed of one row, shown key by key."""
+"""Hashes of one row, shown key by key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Parts of one transaction that may be applied apart (rules R13 and R21a).
+//! Parts of one transaction that may be applied separately (rules R13 and R21a).
 
 mod by_hand;
 
@@ -10,7 +10,7 @@ use paraply_binlog::transaction::Transaction;
 use paraply_binlog::write_sets::{Options, Scratch};
 use paraply_core::schema::Catalog;
 
-/// One transaction out of inserts into tables `5` and `6`, as (table, value); only the last one ends a statement.
+/// Returns one transaction of inserts into tables `5` and `6`, as (table, value); only the last one ends a statement.
 fn inserts(rows: &[(u8, u8)]) -> Transaction {
     let mut log = Log::new(true).gtid(1).query("BEGIN").table_map(5, b't').table_map(6, b'u');
     for (index, (table, value)) in rows.iter().enumerate() {
@@ -25,7 +25,7 @@ fn split(transaction: &Transaction, catalog: &Catalog, most: usize) -> Vec<Block
     split_rows(transaction, catalog, &mut Scratch::new(Options::default()), most).unwrap()
 }
 
-/// The values that each part inserts, by table id, and that each of its row events ends a statement.
+/// Returns the values that each part inserts, by table id. Checks that each of its row events ends a statement.
 fn values(parts: &[Block]) -> Vec<Vec<(u64, u8)>> {
     let rows = |part: &Block| {
         let transaction = part.first().unwrap();

@@ -23,7 +23,7 @@ pub struct PyBlock {
     pub files: Arc<Vec<String>>,
 }
 
-/// What some blocks are together.
+/// Sums over several blocks.
 #[derive(Default)]
 #[pyclass(name = "BlockSums", module = "paraply._native", frozen)]
 pub struct PyBlockSums {
@@ -52,7 +52,7 @@ impl PyBlockSums {
 type Change<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 
 impl PyBlock {
-    /// Where the block begins, for errors.
+    /// Returns the position where the block begins, for errors.
     pub fn place(&self) -> Where {
         let first = self.block.first();
         Where {
@@ -226,7 +226,7 @@ impl PyBlock {
         table_maps(py, self.block.transactions())
     }
 
-    /// The first changed rows of a table: the wanted columns before and after the change, by their index.
+    /// Returns the first changed rows of a table: the wanted columns before and after the change, by their index.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn changes<'py>(
         &self,
@@ -248,7 +248,7 @@ impl PyBlock {
         found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
     }
 
-    /// What blocks are together.
+    /// Returns the sums over several blocks.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn sums(blocks: Vec<Bound<'_, PyBlock>>) -> PyBlockSums {
@@ -274,7 +274,7 @@ impl PyBlock {
     }
 }
 
-/// What was applied before, as Python says it.
+/// Returns the transactions applied before, from Python's values.
 pub fn passed(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Passed {
     Passed {
         executed: executed.map(PyGtidSet::snapshot).unwrap_or_default(),
@@ -311,13 +311,13 @@ impl PyPlanner {
         Self { planner: Mutex::new(planner) }
     }
 
-    /// Transactions skipped since the last block.
+    /// Returns the number of transactions skipped since the last block.
     #[getter]
     fn trailing_skipped(&self) -> u64 {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner).trailing_skipped()
     }
 
-    /// Transactions seen.
+    /// Returns the number of transactions seen.
     #[getter]
     fn ordinal(&self) -> u64 {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner).ordinal()

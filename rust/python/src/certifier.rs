@@ -13,8 +13,8 @@ use crate::certifier_batch::{CandidateColumns, export_batch, import_batch, outco
 use crate::errors::usage;
 use crate::gtid::{PyGtidSet, parse_gtid};
 
-/// Blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10); by default as large as
-/// `group_replication_gtid_assignment_block_size` has them.
+/// Returns blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10); by default of the size of
+/// `group_replication_gtid_assignment_block_size`.
 fn blocks(py: Python<'_>, group: Option<&str>, size: u64) -> PyResult<Option<GtidBlocks>> {
     let Some(name) = group else { return Ok(None) };
     match parse_gtid(py, &format!("{name}:1"))?.origin {
@@ -23,18 +23,18 @@ fn blocks(py: Python<'_>, group: Option<&str>, size: u64) -> PyResult<Option<Gti
     }
 }
 
-/// What the certifier answers for one transaction.
+/// Result of the certifier for one transaction.
 #[pyclass(name = "Certified", module = "paraply._native", frozen, get_all)]
 pub struct PyCertified {
-    /// Whether it may commit.
+    /// True if the transaction may commit.
     committed: bool,
     /// The newest transaction that must be committed before this one starts; none for local and rejected ones.
     last_committed: Option<i64>,
     /// Its own number; none for local and rejected ones.
     sequence_number: Option<i64>,
-    /// Its GTID, where it has one.
+    /// Its GTID, if it has one.
     gtid: Option<String>,
-    /// Why it was rejected.
+    /// Reason of the rejection.
     reason: Option<String>,
 }
 

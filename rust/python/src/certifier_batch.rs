@@ -17,8 +17,8 @@ use crate::errors::{internal, usage};
 /// The schema metadata key under which an export carries all GTIDs certified so far.
 const KNOWN: &str = "known";
 
-/// A batch of transactions, as the trace has them: `write_set` list<int64>, and where there are such columns `snapshot`
-/// and `gtid` (text), `local` and `barrier` (bool).
+/// A batch of transactions with the columns of the trace: `write_set` list<int64>, and optionally `snapshot` and `gtid`
+/// (text), `local` and `barrier` (bool).
 pub struct CandidateColumns {
     offsets: Vec<usize>,
     items: Vec<u64>,
@@ -42,7 +42,7 @@ impl CandidateColumns {
         })
     }
 
-    /// Certifies all in order.
+    /// Certifies all transactions in order.
     pub fn certify(&self, certifier: &mut Certifier) -> Vec<Outcome> {
         let candidates: Vec<Candidate<'_>> =
             (0..self.offsets.len().saturating_sub(1)).map(|row| self.candidate(row)).collect();
@@ -123,7 +123,7 @@ fn flags(py: Python<'_>, batch: &RecordBatch, name: &str) -> PyResult<Vec<bool>>
     Ok(values.iter().map(|value| value.unwrap_or(false)).collect())
 }
 
-/// The columns of an answer.
+/// Returns the columns of an answer.
 pub fn outcome_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("committed", DataType::Boolean, false),
@@ -133,7 +133,7 @@ pub fn outcome_schema() -> SchemaRef {
     ]))
 }
 
-/// Outcomes as a batch of [`outcome_schema`].
+/// Returns outcomes as a batch of [`outcome_schema`].
 pub fn outcome_batch(py: Python<'_>, outcomes: Vec<Outcome>) -> PyResult<RecordBatch> {
     let mut committed = Vec::with_capacity(outcomes.len());
     let (mut last, mut number, mut gtids) = (Int64Builder::new(), Int64Builder::new(), StringBuilder::new());
@@ -161,7 +161,8 @@ pub fn outcome_batch(py: Python<'_>, outcomes: Vec<Outcome>) -> PyResult<RecordB
     RecordBatch::try_new(outcome_schema(), columns).map_err(|error| usage(py, &error.to_string()))
 }
 
-/// The certification info for a joining member: `version` (GTID set) and `items` (list<int64>), one row a version.
+/// Returns the certification info for a joining member: `version` (GTID set) and `items` (list<int64>), one row a
+/// version.
 pub fn export_batch(export: &Export) -> PyResult<RecordBatch> {
     let (mut versions, mut lists) = (StringBuilder::new(), ListBuilder::new(Int64Builder::new()));
     for (version, items) in &export.versions {
@@ -177,7 +178,7 @@ pub fn export_batch(export: &Export) -> PyResult<RecordBatch> {
         .map_err(|error| internal(&error.to_string()))
 }
 
-/// Reads what [`export_batch`] wrote.
+/// Reads the output of [`export_batch`].
 pub fn import_batch(py: Python<'_>, batch: &RecordBatch) -> PyResult<Export> {
     let bad = |what: &str| usage(py, &format!("this is no certification info: {what}"));
     let known = batch.schema().metadata().get(KNOWN).cloned().ok_or_else(|| bad("the known GTIDs are missing"))?;

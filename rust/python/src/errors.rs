@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyModule};
 
 static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
-/// Where an error happened; every part may be unknown.
+/// Position of an error; every part may be unknown.
 #[derive(Debug, Default, Clone)]
 pub struct Where {
     pub file: Option<String>,
@@ -18,7 +18,7 @@ pub struct Where {
     pub key: Option<String>,
 }
 
-/// An exception of `paraply.errors` by its class name.
+/// Returns an exception of `paraply.errors` by its class name.
 pub fn raise(py: Python<'_>, class: &str, message: &str, place: &Where) -> PyErr {
     build(py, class, message, place).unwrap_or_else(|error| error)
 }
@@ -35,17 +35,17 @@ fn build(py: Python<'_>, class: &str, message: &str, place: &Where) -> PyResult<
     Ok(PyErr::from_value(exception))
 }
 
-/// A bad argument: `UsageError`.
+/// Returns the error of a bad argument: `UsageError`.
 pub fn usage(py: Python<'_>, message: &str) -> PyErr {
     raise(py, "UsageError", message, &Where::default())
 }
 
-/// Something that cannot happen did: an error instead of a panic.
+/// Returns an error for a state that cannot occur, instead of a panic.
 pub fn internal(message: &str) -> PyErr {
     PyRuntimeError::new_err(message.to_owned())
 }
 
-/// An error of the log as the exception of its cause, with the transaction that it stands in where that is known.
+/// Returns an error of the log as the exception of its cause, with the transaction that it is in where that is known.
 pub fn log_error(py: Python<'_>, error: &LogError, gtid: Option<String>) -> PyErr {
     let class = match error {
         LogError::NotALog { .. } => "NotALog",
@@ -59,7 +59,7 @@ pub fn log_error(py: Python<'_>, error: &LogError, gtid: Option<String>) -> PyEr
     raise(py, class, &error.to_string(), &place)
 }
 
-/// An error that a database server answered with.
+/// Returns the error that a database server reported.
 pub fn server_error(py: Python<'_>, message: &str, code: u16, state: &str) -> PyErr {
     let build = || -> PyResult<PyErr> {
         let module = ERRORS.get_or_try_init(py, || PyModule::import(py, "paraply.errors").map(Bound::unbind))?;

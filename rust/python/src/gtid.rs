@@ -20,7 +20,7 @@ impl From<GtidSet> for PyGtidSet {
 }
 
 impl PyGtidSet {
-    /// The set as it is now.
+    /// Returns a copy of the set.
     pub fn snapshot(&self) -> GtidSet {
         self.read(GtidSet::clone)
     }
@@ -30,7 +30,7 @@ impl PyGtidSet {
     }
 }
 
-/// Parses one GTID; a bad one is a `UsageError`.
+/// Parses one GTID; raises `UsageError` for a bad one.
 pub fn parse_gtid(py: Python<'_>, text: &str) -> PyResult<Gtid> {
     text.parse().map_err(|error: GtidError| usage(py, &error.to_string()))
 }

@@ -25,7 +25,7 @@ const SECONDS_OF_DAY: i64 = 86_400;
 /// TIME ends one second before this hour, on both sides of zero.
 const HOURS: i64 = 839;
 
-/// The hash of one key for each row (rule R11).
+/// Returns the hash of one key for each row (rule R11).
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (key_name, database, table, columns, *, collation=None))]
@@ -45,7 +45,8 @@ pub fn write_set_hashes(
     Ok(hashes.to_pyarrow(py)?.unbind())
 }
 
-/// A hash of the equality form of each value: equal for values that the collation calls equal; null where a value has no form.
+/// Returns a hash of the equality form of each value: equal for values that the collation calls equal; null where a
+/// value has no form.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (collation, values, mariadb=None))]
@@ -89,7 +90,7 @@ fn hash_rows(prefix: &[u8], columns: &[ArrayRef], collation: Option<&str>) -> Re
     }
     let mut hasher = KeyHasher::default();
     let mut form = Vec::new();
-    // A column without a type has no bits that say that its values are null.
+    // A column without a type has no bitmap for null values.
     let untyped = columns.iter().any(|column| *column.data_type() == DataType::Null);
     let hash = |row: usize| {
         if untyped || columns.iter().any(|column| column.is_null(row)) {
@@ -154,7 +155,7 @@ fn append_text(text: &str, collation: Option<&Collation>, out: &mut Vec<u8>) -> 
     collation.equality_form(text.as_bytes(), out).map_err(|error| error.to_string())
 }
 
-/// A moment as TIMESTAMP, or a time without a zone as DATETIME.
+/// Returns a moment as TIMESTAMP, or a time without a zone as DATETIME.
 fn timestamp(micros: i64, zone: bool) -> Result<Value<'static>, String> {
     let (seconds, fraction) = (micros.div_euclid(MICROS), micros.rem_euclid(MICROS) as u32);
     if zone {
@@ -166,7 +167,7 @@ fn timestamp(micros: i64, zone: bool) -> Result<Value<'static>, String> {
     Ok(Value::DateTime { year, month, day, hour, minute, second, micros: fraction, decimals: 6 })
 }
 
-/// A time of day, or an interval of days to seconds, as TIME.
+/// Returns a time of day, or an interval of days to seconds, as TIME.
 fn time(micros: i64) -> Result<Value<'static>, String> {
     let (seconds, fraction) = ((micros / MICROS).abs(), (micros % MICROS).unsigned_abs() as u32);
     let hours = seconds / 3600;
@@ -177,7 +178,7 @@ fn time(micros: i64) -> Result<Value<'static>, String> {
     Ok(Value::Time { negative: micros < 0, hours: hours as u16, minutes, seconds, micros: fraction, decimals: 6 })
 }
 
-/// The date of a day counted from 1970.
+/// Returns the date of a day counted from 1970.
 fn civil(day: i64) -> Result<(u16, u8, u8), String> {
     // Days from 0000-03-01, so that a leap day ends its year.
     let shifted = day.checked_add(719_468).ok_or("a date is out of range")?;

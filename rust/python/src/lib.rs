@@ -35,7 +35,7 @@ mod verifier;
 
 use pyo3::prelude::*;
 
-/// What Python imports as `paraply._native`.
+/// The module `paraply._native` for Python.
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]

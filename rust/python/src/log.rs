@@ -40,10 +40,10 @@ pub struct PyLogReader {
     stop: Option<StopHandle>,
 }
 
-/// How long a reader that follows a relay log sleeps before it looks whether Python wants something.
+/// Longest sleep of a reader that follows a relay log before it checks for signals of Python.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// What is read of a log, as Python gives it.
+/// Options for reading a log, as Python passes them.
 pub struct ReadOptions<'a> {
     pub executed: Option<&'a PyGtidSet>,
     pub after: Option<(u32, u64)>,
@@ -83,7 +83,7 @@ impl PyLogReader {
         Arc::clone(&self.files.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The next batch; an empty one where a relay log has nothing more for the moment.
+    /// Returns the next batch; an empty one where a relay log has nothing more for the moment.
     fn read(&self, most: usize, bytes: u64) -> Result<Option<PyTransactionBatch>, Failure> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut selected = state.next_selected(most, bytes)?;
@@ -109,7 +109,7 @@ impl PyLogReader {
     }
 }
 
-/// The reader, and a row that was found damaged behind transactions that are handed out first (rule R27).
+/// The reader, and the error of a damaged row after transactions that are returned first (rule R27).
 struct State {
     reader: LogReader,
     damaged: Option<Failure>,
@@ -120,12 +120,12 @@ struct State {
     counts_rows: bool,
 }
 
-/// Transactions, and of each its position and whether it is wanted.
+/// Transactions, with the position of each and true for the wanted ones.
 type Selected = (Vec<Transaction>, Vec<i64>, Vec<bool>);
 
-/// An error, and the GTID of the transaction that it stands in, where that is known.
+/// An error, and the GTID of the failed transaction, if known.
 type Failure = (LogError, Option<String>);
-/// Where reading stopped: file, offset, GTID, time of commit, whether that transaction was still given.
+/// Stop of reading: file, offset, GTID, time of commit, and true if that transaction was still returned.
 type Stopped = (String, u64, Option<String>, Option<i64>, bool);
 
 impl State {
@@ -157,7 +157,7 @@ impl State {
         Ok(Some(batch))
     }
 
-    /// The next batch with something in it that is wanted, or a statement, which may change tables.
+    /// Returns the next batch with a wanted transaction, or a statement, which may change tables.
     fn next_selected(&mut self, most: usize, bytes: u64) -> Result<Option<Selected>, Failure> {
         loop {
             let Some(batch) = self.next_batch(most, bytes)? else { return Ok(None) };
@@ -239,7 +239,7 @@ impl PyLogReader {
         }
     }
 
-    /// File, offset, GTID, commit time, whether it is applied: of the transaction at which the log was left.
+    /// Returns file, offset, GTID, commit time and whether it is applied of the transaction at which reading stopped.
     #[getter]
     fn stopped(&self) -> Option<Stopped> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -271,11 +271,11 @@ impl PyLogReader {
 #[pyclass(name = "TransactionBatch", module = "paraply._native", frozen)]
 pub struct PyTransactionBatch {
     pub transactions: Arc<Vec<Transaction>>,
-    /// Which of them were applied before: their rows are not looked at.
+    /// True for transactions that were applied before: their rows are not decoded.
     passed: Vec<bool>,
-    /// The position of each in the log, from 1.
+    /// Position of each transaction in the log, from 1.
     pub positions: Vec<i64>,
-    /// Which of them are wanted; others are here because their statements change tables.
+    /// True for wanted transactions; others are included because their statements change tables.
     pub wanted: Vec<bool>,
     pub files: Arc<Vec<String>>,
 }
@@ -295,7 +295,7 @@ impl PyTransactionBatch {
         }
     }
 
-    /// Each table map of the batch once.
+    /// Returns each distinct table map of the batch.
     fn table_maps(&self, py: Python<'_>) -> PyResult<Vec<PyTableMap>> {
         table_maps(py, self.transactions.iter())
     }
@@ -305,7 +305,7 @@ impl PyTransactionBatch {
         self.transactions.iter().map(|t| t.bytes).sum()
     }
 
-    /// A batch of one transaction, emptied of all but its identity.
+    /// Returns a batch of one transaction with nothing but its identity.
     fn emptied(&self, py: Python<'_>) -> PyResult<Self> {
         let [transaction] = &self.transactions[..] else {
             return Err(usage(py, "only a batch of one transaction can be emptied"));
@@ -321,7 +321,7 @@ impl PyTransactionBatch {
         })
     }
 
-    /// The batch as its server changed the rows, where it logs cascades otherwise; none where the log says the same.
+    /// Returns the batch as its server changed the rows, if it logs cascades differently; none where the log agrees.
     #[pyo3(signature = (catalog, tables=None))]
     fn corrected(&self, py: Python<'_>, catalog: &PyCatalog, tables: Option<&PyTableFilter>) -> PyResult<Option<Self>> {
         let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
@@ -365,7 +365,7 @@ impl PyTransactionBatch {
         Ok(PyWriteSets { sets, fallbacks })
     }
 
-    /// The parts of one transaction that may be applied apart, as blocks; none if it stays whole.
+    /// Returns the parts of one transaction that may be applied separately, as blocks; none if it stays whole.
     fn split_rows(&self, py: Python<'_>, index: usize, catalog: &PyCatalog, most: usize) -> PyResult<Vec<PyBlock>> {
         let transaction = self.transactions.get(index);
         let transaction = transaction.ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;
@@ -384,7 +384,7 @@ impl PyTransactionBatch {
 }
 
 impl PyTransactionBatch {
-    /// The transactions that are changed otherwise than their log says, by their places.
+    /// Returns the transactions with changes that differ from their log, by index.
     fn corrections(&self, catalog: &Catalog, filter: &TableFilter) -> Result<Vec<(usize, Transaction)>, Failure> {
         let mut known = KnownTables::default();
         let mut found = Vec::new();
@@ -429,7 +429,7 @@ impl PyWriteSets {
         self.sets.len()
     }
 
-    /// Hashes of all transactions together.
+    /// Returns the number of hashes of all transactions.
     #[getter]
     fn key_count(&self) -> usize {
         self.sets.iter().map(|set| set.exclusive.len() + set.shared.len()).sum()

@@ -1,4 +1,4 @@
-//! What files tell before they are read, and which of their tables are wanted.
+//! Summaries of files before they are read, and the choice of their tables.
 
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ pub fn log_head(py: Python<'_>, path: PathBuf) -> PyResult<PyLogHead> {
     py.detach(|| read_head(&path)).map(PyLogHead).map_err(|error| log_error(py, &error, None))
 }
 
-/// The GTIDs of a log file's transactions.
+/// Returns the GTIDs of a log file's transactions.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn log_gtids(py: Python<'_>, path: PathBuf) -> PyResult<PyGtidSet> {

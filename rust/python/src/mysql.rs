@@ -1,4 +1,4 @@
-//! Connections to MySQL and MariaDB, and the `BINLOG` statements that they are handed.
+//! Connections to MySQL and MariaDB, and the `BINLOG` statements that they execute.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,25 +22,25 @@ use crate::errors::{Where, raise, server_error, usage};
 use crate::ledger::PyLedger;
 use crate::references::PyReferenceCheck;
 
-/// What a slow network takes: one megabyte a second.
+/// Rate of a slow network: one megabyte a second.
 const BYTES_A_MILLISECOND: u64 = 1000;
 
-/// A block of so many bytes is read sooner than the interpreter is given away and got back, which others may hold by then.
+/// Size up to which reading a block is faster than releasing the interpreter and waiting to get it back.
 const FEW_BYTES: u64 = 16 * 1024;
 
-/// Milliseconds since a moment of this process, never 0.
+/// Returns milliseconds since a moment of this process, never 0.
 fn clock() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX).saturating_add(1)
 }
 
-/// How many transactions are committed; whether the next one's commit was sent, what its statements found, and the error.
+/// Number of committed transactions; true if the next one's commit was sent; results of its statements, and the error.
 type SeriesEnd<'py> = (usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>);
 
 #[pyclass(name = "MySqlConnection", module = "paraply._native", frozen)]
 pub struct PyMySqlConnection {
     connection: Mutex<Option<Connection>>,
-    /// When the answer to the query under way is due, in milliseconds of [`clock`]; 0 if there is none.
+    /// Time when the answer to the current query is due, in milliseconds of [`clock`]; 0 if there is none.
     due: AtomicU64,
     connection_id: u32,
     server_version: String,
@@ -95,7 +95,7 @@ impl PyMySqlConnection {
         result_sets(py, &sets)
     }
 
-    /// Runs and commits transactions, each commit in front of the next one's statements.
+    /// Runs and commits transactions; each commit is sent with the next transaction's statements.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn commit_each<'py>(
         &self,
@@ -113,7 +113,7 @@ impl PyMySqlConnection {
         Ok((ended.done, ended.committing, result_sets(py, &ended.results)?, error))
     }
 
-    /// Runs and commits transactions that are a statement each, with the session's progress.
+    /// Runs and commits transactions of one statement each, with the session's progress.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (blocks, progress, channel, slot, epoch, max_bytes, row_ends=None))]
     fn apply_each<'py>(
@@ -159,7 +159,7 @@ impl PyMySqlConnection {
     }
 }
 
-/// What a session's row says once blocks are committed: the texts, or who knows them and is told.
+/// Content of a session's row once blocks are committed: the texts, or the ledger that makes them and is updated.
 #[derive(FromPyObject)]
 enum Progress<'py> {
     Ledger(Bound<'py, PyLedger>),
@@ -177,7 +177,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// A block with its progress as one statement, if it is such a one and in the format that the server has got.
+    /// Returns a block with its progress as one statement, if one is enough and the server has got the block's format.
     fn statement(self, block: &PyBlock, executed: &str, format: &Arc<Format>) -> Option<Vec<u8>> {
         let transaction = block.block.first()?;
         if block.block.len() != 1 || !Arc::ptr_eq(format, &transaction.format) {
@@ -198,14 +198,14 @@ impl Row<'_> {
 }
 
 impl PyMySqlConnection {
-    /// Runs blocks until one fails or is no single statement.
+    /// Runs blocks until one fails or needs more than one statement.
     fn run(&self, blocks: &[&PyBlock], executed: &[String], row: Row<'_>) -> WholeEnded {
         let format = blocks.first().and_then(|block| block.block.first()).map(|first| &first.format);
         let texts = blocks.iter().zip(executed).map(|(block, executed)| row.statement(block, executed, format?));
         run_each(texts, |text, sets| self.answer(text, sets))
     }
 
-    /// Sends a text and waits for all its results; it is known meanwhile when they are due.
+    /// Sends a text and waits for all its results; meanwhile the time when they are due is set.
     fn answer(&self, text: &[u8], sets: &mut Vec<ResultSet>) -> Result<(), Error> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
@@ -220,7 +220,7 @@ fn result_sets<'py>(py: Python<'py>, sets: &[ResultSet]) -> PyResult<Bound<'py, 
     PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
 }
 
-/// The options of a connection as Python names them.
+/// Returns the options of a connection from Python's keywords.
 #[allow(clippy::too_many_arguments)] // keywords in Python
 pub fn options(
     py: Python<'_>,
@@ -259,7 +259,7 @@ fn tls_options(py: Python<'_>, mut given: HashMap<String, String>) -> PyResult<T
     Ok(Tls { mode, ca, identity })
 }
 
-/// An error of a connection as the exception of its cause.
+/// Returns an error of a connection as the exception of its cause.
 pub fn mysql_error(py: Python<'_>, error: &Error) -> PyErr {
     match error {
         Error::Server { code, state, message } => server_error(py, message, *code, state),
@@ -304,7 +304,7 @@ impl PyRowEnds {
     }
 }
 
-/// `BINLOG` statements with the block's row events, made one after the other.
+/// Returns an iterator over `BINLOG` statements with the block's row events, made one after the other.
 #[pyfunction]
 #[pyo3(signature = (block, max_bytes=None, check=None, row_ends=None, left_out=Vec::new()))]
 pub fn binlog_statements(
@@ -368,7 +368,8 @@ impl PyBinlogStatements {
     }
 }
 
-/// A block of one transaction as one statement, with a session's row of progress; none where it takes more than one.
+/// Returns a block of one transaction as one statement, with a session's row of progress; none if it needs more than
+/// one.
 #[pyfunction]
 pub fn whole_statement<'py>(
     py: Python<'py>,
@@ -384,7 +385,7 @@ pub fn whole_statement<'py>(
     Some(PyBytes::new(py, &statement))
 }
 
-/// `BINLOG` with the block's format description event.
+/// Returns a `BINLOG` statement with the block's format description event.
 #[pyfunction]
 pub fn format_statement<'py>(py: Python<'py>, block: &PyBlock) -> Bound<'py, PyBytes> {
     let statement = block.block.first().map(|t| binlog_statement::format_statement(&t.format));

@@ -1,4 +1,4 @@
-//! The numbers of a trace in several processes: chunks, parts of the keys, and both put together.
+//! The numbers of a trace in several processes: chunks, parts of the keys, and their combination.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use pyo3_arrow::PyRecordBatch;
 
 use crate::errors::{internal, usage};
 
-/// A chunk as it is told to the resolvers of keys: first and last position, numbers used up, number of its last barrier.
+/// Summary of a chunk for the resolvers of keys: first and last position, numbers used up, number of its last barrier.
 type Header = (i64, i64, u32, u32);
 
 #[pyclass(name = "ChunkResolver", module = "paraply._native", frozen)]
@@ -90,14 +90,14 @@ impl PyCriticalPath {
         .map_err(|message| usage(py, &message))
     }
 
-    /// Transactions, barriers, and steps of the longest chain; the next path begins.
+    /// Returns transactions, barriers, and steps of the longest chain; the next path begins.
     fn finish(&self) -> (u64, u64, u32) {
         let path = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
         (path.transactions(), path.barriers(), path.longest())
     }
 }
 
-/// The columns of a batch: `position`, `role`, `write_set`, and where there are such columns `reads` and `session`.
+/// The columns of a batch: `position`, `role`, `write_set`, and optionally `reads` and `session`.
 struct Columns<'a> {
     positions: &'a Int64Array,
     roles: &'a PrimitiveArray<Int8Type>,
@@ -123,7 +123,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Hands on position, role and touches of each transaction.
+    /// Calls `take` with position, role and touches of each transaction.
     fn each(&self, mut take: impl FnMut(i64, Role, Touches<'_>) -> Result<(), String>) -> Result<(), String> {
         let (mut exclusive, mut shared) = (Vec::new(), Vec::new());
         for row in 0..self.positions.len() {
@@ -146,7 +146,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, String
     batch.column_by_name(name).ok_or_else(|| format!("the trace has no column `{name}`"))
 }
 
-/// A column of lists of hashes; no list is an empty one.
+/// A column of lists of hashes; a missing list is an empty one.
 struct Lists<'a> {
     lists: &'a ListArray,
     values: &'a [i64],
@@ -197,7 +197,7 @@ impl PyKeyResolver {
     }
 }
 
-/// The numbers of a chunk's transactions.
+/// Returns the numbers of a chunk's transactions.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn chunk_numbers<'py>(

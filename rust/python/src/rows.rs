@@ -25,10 +25,10 @@ use crate::log_head::PyTableFilter;
 use crate::row_columns::{ImageColumn, Wanted};
 use crate::transaction::{file_name, gtid_text};
 
-/// A record batch is full when its images have so many bytes, or it has so many rows.
+/// Bytes of images, or number of rows, at which a record batch is full.
 const FULL_BYTES: usize = 16 << 20;
 const FULL_ROWS: usize = 65_536;
-/// Where columns stand in the schema.
+/// Indices of columns in the schema.
 const WIDTH: usize = 14;
 const NUMBERS: [usize; 5] = [0, 3, 4, 8, 13];
 const TEXTS: [usize; 5] = [1, 5, 6, 7, 12];
@@ -37,7 +37,7 @@ const KEY: usize = 9;
 const BEFORE: usize = 10;
 const AFTER: usize = 11;
 
-/// The schema of rows; with columns the images are structs of these.
+/// Returns the schema of rows; with columns the images are structs of these.
 fn schema(wanted: Option<&[Wanted]>) -> SchemaRef {
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     let image = || ImageColumn::data_type(wanted);
@@ -59,7 +59,7 @@ fn schema(wanted: Option<&[Wanted]>) -> SchemaRef {
     ]))
 }
 
-/// The schema of rows.
+/// Returns the schema of rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (values=None))]
@@ -102,7 +102,7 @@ impl PyRowDecoder {
         Ok(Self { state: Mutex::new(decoder) })
     }
 
-    /// Takes the next transactions in; their rows are given by `next_batch`.
+    /// Sets the next transactions; `next_batch` returns their rows.
     fn begin(&self, batch: &PyTransactionBatch, catalog: &PyCatalog) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let source = Source {
@@ -115,7 +115,7 @@ impl PyRowDecoder {
         state.open = Some((source, Progress::default()));
     }
 
-    /// The next rows of these transactions; none behind the last one.
+    /// Returns the next rows of these transactions; none after the last one.
     fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let made = py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).next_batch());
         match made {
@@ -132,7 +132,7 @@ enum Failure {
     Arrow(String),
 }
 
-/// Transactions that are decoded, under the definitions that held before them.
+/// Transactions that are decoded, with the definitions valid before them.
 struct Source {
     transactions: Arc<Vec<Transaction>>,
     positions: Vec<i64>,
@@ -141,7 +141,7 @@ struct Source {
     catalog: Arc<Catalog>,
 }
 
-/// Where decoding is.
+/// Position of decoding.
 #[derive(Default)]
 struct Progress {
     transaction: usize,
@@ -156,7 +156,7 @@ struct Decoder {
     plan: RowPlan,
     /// By the index of the known table.
     forms: HashMap<usize, Arc<TableForm>>,
-    /// The version of the catalog that these are of.
+    /// The version of the catalog of these forms.
     version: u64,
     tables: TableFilter,
     operations: Option<Vec<String>>,
@@ -189,7 +189,7 @@ impl Decoder {
         columns.finish(&self.schema, &self.places).map(Some).map_err(|error| Failure::Arrow(error.to_string()))
     }
 
-    /// Adds the rows of a transaction; false where the batch was full before its end.
+    /// Adds the rows of a transaction; returns false where the batch was full before its end.
     fn add(
         &mut self,
         transaction: &Transaction,
@@ -251,7 +251,7 @@ impl Decoder {
     }
 }
 
-/// What all rows of a transaction have in common.
+/// Values that all rows of a transaction have in common.
 struct Head<'t> {
     position: i64,
     gtid: String,
@@ -267,7 +267,7 @@ fn operation(kind: RowsKind) -> &'static str {
     }
 }
 
-/// Columns that grow; those that are not wanted stay empty.
+/// Columns under construction; columns that are not wanted stay empty.
 struct Columns {
     wanted: Vec<bool>,
     numbers: [Int64Builder; 5],

@@ -1,4 +1,4 @@
-//! Table maps: what the source's tables looked like when their rows were written.
+//! Table maps: the definitions of the source's tables when their rows were written.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -81,7 +81,7 @@ impl PyTableMap {
     }
 }
 
-/// Table maps that were looked at, so that no block has to be taken apart for those again.
+/// Table maps that were checked already, so that blocks with only these are not parsed again.
 #[pyclass(name = "KnownTables", module = "paraply._native", frozen)]
 pub struct PyKnownTables(Mutex<HashSet<Vec<u8>>>);
 
@@ -101,7 +101,7 @@ impl PyKnownTables {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// How many blocks, from the first one on, have rows and nothing but known tables.
+    /// Returns the number of blocks, from the first one on, that have rows and only known tables.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn leading(&self, blocks: Vec<Bound<'_, PyBlock>>) -> usize {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ impl PyKnownTables {
     }
 }
 
-/// What the table maps of a transaction say, without their numbers.
+/// Iterates over the table maps of a transaction, without their table numbers.
 fn maps_of(transaction: &Transaction) -> impl Iterator<Item = &[u8]> {
     let maps = transaction.events.iter().filter(|event| event.type_code == TABLE_MAP_EVENT);
     maps.map(|event| {
@@ -121,7 +121,7 @@ fn maps_of(transaction: &Transaction) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The distinct table maps of some transactions.
+/// Returns the distinct table maps of some transactions.
 pub fn table_maps<'a>(
     py: Python<'_>,
     transactions: impl Iterator<Item = &'a Transaction>,
@@ -143,7 +143,7 @@ pub fn table_maps<'a>(
     Ok(maps)
 }
 
-/// The tables that a transaction writes to, as `database.table`, in order of first appearance.
+/// Returns the tables that a transaction writes to, as `database.table`, in order of first appearance.
 pub fn table_names(py: Python<'_>, transaction: &Transaction) -> PyResult<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
     for map in table_maps(py, std::iter::once(transaction))? {

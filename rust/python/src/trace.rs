@@ -46,13 +46,13 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
     ]))
 });
 
-/// The schema of the trace.
+/// Returns the schema of the trace.
 #[pyfunction]
 pub fn trace_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     PySchema::new(Arc::clone(&SCHEMA)).into_pyarrow(py)
 }
 
-/// The wanted transactions of a batch and their write sets as rows of the trace.
+/// Returns the wanted transactions of a batch and their write sets as rows of the trace.
 #[pyfunction]
 #[pyo3(signature = (batch, write_sets, *, reads=true))]
 pub fn trace_batch<'py>(
@@ -78,7 +78,7 @@ pub fn trace_batch<'py>(
     PyRecordBatch::new(rows).into_pyarrow(py)
 }
 
-/// What a batch of the trace is made of.
+/// Input of a batch of the trace.
 struct Rows<'a> {
     items: Vec<usize>,
     batch: &'a PyTransactionBatch,
@@ -86,7 +86,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// The columns in the order of the schema.
+    /// Returns the columns in the order of the schema.
     fn columns(&self, tables: &[Vec<String>], reads: bool) -> Vec<ArrayRef> {
         let positions = self.items.iter().map(|item| self.batch.positions[*item]);
         vec![
@@ -173,7 +173,7 @@ fn snapshot(transaction: &Transaction) -> Option<String> {
     transaction.snapshot.as_ref().map(ToString::to_string)
 }
 
-/// More rows than the column holds are told as the most that it does.
+/// Returns the number of rows, limited to the greatest that the column can hold.
 fn row_count(transaction: &Transaction) -> i32 {
     i32::try_from(transaction.rows).unwrap_or(i32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Transactions, their statements and their format, as Python sees them.
+//! Transactions, their statements and their format, for Python.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::catalog::PyCatalog;
 use crate::errors::log_error;
 use crate::hashing::hash_options;
 
-/// The name of a kind in Python and in the trace.
+/// Returns the name of a kind in Python and in the trace.
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Dml => "dml",
@@ -24,7 +24,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The GTID of a transaction as text.
+/// Returns the GTID of a transaction as text.
 pub fn gtid_text(transaction: &Transaction) -> Option<String> {
     match &transaction.identity {
         Identity::Gtid(gtid) => Some(gtid.to_string()),
@@ -130,7 +130,7 @@ pub struct PyTransaction {
 }
 
 impl PyTransaction {
-    /// The transaction at `index` of a batch; the caller has checked that it exists.
+    /// Returns the transaction at `index` of a batch; the caller has checked that it exists.
     pub fn new(batch: &Arc<Vec<Transaction>>, files: &Arc<Vec<String>>, index: usize) -> Self {
         Self { batch: Arc::clone(batch), files: Arc::clone(files), index }
     }
@@ -139,18 +139,18 @@ impl PyTransaction {
         &self.batch[self.index]
     }
 
-    /// The transaction itself.
+    /// Returns the transaction itself.
     pub fn inner(&self) -> &Transaction {
         self.get()
     }
 
-    /// The file that it stands in.
+    /// Returns the file that it is in.
     pub fn file_name(&self) -> &str {
         file_name(&self.files, self.get().file)
     }
 }
 
-/// The name of a file by its index in the reader's list.
+/// Returns the name of a file by its index in the reader's list.
 pub fn file_name(files: &[String], index: u32) -> &str {
     files.get(index as usize).map_or("", String::as_str)
 }
@@ -246,7 +246,7 @@ impl PyTransaction {
         PyFormat(Arc::clone(&self.get().format))
     }
 
-    /// Exclusive hashes, shared hashes, whether the transaction is a barrier.
+    /// Returns exclusive hashes, shared hashes, and true if the transaction is a barrier.
     #[pyo3(signature = (catalog, *, scheme="fine"))]
     fn write_set(&self, py: Python<'_>, catalog: &PyCatalog, scheme: &str) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {
         let options = hash_options(py, scheme, false)?;

@@ -1,4 +1,5 @@
-//! What a target is handed: connections, the text that carries a log's events to a server, rendered row changes, and the progress.
+//! Everything for a target: connections, the text of a log's events for a server, rendered row changes, and the
+//! progress.
 
 pub mod distance;
 pub mod ledger;

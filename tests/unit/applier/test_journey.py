@@ -1,4 +1,4 @@
-"""How far a run is, and where it will end."""
+"""Progress of a run, and the estimate of its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``--stop-at`` and ``--stop-before`` mean."""
+"""Meaning of ``--stop-at`` and ``--stop-before``."""
 
 from __future__ import annotations
 

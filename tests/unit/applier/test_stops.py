@@ -1,4 +1,4 @@
-"""What a run says of its stop, its gaps and its plan, over stand-ins of log and database."""
+"""Reports of a run on its stop, its gaps and its plan, with fakes of log and database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a stop is in a real log, for the bar."""
+"""Position of a stop in a real log, for the progress bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! MySQL and MariaDB as targets: a plain connection, and `BINLOG` statements that hand raw row events over.
+//! MySQL and MariaDB as targets: a plain connection, and `BINLOG` statements with raw row events.
 
 pub mod binlog_statement;
 pub mod connection;
