@@ -50,6 +50,7 @@ lint: build ## Check formats, lints and types
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m mypy.stubtest paraply._native --mypy-config-file pyproject.toml --ignore-disjoint-bases --allowlist tools/stubtest-allowlist.txt
+	@$(MAKE) --no-print-directory docs
 
 graph: setup ## Print import circles, upward imports, the largest folder and long files
 	@$(BIN)/python tools/import_graph.py
@@ -91,7 +92,7 @@ fuzz: build ## Read damaged logs and odd DDL for FUZZ_SECONDS, and under libFuzz
 
 docs: setup ## Build the documentation into site/
 	$(BIN)/python tools/dependencies.py docs | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 wheel: setup ## Build the wheel into target/wheels
 	@rm -rf target/wheels
