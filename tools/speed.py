@@ -36,8 +36,8 @@ paraply bench --loads all --output mariadb.json     # starts a MariaDB in a temp
 paraply bench --scale --output scale.json
 ```
 
-The logs are made on the same server by eight client sessions. Before each replay the tables are removed; after it `CHECKSUM TABLE` must give
-the source's value for every table. The servers run with durable settings: every commit is forced to disk.
+The logs are made on the same server by eight client sessions. Before each replay the tables are removed; after it `CHECKSUM TABLE` must
+give the source's value for every table. The servers run with durable settings: every commit is forced to disk.
 
 | load | what its transactions do |
 |---|---|
