@@ -33,7 +33,7 @@ _HALF_MADE = 1872
 _NAMED = re.compile(r"failed executing transaction '(?P<gtid>[^']+)'")
 _PLACE = re.compile(r"^.*?end_log_pos \d+[;:]\s*", re.DOTALL)
 _TRAIL = re.compile(r"; the event's (?:source|master) log .*$", re.DOTALL)
-_PRIVILEGES = "REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN and RELOAD on *.*, and SELECT on performance_schema.*"
+_PRIVILEGES = "REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN, REPLICATION CLIENT and RELOAD on *.*, and SELECT on performance_schema.*"
 
 
 def _quoted(text: str) -> str:
