@@ -34,7 +34,7 @@ from paraply.applier.via_replication.options import check_via, check_via_family,
 from paraply.errors import ParaplyError, UsageError
 from paraply.logs import beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
-from paraply.logs.feed import Feed, FeedLimits
+from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.logs.file_order import check_order, read_heads
 from paraply.logs.stop_point import parse_stop
 from paraply.observe.counters import ApplyReport, Counters
@@ -340,16 +340,18 @@ class Applier:
             self._reader,
             schema,
             Catalog(),
-            passed=passed if seeds_from_target else None,
-            kept=(self._target.seed_tables(), passed) if goes_on else None,
-            rereads=same_family,
+            FeedRules(
+                passed=passed if seeds_from_target else None,
+                kept=(self._target.seed_tables(), passed) if goes_on else None,
+                rereads=same_family,
+                wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
+                by_event=may_go_in_waves(options, self._target),
+                on_hashed=parts.look_at if parts is not None else None,
+                corrects=True,
+                tables=place.get("tables"),
+            ),
             threaded=options.workers > 0,
             limits=options.limits.feed,
-            wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
-            by_event=may_go_in_waves(options, self._target),
-            on_hashed=parts.look_at if parts is not None else None,
-            corrects=True,
-            tables=place.get("tables"),
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         self._merges = policy.merges and self._target.merges

@@ -24,6 +24,7 @@ from paraply.schema.ddl.statements import (
     Statement,
     TruncateStatement,
 )
+from paraply.schema.model import SYSTEM_DATABASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,10 +34,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["SYSTEM_DATABASES", "Filters", "consequences", "filters_for", "parse_filters"]
-
-SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
-"""The servers' own databases."""
+__all__ = ["Filters", "consequences", "filters_for", "parse_filters"]
 
 _OBJECTS = ("view", "trigger", "procedure", "function", "event", "package")
 _IDENTIFIER = r"(?:`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|[\w$]+)"

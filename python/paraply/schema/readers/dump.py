@@ -27,7 +27,6 @@ SPACE = re.compile(r"\s*")
 DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*", re.IGNORECASE)
 ROWS = re.compile(r"\s*(?:/\*!\d+\s+)?(INSERT|REPLACE|LOCK|UNLOCK|SET|ALTER\s+TABLE\s+\S+\s+(?:DISABLE|ENABLE)\s+KEYS)\b", re.IGNORECASE)
 KEEP = 4096
-SYSTEM = {"mysql", "sys", "information_schema", "performance_schema"}
 BANNER = re.compile(r"^-- (?:MySQL|MariaDB) dump .*$|^-- Server version\s+(\S+)", re.MULTILINE)
 VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 

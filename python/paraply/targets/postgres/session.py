@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ MAX_ROUND_TRIP_BYTES = 1 << 20
 MAX_ROUND_TRIP_STATEMENTS = 2000
 MAX_NAMED_ROWS = 5
 """Rows of a failed block whose keys an error names."""
+
+#: A quoted value or name, which a doubled quote makes two of, or what stands before a condition.
+_QUOTED_OR_WHERE = re.compile(rb"""'[^']*'|"[^"]*"| WHERE """)
 
 _XA = frozenset({"xa_prepare", "xa_end"})
 
@@ -289,8 +293,21 @@ def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Seq
 
 def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNotFound:
     """The rows to change are not there, or there are more of them than one."""
-    _, _, condition = sql.partition(b" WHERE ")
-    key = condition[:200].decode(errors="replace") or None
+    key = _condition(sql)[:200].decode(errors="replace") or None
     problem = f"a statement affected {affected or 0} rows in the target where the log has {rows}"
     advice = "the row was changed by someone else, or the replay began too early"
     return RowNotFound(f"{problem}; {advice}", table=table, key=key)
+
+
+def _condition(sql: bytes) -> bytes:
+    r"""Return the condition of a rendered statement; nothing where it has none.
+
+    Values and names may hold any text, so what is quoted is passed over.
+
+    >>> _condition(b"UPDATE \"d\".\"t\" SET \"a\"='it''s WHERE it was' WHERE \"id\"='1'")
+    b'"id"=\'1\''
+    """
+    for match in _QUOTED_OR_WHERE.finditer(sql):
+        if match.group() == b" WHERE ":
+            return sql[match.end() :]
+    return b""
