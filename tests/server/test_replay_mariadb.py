@@ -66,7 +66,7 @@ def test_r23_a_log_without_sessions_is_applied_in_its_order_at_every_level(maria
     assert any(texts)
     assert not any("beyond" in text for text in texts)
     report = applied(log, mariadb_place.url, *options)
-    assert any("does not tell the sessions" in note for note in report["notes"])
+    assert any("does not identify the sessions" in note for note in report["notes"])
     assert mariadb_place.state() == expected_checksums(truth("mariadb-binlog/plain.checksums"))
 
 

@@ -1,4 +1,4 @@
-"""The coordinator, its workers and ordered commit."""
+"""Parallel apply of a log: coordinator, workers and ordered commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The applier: a log, a target, and everything between them."""
+"""The applier: replays logs into a target with many connections."""
 
 from __future__ import annotations
 
@@ -64,48 +64,48 @@ _log = logging.getLogger("paraply.applier")
 
 
 class Applier:
-    """Applies logs to a target in parallel, and commits in the source's order.
+    """Parallel replay of logs into a target, committed in the source's order.
 
-    A run may be stopped, or die, at any moment; a later one with the same arguments goes on where it ended, and applies every
-    transaction exactly once (R25). As a context it closes the target at the end.
+    A run may be stopped or killed at any moment. A later one with the same arguments continues where it ended and applies every
+    transaction exactly once (R25). As a context manager it closes the target at the end.
 
     Args:
-        paths: Log files, in the order in which they were written.
-        target: Where to; opened by ``run``.
-        workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs. Or the workers
-            of the target's own applier, 16 for None.
+        paths: Log files, in the order of writing.
+        target: The target; ``run`` opens it.
+        workers: Connections that apply at the same time; 0 applies inline on one; None chooses by the number of CPUs. With
+            ``via="replication"`` the workers of the target's own applier, 16 for None.
         policy: ``dependency``, ``logical-clock``, ``barrier``, ``optimistic``, ``table``, ``row`` or ``unordered`` (R21).
         consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
         merge: Transactions that may become one commit: ``auto``, ``off`` or a number. Automatic merging is off with 0 workers,
             with policies and in GTID modes that cannot merge.
         gtid: ``auto``, ``record``, ``preserve`` or ``none`` (R26).
         channel: Name under which the progress is kept.
-        schema: Definitions at the log's start; else they are read from a target of the same family, else learnt from the log.
-        start_after: GTID set that the target holds already.
-        allow_nontransactional: Take tables of non-transactional engines (R34).
+        schema: Definitions at the log's start; else they are read from a target of the same family, else they are taken from the log.
+        start_after: GTID set of transactions that the target already holds.
+        allow_nontransactional: Accept tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done``: the answer to the question of R25b.
-        retries: Retries of one block after temporary errors, or the whole policy of trying again (R24).
+        retries: Retries of one block after temporary errors, or a whole retry policy (R24).
         on_progress: Called about four times a second with the counters, from a thread of the applier (inline: from ``run``).
-        filters: Which databases and tables are applied; part of the progress's identity (R25).
-        stop_at: A time in RFC 3339 with an offset: stops before the first transaction in the log's order that was not committed
-            earlier. Or a GTID: stops behind it.
+        filters: Databases and tables to apply; part of the progress's identity (R25).
+        stop_at: A time in RFC 3339 with an offset: stops before the first transaction in log order whose commit time is not earlier.
+            Or a GTID: stops after it.
         stop_before: A GTID: stops before it.
-        allow_gap: Go on although transactions were executed before the first log that the target does not hold.
-        timestamp_column: For policy ``unordered``: the column that says when a row was last written; the last writer wins.
+        allow_gap: Continue although transactions before the first log are missing in the target.
+        timestamp_column: For policy ``unordered``: the column with the time of a row's last change; the last writer wins.
         on_plan: Called with the plan before the first write.
-        trace: A file for the timeline of the run, which Perfetto opens.
+        trace: File for the timeline of the run, in Perfetto's format.
         relay: The relay log whose files ``paths`` are: the run follows it, and ends when it is closed or the stop is met.
         stop: The stop, in place of ``stop_at`` and ``stop_before``.
-        receiver: Says for the status what was received, and how much of it a set of GTIDs leaves.
-        patience: When the oldest transaction's blockers are asked for.
-        limits: How far the reader runs ahead.
-        via: ``sessions`` of the applier's own, or the target's ``replication``, whose workers apply and commit in order then (MySQL).
-        listen: For ``replication``: the address of this machine that the target reads from, as HOST or HOST:PORT.
-        lower_case_table_names: The source's setting of that name, which no log says: under 1 its rows have names in lower case, and its
-            statements those that were typed; names in ``filters`` are then compared in lower case.
+        receiver: Called with a set of GTIDs; returns the receiver's part of the status and how much is left after this set.
+        patience: Waiting times before the target is asked for lock holders.
+        limits: Limits of the reader's lead over the workers.
+        via: ``sessions`` for the applier's own connections, or ``replication`` for the target's own workers, which then commit in order
+        listen: For ``replication``: the address of this machine at which the target reads, as HOST or HOST:PORT.
+        lower_case_table_names: The source's setting of that name, which logs do not contain. Under 1 rows have names in lower case, and
+            statements the names as typed; names in ``filters`` are then compared in lower case.
 
     Raises:
-        UsageError: An option, or a combination of options, that is not allowed; says why (R21a).
+        UsageError: An option, or a combination of options, is not allowed (R21a).
     """
 
     def __init__(
@@ -193,41 +193,41 @@ class Applier:
         self._ordered = False
 
     def __enter__(self) -> Applier:
-        """Nothing to do: ``run`` opens the target."""
+        """Return the applier; ``run`` opens the target."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        """Closes the target."""
+        """Close the target."""
         self.close()
 
     def close(self) -> None:
-        """Closes the target; not while ``run`` is under way."""
+        """Close the target. Must not be called while ``run`` is active."""
         self._target.close()
 
     @property
     def report(self) -> ApplyReport | None:
-        """What the run did, also where it failed or was stopped; None before its end."""
+        """Result of the run, also of a failed or stopped one; None before its end."""
         return self._report
 
     def counters(self) -> Counters:
-        """A snapshot of the run; from any thread, at any time."""
+        """Return a snapshot of the run. May be called from any thread at any time."""
         monitor = self._monitor
         return Counters() if monitor is None else monitor.counters()
 
     def identity(self) -> RunIdentity | None:
-        """Which run it is; None before it has begun. From any thread, at any time."""
+        """Return the run's identity, or None before it has begun. May be called from any thread."""
         monitor = self._monitor
         return None if monitor is None else monitor.identity
 
     def executed(self) -> GtidSet | None:
-        """What is committed without a gap now; None before the run has begun. From any thread, at any time."""
+        """Return the GTIDs that are committed without a gap, or None before the run has begun. May be called from any thread."""
         run = self._run
         return None if run is None or run.order.ahead else run.executed()
 
     def stop(self) -> None:
-        """Ends the run at a transaction boundary; ``run`` then raises Stopped.
+        """End the run at a transaction boundary; ``run`` then raises Stopped.
 
-        The first call lets the blocks in flight finish, the second rolls them back. May be called from any thread and from a
+        The first call lets the blocks in progress finish, the second one rolls them back. May be called from any thread and from a
         signal handler.
         """
         self._stops += 1
@@ -235,13 +235,13 @@ class Applier:
             self._reader.stop()
 
     def run(self) -> ApplyReport:
-        """Applies the logs to their end.
+        """Apply the logs to their end.
 
         Returns:
-            What was done.
+            The result of the run.
 
         Raises:
-            LogError: The log is damaged or not understood; everything before that place is applied.
+            LogError: The log is damaged or not understood; everything before the error is applied.
             ApplyFailed: A transaction cannot be applied; everything before it is applied.
             Stopped: On request.
             ParaplyError: Any other cause, by its class.
@@ -280,10 +280,10 @@ class Applier:
         return RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
 
     def dry_run(self) -> DryRun | None:
-        """Looks what ``run`` would do, and writes nothing to the target.
+        """Find out what ``run`` would apply, without writing to the target.
 
         Returns:
-            What would be applied; None if there is no transaction in the logs.
+            The transactions that would be applied; None if the logs contain none.
 
         Raises:
             UsageError: ``run`` would be refused.
@@ -293,7 +293,7 @@ class Applier:
         return None if look is None else scan(self._options, look, self._target, self._forecast_schema(look))
 
     def _look(self) -> Look | None:
-        """Everything that can be found out before the first write; None for logs without a transaction."""
+        """Find out everything that can be known before the first write; return None for logs without a transaction."""
         files = self._files = read_heads(self._options.paths)
         if self._relay is None:
             check_order(files)
@@ -319,7 +319,7 @@ class Applier:
         return LogReader(self._options.paths) if self._relay is None else self._relay.reader()
 
     def _prepare(self, start: Start) -> tuple[RunState, Feed]:
-        """Makes the stages."""
+        """Make the run's state and its reader stage."""
         from paraply._native import Catalog, LogReader
 
         options = self._options
@@ -381,17 +381,17 @@ class Applier:
         return run, feed
 
     def _first_schema(self, *, same_family: bool, goes_on: bool) -> SchemaCatalog:
-        """The definitions to begin with; those of ``schema`` only as long as nothing is applied that may have changed them since.
+        """Return the definitions to begin with. Those of ``schema`` count only while nothing was applied that may have changed them.
 
-        A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing. What it has not
-        then, the source had not either when the log began.
+        A target that renders rows itself needs the definitions of ``schema`` too, and makes the missing tables. A table that is missing
+        after that did not exist on the source either when the log began.
         """
         if self._schema is not None:
             self._target.create_tables(list(self._schema))
         return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
     def _forecast_schema(self, look: Look) -> SchemaCatalog:
-        """Return the definitions that ``run`` would begin with; nothing is made in the target."""
+        """Return the definitions that ``run`` would begin with; make nothing in the target."""
         same_family = self._target.family == ("mariadb" if look.plan.mariadb else "mysql")
         goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
         return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
@@ -401,7 +401,7 @@ class Applier:
 
         drive = self._drive(run, feed, monitor)
         monitor.watch(run, feed, drive.workers, self._merge)
-        # Where commits may be merged, a transaction of which nothing is left needs none of its own.
+        # Where commits may be merged, a transaction that the filters left empty needs no commit of its own.
         gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
         planner = Planner(executed=start.skip, after=start.place, in_waves=may_go_in_waves(self._options, self._target), **gathers)
         sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
@@ -430,12 +430,12 @@ class Applier:
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:
-        """The root cause goes before everything that followed from it (R18)."""
+        """Raise the run's root cause, which precedes every error that followed from it (R18)."""
         if run.order.failure is not None:
             raise run.order.failure
 
     def _drive(self, run: RunState, feed: Feed, monitor: RunMonitor) -> Drive:
-        """Who does the work."""
+        """Return the driver that does the work."""
         patience = self._options.limits.patience
         if self._options.by_replication:
             from paraply.applier.via_replication.driver import ReplicaDrive

@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "Options", "Via", "check_channel", "default_workers", "parse_retries", "parse_via", "parse_workers"]
 
 _LONGEST_CHANNEL = 64
-"""Characters of a channel's name that the progress tables hold."""
+"""Most characters of a channel's name in the progress tables."""
 
 _SERVER_WORKERS = 16
-"""Workers of the server's applier where nothing is said: they mostly wait for their turn, and more of them make larger commit groups."""
+"""Default number of the server's workers: they mostly wait for their turn, and more of them make larger commit groups."""
 
 
 class Via(enum.Enum):
-    """The way of transactions to the target; the value is what ``--via`` names."""
+    """Executor of the transactions; the values are those of ``--via``."""
 
     SESSIONS = "sessions"
-    """Through sessions of the applier's own."""
+    """The applier's own sessions."""
     REPLICATION = "replication"
-    """Through the target's own replication."""
+    """The target's own replication."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long something is tried or waited for, and how much is read ahead.
+    """Limits of retries, of waiting, and of reading ahead.
 
     Attributes:
-        retry: How temporary errors are met (R24).
-        patience: When the oldest transaction's blockers are asked for.
-        feed: How far the reader runs ahead.
+        retry: Limits and delays of retries (R24).
+        patience: Waiting times before the target is asked for the blockers of the oldest transaction.
+        feed: Limits of the reader's lead over the workers.
     """
 
     retry: RetryPolicy = field(default_factory=RetryPolicy)
@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The arguments of Applier, as they are needed before and during the run."""
+    """Arguments of Applier that are needed before and during the run."""
 
     paths: tuple[str, ...]
     workers: int
@@ -70,37 +70,37 @@ class Options:
     allow_gap: bool = False
     timestamp_column: str | None = None
     live: bool = False
-    """Whether the logs are a relay log's files, which are still written."""
+    """True if the logs are files of a relay log that is still written."""
     via: Via = Via.SESSIONS
-    """Through whom transactions reach the target."""
+    """Executor of the transactions: the applier's own sessions, or the target's replication."""
     listen: str | None = None
-    """Where the target's replication reads from; None for an address that is found."""
+    """Address at which the target's replication reads; None to find one."""
     lower_case_table_names: int | None = None
-    """The source's setting of that name, where it is known."""
+    """The source's setting of that name, if known."""
     limits: Limits = field(default_factory=Limits)
 
     @property
     def by_replication(self) -> bool:
-        """Whether the target's own replication applies."""
+        """True if the target's own replication applies."""
         return self.via is Via.REPLICATION
 
     @property
     def in_threads(self) -> bool:
-        """Whether workers of the applier's own run in threads."""
+        """True if the applier's own workers run in threads."""
         return self.workers > 0 and not self.by_replication
 
     @property
     def merges(self) -> bool:
-        """Whether several transactions may become one commit, as far as the options say it."""
+        """True if the options allow several transactions in one commit."""
         return self.policy.merges and may_merge(self.merge, self.workers)
 
     @property
     def splits(self) -> bool:
-        """Whether large transactions are applied on several connections."""
+        """True if large transactions are applied on several connections."""
         return self.policy.splits and self.workers > 1
 
     def reader_options(self) -> dict[str, Any]:
-        """Return what the native reader is told of the stop and the filters."""
+        """Return the native reader's arguments for the stop and the filters."""
         options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
         if self.filters:
             options["tables"] = self.filters.native()
@@ -108,7 +108,7 @@ class Options:
 
 
 def default_workers() -> int:
-    """Return two workers for each CPU that this process may use, from 4 to 16: a worker mostly waits for the server."""
+    """Return the default number of workers: two for each usable CPU, from 4 to 16, because a worker mostly waits for the server."""
     try:
         cpus = len(os.sched_getaffinity(0))
     except AttributeError:
@@ -130,10 +130,10 @@ def parse_workers(workers: int | None, via: Via) -> int:
 
 
 def parse_via(text: str) -> Via:
-    """Return the way that ``--via`` names.
+    """Return the executor that ``--via`` names.
 
     Raises:
-        UsageError: There is no such way.
+        UsageError: No executor has this name.
 
     >>> parse_via("replication")
     <Via.REPLICATION: 'replication'>
@@ -145,7 +145,7 @@ def parse_via(text: str) -> Via:
 
 
 def parse_retries(retries: int | RetryPolicy) -> RetryPolicy:
-    """Return the policy of trying again.
+    """Return the retry policy.
 
     Raises:
         UsageError: The limit is negative.

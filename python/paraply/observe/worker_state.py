@@ -1,4 +1,4 @@
-"""What a worker does, as its state says it."""
+"""Names for the states of a worker."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ STEPPING_BACK = "Rolled back for an older transaction"
 RECONNECTING = "Connecting again"
 
 Wait = Literal["input", "dependency", "rest"]
-"""What an idle worker waits for: for a job, for one that may start, or for fewer others that are at work."""
+"""Reason why a worker is idle: no job, no job that may start, or the concurrency limit."""
 
 IDLE_STATES: dict[Wait, str] = {"input": IDLE, "dependency": WAITING_DEPENDENCY, "rest": RESTING}

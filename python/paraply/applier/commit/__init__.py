@@ -1,1 +1,1 @@
-"""The order of commits and the consistency levels."""
+"""Commit order and consistency levels."""

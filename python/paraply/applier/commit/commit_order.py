@@ -1,4 +1,4 @@
-"""The commit-order manager: who may commit when (R17 to R20)."""
+"""The commit-order manager (R17 to R20)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CommitOrder", "RollbackRequested", "Ticket", "TicketState"]
 
 
 class TicketState(enum.Enum):
-    """Where a registered transaction stands; the value is the text that status displays show."""
+    """State of a registered transaction; the value is the text that status displays show."""
 
     NEW = "Not registered"
     REGISTERED = "Applying"
@@ -30,10 +30,10 @@ class TicketState(enum.Enum):
 
 
 class RollbackRequested(Exception):
-    """The transaction holds locks that an older one needs: roll back, wait for the older one, apply again (R24).
+    """Request to roll back: the transaction holds locks that an older one needs. It is applied again after the older one (R24).
 
     Attributes:
-        older: Sequence of the ticket that must be through first.
+        older: Sequence of the ticket that must be committed first.
     """
 
     def __init__(self, older: int) -> None:
@@ -42,25 +42,25 @@ class RollbackRequested(Exception):
 
 
 class Ticket:
-    """A transaction's place in the commit order."""
+    """Position of a transaction in the commit order."""
 
     __slots__ = ("after", "condition", "older", "sequence", "state")
 
     def __init__(self) -> None:
         self.sequence = 0
-        """Place in the order, dense from 1; 0 before it is registered."""
+        """Sequence in the order, dense from 1; 0 before registration."""
         self.state = TicketState.NEW
-        """Where it stands."""
+        """Current state."""
         self.after: tuple[int, ...] = ()
-        """Sequences of the tickets that must be committed before it, whatever the consistency level."""
+        """Sequences of the tickets that must be committed before this one, at every consistency level."""
         self.condition: threading.Condition | None = None
-        """Where its holder waits; the order's own business."""
+        """Condition that the ticket's holder waits on; used only by the order."""
         self.older: int | None = None
-        """The older ticket for which it was asked to give its locks back; the order's own business."""
+        """Older ticket for which a rollback was requested; used only by the order."""
 
     @property
     def rollback_requested(self) -> bool:
-        """Whether it was asked to give its locks back."""
+        """True if the ticket was asked to release its locks."""
         return self.older is not None
 
     def __repr__(self) -> str:
@@ -68,16 +68,16 @@ class Ticket:
 
 
 class CommitOrder:
-    """Lets transactions that are applied at the same time commit one after the other, in the order of registration.
+    """Order in which transactions that are applied at the same time commit: that of their registration.
 
-    One thread (the coordinator) registers tickets in the source's order. Any thread then holds one ticket at a time: it waits
+    One thread (the coordinator) registers tickets in the source's order. Each worker thread holds one ticket at a time: it waits
     for its turn, commits, and finishes the ticket, which wakes exactly the next one. The first error stops all younger tickets.
 
     At the weaker levels several tickets have their turn at once, and may be finished in any order.
 
     Args:
-        consistency: When it is a ticket's turn (R20).
-        optimistic: Whether transactions that are applied at the same time may conflict, and only row locks keep them apart.
+        consistency: Level that decides when a ticket may commit (R20).
+        optimistic: True if transactions applied at the same time may conflict, so that only row locks separate them.
 
     >>> order = CommitOrder()
     >>> first, second = order.register(), order.register()
@@ -93,7 +93,7 @@ class CommitOrder:
         self._mutex = threading.Lock()
         self._optimistic = optimistic
         self._consistency = consistency
-        #: Every ticket behind the low-water mark, those that are through out of order too.
+        #: Every ticket after the low-water mark, including those committed out of order.
         self._queue: deque[Ticket] = deque()
         self._followers: dict[int, list[Ticket]] = {}
         self._awaiting: dict[int, list[Ticket]] = {}
@@ -106,33 +106,33 @@ class CommitOrder:
 
     @property
     def low_water_mark(self) -> int:
-        """Sequence up to which every ticket is finished without an error."""
+        """Sequence up to which every ticket is committed."""
         return self._low_water_mark
 
     @property
     def newest(self) -> int:
-        """Sequence of the ticket that was registered last; 0 for none."""
+        """Sequence of the latest registered ticket; 0 for none."""
         return self._last
 
     @property
     def ahead(self) -> int:
-        """How many tickets above the low-water mark are finished, behind a gap."""
+        """Number of tickets committed after a gap, above the low-water mark."""
         return len(self._through_early)
 
     @property
     def failure(self) -> BaseException | None:
-        """The root cause, once a transaction failed for good or the order was aborted."""
+        """Root cause of the end, once a transaction failed for good or the order was aborted."""
         return self._failure
 
     def register(self, ticket: Ticket | None = None, after: tuple[int, ...] = ()) -> Ticket:
-        """Gives the next place to a transaction (R17).
+        """Give the next position in the order to a transaction (R17).
 
         Args:
-            ticket: A new ticket to register; made if not given.
+            ticket: A new ticket to register; made by default.
             after: Sequences of tickets that must be committed before it; matters where the level does not order them (R23).
 
         Raises:
-            PrecedingFailed: An older transaction failed; nothing more is taken.
+            PrecedingFailed: An older transaction failed; no more tickets are accepted.
             ValueError: The ticket is registered already.
         """
         ticket = Ticket() if ticket is None else ticket
@@ -142,7 +142,7 @@ class CommitOrder:
         return ticket
 
     def register_all(self, after: Sequence[tuple[int, ...]]) -> list[Ticket]:
-        """Gives the next places to transactions, of each of which it is told what must be committed before it; as ``register``."""
+        """Register one new ticket for each entry of ``after``, which names the tickets to be committed before it; see ``register``."""
         tickets = [Ticket() for _ in after]
         self._place(tickets, after)
         return tickets
@@ -156,7 +156,7 @@ class CommitOrder:
             self._queue.extend(tickets)
 
     def wait_turn(self, ticket: Ticket) -> None:
-        """Waits until the caller may commit: at ``any-time`` until all older transactions are through, and then nobody else may.
+        """Wait until the ticket may commit. At ``any-time`` all older transactions are committed then, and no other one may commit.
 
         Raises:
             PrecedingFailed: An older one failed: roll back, then finish the ticket with this error (R18).
@@ -179,10 +179,11 @@ class CommitOrder:
             ticket.state = TicketState.TURN
 
     def take_turns(self, tickets: Sequence[Ticket]) -> int:
-        """Takes the turns of tickets whose holder commits them one after the other; does not wait.
+        """Take the turns of the first tickets whose holder commits them one after the other; never wait.
 
         Returns:
-            How many, from the first one on, need nothing but those before them. None where commits are in order.
+            Number of tickets, from the first one on, that depend only on those before them. 0 at levels that commit in order, and after a
+            failure.
         """
         with self._mutex:
             if self._consistency is not Consistency.EVENTUAL or self._failure is not None:
@@ -196,10 +197,10 @@ class CommitOrder:
             return len(taken)
 
     def sent(self, ticket: Ticket) -> None:
-        """Says that the ticket's commit is on its way: at ``most-of-the-time`` the next one may send its own.
+        """Note that the ticket's commit is being sent: at ``most-of-the-time`` the next one may send its own.
 
-        Called right before the commit is sent. The thread that is woken needs the interpreter, which the caller gives away
-        only inside the call that sends, so that commits go out in this order but for rare cases, which that level allows.
+        Called right before the commit is sent. The woken thread needs the interpreter lock, which the caller releases only inside the
+        call that sends. So commits go out in this order, except in rare cases, which that level allows.
         """
         if self._consistency is not Consistency.MOST_OF_THE_TIME:
             return
@@ -209,7 +210,7 @@ class CommitOrder:
                 self._wake_next_sender()
 
     def wait_for(self, ticket: Ticket, older: int) -> None:
-        """Waits empty-handed until the older ticket with that sequence is through; a request to roll back is met thereby.
+        """Wait, without holding locks, until the older ticket with that sequence is committed; this also meets a rollback request.
 
         Raises:
             PrecedingFailed: An older one failed.
@@ -221,7 +222,7 @@ class CommitOrder:
             ticket.older = None
 
     def wait_committed(self, ticket: Ticket, older: int) -> None:
-        """Waits until the older ticket with that sequence is through, while the caller holds locks.
+        """Wait, while holding locks, until the older ticket with that sequence is committed.
 
         Raises:
             PrecedingFailed: An older one failed.
@@ -235,7 +236,7 @@ class CommitOrder:
                 ticket.older = None
 
     def pause(self, ticket: Ticket, seconds: float) -> None:
-        """Sleeps empty-handed before another try, but not through the end of the order.
+        """Sleep, without holding locks, before another try; return early with an error if the order ends.
 
         Raises:
             PrecedingFailed: An older one failed.
@@ -246,11 +247,11 @@ class CommitOrder:
             ticket.older = None
 
     def finish(self, ticket: Ticket, error: BaseException | None = None) -> None:
-        """Ends the ticket, whose turn it is, and wakes the next; an error ends all younger ones too.
+        """End a ticket that has its turn, and wake the next one; an error ends all younger tickets too.
 
         Args:
             ticket: The ticket.
-            error: Why it was not committed, if it was not. Younger tickets then raise PrecedingFailed from it.
+            error: The error if the ticket was not committed. Younger tickets then raise PrecedingFailed from it.
 
         Raises:
             ValueError: It is not the ticket's turn. After a failure, tickets may be finished in any order.
@@ -268,51 +269,51 @@ class CommitOrder:
                 raise ValueError(f"it is not the turn of {ticket!r}")
 
     def finish_series(self, tickets: Sequence[Ticket]) -> None:
-        """Ends tickets of ``take_turns``, which are committed, and wakes who waits for them."""
+        """End tickets that ``take_turns`` took and that are committed, and wake the threads that wait for them."""
         with self._mutex:
             for ticket in tickets:
                 self._through(ticket)
 
     def withdraw(self, ticket: Ticket) -> None:
-        """Takes back a ticket that nobody works on; all younger ones must be withdrawn as well."""
+        """Withdraw a ticket that no worker has begun; all younger ones must be withdrawn as well."""
         with self._mutex:
             ticket.state = TicketState.GIVEN_UP
             while self._queue and self._queue[-1].state is TicketState.GIVEN_UP:
                 self._queue.pop()
 
     def abort(self, error: BaseException) -> None:
-        """Ends everything at once: whoever waits, or comes to wait, raises PrecedingFailed; a commit under way may still finish."""
+        """End everything at once: every present and later wait raises PrecedingFailed; a commit in progress may still finish."""
         with self._mutex:
             self._fail(error)
 
     def request_rollback(self, ticket: Ticket, older: int) -> bool:
-        """Asks a younger transaction to give its locks back, and to come again after ``older`` (R24).
+        """Ask a younger transaction to release its locks and to start again after ``older`` (R24).
 
         Returns:
-            Whether it will: not if it is committing, done, or not younger.
+            True if it will; False if it is committing, done, or not younger.
         """
         with self._mutex:
             return self._request(ticket, older)
 
     def hold_back(self, older: int) -> None:
-        """Asks every younger transaction to give its locks back, and those not started yet to wait for ``older`` first (R24)."""
+        """Ask every younger transaction to release its locks, and those not started yet to wait for ``older`` first (R24)."""
         with self._mutex:
             for ticket in self._queue:
                 self._request(ticket, older)
 
     def take_request(self, ticket: Ticket) -> int | None:
-        """The older ticket that a requested rollback is for, if one is requested; the request is met thereby."""
+        """Return the older ticket of a pending rollback request, or None; the request counts as met afterwards."""
         with self._mutex:
             older, ticket.older = ticket.older, None
             return older
 
     def oldest(self) -> Ticket | None:
-        """The oldest ticket that is not through."""
+        """Return the oldest ticket that is not committed."""
         with self._mutex:
             return self._queue[0] if self._queue else None
 
     def waiting(self) -> list[Ticket]:
-        """The tickets that wait for their turn, oldest first."""
+        """Return the tickets that wait for their turn, oldest first."""
         with self._mutex:
             return sorted(self._waiting, key=lambda ticket: ticket.sequence)
 
@@ -331,10 +332,10 @@ class CommitOrder:
         return all(self._is_through(sequence) for sequence in ticket.after)
 
     def _under_way(self) -> list[int]:
-        """Tickets whose commit is sent and not known to have happened.
+        """Return the tickets whose commit was sent and is not acknowledged yet.
 
-        If such a commit fails, its locks are free until it is tried again. A transaction whose rows went in behind it may have got
-        one of these locks, and must not be through before it; one whose rows were in before held its own at the same time.
+        If such a commit fails, its locks are free until the retry. A transaction whose rows are written after that may have taken one of
+        these locks and must not commit first. A transaction whose rows were written before held its own locks at the same time.
         """
         if self._consistency is not Consistency.MOST_OF_THE_TIME:
             return []
@@ -362,7 +363,7 @@ class CommitOrder:
             self._wake(queue[0])
 
     def _wake_next_sender(self) -> None:
-        """The oldest ticket whose commit is not sent yet; tickets in the queue have consecutive sequences."""
+        """Wake the oldest ticket whose commit is not sent yet; tickets in the queue have consecutive sequences."""
         queue = self._queue
         if queue and 0 <= (place := self._sent + 1 - queue[0].sequence) < len(queue):
             self._wake(queue[place])
@@ -378,7 +379,7 @@ class CommitOrder:
             raise PrecedingFailed("rolled back because a preceding transaction failed; it is not applied") from self._failure
 
     def _wait(self, ticket: Ticket, ready: Callable[[], bool], *, rollback: bool = False, deadline: float | None = None) -> None:
-        """Waits under the mutex on the ticket's own condition, so that a wake-up reaches this ticket only."""
+        """Wait under the mutex on the ticket's own condition, so that a notification reaches this ticket only."""
         before = ticket.state
         try:
             while True:

@@ -1,4 +1,4 @@
-"""When a commit may be sent (R20)."""
+"""Consistency levels: conditions for sending a commit (R20)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ __all__ = ["Consistency"]
 
 
 class Consistency(enum.Enum):
-    """What readers of the target may see while logs are applied; the value is what ``--consistency`` names."""
+    """States that readers of the target may see during an apply; the values are those of ``--consistency``."""
 
     ANY_TIME = "any-time"
-    """A commit is sent when the older one's is acknowledged: every state was a state of the source."""
+    """A commit is sent after the older one's acknowledgement: every state was a state of the source."""
     MOST_OF_THE_TIME = "most-of-the-time"
-    """A commit is sent when the older one's has been sent: the server can commit several as a group, and may swap neighbours."""
+    """A commit is sent after the older one was sent: the server can commit several as a group, and may swap neighbours."""
     EVENTUAL = "eventual"
-    """A commit is sent when its rows are in."""
+    """A commit is sent as soon as its rows are written."""
 
     @property
     def keeps_order(self) -> bool:
-        """Whether commits happen exactly in the source's order, so that no gap can be left behind a commit."""
+        """True if commits happen exactly in the source's order, so that no commit leaves a gap before it."""
         return self is Consistency.ANY_TIME

@@ -1,4 +1,4 @@
-"""Who does a run's work: one connection inline, workers in threads, or the target's own replication."""
+"""Drivers of a run: one connection inline, workers in threads, or the target's own replication."""
 
 from __future__ import annotations
 
@@ -28,47 +28,47 @@ __all__ = ["Drive", "Hand", "InlineDrive", "ThreadDrive"]
 
 
 class Hand(Protocol):
-    """One of those who apply."""
+    """One worker as the run's counters show it."""
 
     @property
     def job(self) -> Job | None:
-        """What it works on."""
+        """Current job."""
 
     @property
     def counters(self) -> WorkerCounters:
-        """What it did."""
+        """Counters of the work done."""
 
 
 class Drive(Protocol):
-    """Has one coordinator hand out everything, and looks after those who apply it."""
+    """A way to execute a run: hands the coordinator an executor and supervises it."""
 
     @property
     def crew(self) -> Crew:
-        """Who applies the jobs."""
+        """Executor of the jobs."""
 
     @property
     def workers(self) -> Sequence[Hand]:
-        """As the run's counters show them."""
+        """Workers as the run's counters show them."""
 
     def coordinate(self, coordinator: Coordinator) -> bool:
-        """Runs to the end; False if no more jobs were taken before it.
+        """Run to the end; return False if the run was stopped before it.
 
         Raises:
-            ParaplyError: As ``Coordinator.coordinate``; the root cause of a failure stands in the run's order.
+            ParaplyError: As ``Coordinator.coordinate``; the run's commit order holds the root cause of a failure.
         """
 
 
 class InlineDrive:
-    """One worker in the coordinator's own thread (R22), and a thread that looks after it.
+    """Driver with one worker in the coordinator's thread (R22), and a supervisor thread.
 
-    The thread that calls only waits, so that signals are handled while a statement runs.
+    The calling thread only waits, so that signals are handled while a statement runs.
 
     Args:
         run: The run.
         feed: The reader stage.
         worker: The only worker.
-        patience: When the blockers of its transaction are asked for.
-        stop_requests: How often a stop was asked for.
+        patience: Waiting times before the target is asked for the blockers of its transaction.
+        stop_requests: Returns the number of stop requests so far.
         on_tick: Called about four times a second; must not raise.
     """
 
@@ -89,7 +89,7 @@ class InlineDrive:
         self._keeper = Housekeeper(run, self.crew.stop, feed, self.workers, Watchdog(run, self.workers, patience), stop_requests, on_tick)
 
     def coordinate(self, coordinator: Coordinator) -> bool:
-        """Runs to the end; False if no more jobs were taken before it."""
+        """Run to the end; return False if the run was stopped before it."""
 
         def work() -> bool:
             with closing(self.workers[0]) as worker:
@@ -103,7 +103,7 @@ class InlineDrive:
                 try:
                     return done.result()
                 except BaseException as error:
-                    if not done.done():  # Ctrl-C where nobody handles it: nothing more is committed
+                    if not done.done():  # Ctrl-C without a handler: nothing more is committed
                         self._run.abort(error)
                     raise
         finally:
@@ -111,17 +111,17 @@ class InlineDrive:
 
 
 class ThreadDrive:
-    """Workers in threads, and a thread that looks after them.
+    """Driver with workers in threads, and a supervisor thread.
 
     Args:
         run: The run.
         jobs: Its job list.
         feed: The reader stage.
         workers: The workers.
-        patience: When the oldest transaction's blockers are asked for.
-        stop_requests: How often a stop was asked for.
+        patience: Waiting times before the target is asked for the blockers of the oldest transaction.
+        stop_requests: Returns the number of stop requests so far.
         on_tick: Called about four times a second; must not raise.
-        split: Helps the workers with large transactions, if anybody does.
+        split: Part workers for large transactions, if the policy splits them.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class ThreadDrive:
         self.crew = ThreadCrew(jobs)
 
     def coordinate(self, coordinator: Coordinator) -> bool:
-        """Runs to the end; False if no more jobs were taken before it."""
+        """Run to the end; return False if the run was stopped before it."""
         threads = [
             threading.Thread(target=worker.loop, args=(self._jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
             for worker in self.workers
@@ -156,7 +156,7 @@ class ThreadDrive:
             return coordinator.coordinate()
         except ParaplyError:
             raise
-        except BaseException as error:  # a defect, or Ctrl-C where nobody handles it: nothing more is committed
+        except BaseException as error:  # a defect, or Ctrl-C without a handler: nothing more is committed
             self._run.abort(error)
             raise
         finally:

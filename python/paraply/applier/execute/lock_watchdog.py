@@ -1,4 +1,4 @@
-"""Sees when the oldest transaction waits for locks of younger ones that wait for their turn to commit (R24)."""
+"""Detection of lock waits of the oldest transaction for younger ones that wait for their turn to commit (R24)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGER = 1.5
 
 @dataclass(slots=True)
 class _Case:
-    """One attempt of the oldest block, as it is watched."""
+    """One watched attempt of the oldest block."""
 
     number: int
     attempt: int
@@ -43,7 +43,7 @@ class _Case:
 
 @dataclass(slots=True)
 class _Wait:
-    """How long one block has been the oldest that is not through, over all its attempts: a lock wait that the target ends begins anew."""
+    """Time since one block became the oldest uncommitted one, including retries: a lock wait that the target ends begins anew."""
 
     number: int
     since: float
@@ -51,12 +51,12 @@ class _Wait:
 
 
 class Watchdog:
-    """Looks at the oldest block in flight; called again and again by one thread.
+    """Watchdog for the oldest block in progress; one thread calls it again and again.
 
     Args:
-        run: What the run's threads share.
+        run: State shared by the run's threads.
         workers: The workers.
-        patience: When to do what.
+        patience: Waiting times before each action.
     """
 
     def __init__(self, run: RunState, workers: Sequence[Worker], patience: Patience | None = None) -> None:
@@ -68,7 +68,7 @@ class Watchdog:
         self._tells = False
 
     def look(self) -> None:
-        """Looks once; makes whoever holds the oldest block up give way."""
+        """Check once whether the oldest block is blocked, and request the rollback of the younger transactions that block it."""
         oldest = self._run.order.oldest()
         worker = self._worker_of(oldest)
         if self._wait is not None and (oldest is None or oldest.sequence != self._wait.number):
@@ -107,11 +107,14 @@ class Watchdog:
         case.pause = min(self._patience.longest, case.pause * _LONGER)
 
     def _may_be_in_the_way(self) -> bool:
-        """Whether a younger one can hold what the oldest waits for: one that waits for its turn, or any where only row locks order them."""
+        """Return True if a younger transaction can hold a lock that the oldest waits for.
+
+        A transaction that waits for its turn can; any other only in a run where only row locks order transactions.
+        """
         return self._run.optimistic or bool(self._run.order.waiting())
 
     def _resolve(self, case: _Case, blockers: list[int]) -> set[int]:
-        """Follows the chain of blockers: those of ours that are younger give way; gives the others, who may wait for ours in turn."""
+        """Request the rollback of blockers among this run's younger blocks; return all other blockers, following the chain of waits."""
         by_connection = {worker.counters.connection_id: worker for worker in self._workers if worker.counters.connection_id}
         foreign: set[int] = set()
         seen: set[int] = set()
@@ -131,7 +134,7 @@ class Watchdog:
         return foreign
 
     def _ask_to_give_way(self, case: _Case, worker: Worker) -> list[int]:
-        """Requests the rollback of a younger one; returns who blocks it in turn, if it is still applying."""
+        """Request the rollback of a younger transaction; return its own blockers if it is still being applied."""
         job = worker.job
         if job is None or not self._run.order.request_rollback(job.ticket, case.number):
             return []
@@ -144,7 +147,7 @@ class Watchdog:
         return told(self._blockers(worker.counters.connection_id))
 
     def _ask_suspects(self, case: _Case) -> None:
-        """Where the target tells late who is in the way: those give way that wait for their turn and change a table of the oldest."""
+        """Request the rollback of waiting transactions that change a table of the oldest block: the target reports blockers late."""
         tables, waiting = tables_of(case.block), self._run.order.waiting()
         for worker in self._workers:
             job = worker.job
@@ -154,13 +157,13 @@ class Watchdog:
                 self._count(case, job.block)
 
     def _count(self, case: _Case, younger: Block) -> None:
-        """Notes which tables the two share, once for each attempt."""
+        """Count the tables that both blocks change, once for each attempt."""
         tables = tables_of(case.block) & tables_of(younger) - case.met
         case.met |= tables
         self._run.contended(tables)
 
     def _ask_dependents(self, case: _Case) -> None:
-        """Where the target tells of nobody: those give way that share keys with the oldest, or with one that does."""
+        """Request the rollback of transactions that depend on the oldest block, directly or not, because the target reports no blocker."""
         sharing = {case.number}
         jobs = [job for worker in self._workers if (job := worker.job) is not None]
         for job in sorted(jobs, key=lambda job: job.number):
@@ -169,7 +172,7 @@ class Watchdog:
                 self._run.order.request_rollback(job.ticket, case.number)
 
     def _tell(self, connection_id: int) -> bool:
-        """Says who holds the oldest block up, and what those run; False where it waits for no lock."""
+        """Report the connections that block the oldest block, and their statements; return False if it waits for no lock."""
         try:
             text = self._run.target.describe_wait(connection_id, self._run.foreign_blockers)
         except ParaplyError:
@@ -204,5 +207,5 @@ class Watchdog:
 
 
 def told(blockers: list[int]) -> list[int]:
-    """Return the connections among blockers."""
+    """Return the known connections among blockers."""
     return [connection for connection in blockers if connection != UNTOLD]

@@ -1,4 +1,4 @@
-"""When to try again, and when to go slower (R24)."""
+"""Rules for retries and for the change to serial apply (R24)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["Patience", "RetryPolicy", "StormGuard"]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long the oldest block may take, in seconds, before something is done.
+    """Limits, in seconds, for the time that the oldest block may take before the watchdog acts.
 
     Attributes:
-        shortest: Least time before the target is asked who blocks the oldest block.
-        factor: That time in median apply times.
-        longest: Most time before the target is asked, and between two questions about the same attempt.
-        coarse: Time after which all younger ones give way although no blocker was told.
-        coarse_factor: That time is at least so many median apply times.
-        trusted: How much longer it is for a target that was able to tell a blocker before.
-        foreign: Time after which a blocker that is not ours is reported.
+        shortest: Least time before the target is asked for the blockers of the oldest block.
+        factor: The same time as a multiple of the median apply time.
+        longest: Most time before the target is asked, and between two questions during the same attempt.
+        coarse: Time after which all younger transactions are rolled back although the target reported no blocker.
+        coarse_factor: Least value of ``coarse`` as a multiple of the median apply time.
+        trusted: Factor by which ``coarse`` grows for a target that has reported a blocker before.
+        foreign: Time after which a blocker that does not belong to this process is reported.
     """
 
     shortest: float = 0.005
@@ -34,13 +34,13 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How temporary errors and lost connections are met.
+    """Limits and delays for retries after temporary errors and lost connections.
 
     Attributes:
         limit: Retries of one block after temporary errors before it counts as failed.
         base: Seconds before the first retry, at most; doubled for each further one.
         cap: Most seconds before a retry.
-        reconnects: Tries to get a new connection, and most connections that one block may lose.
+        reconnects: Tries to get a new connection, and lost connections that one block may survive.
         reconnect_base: Seconds before the second try to connect; doubled for each further one.
         reconnect_cap: Most seconds between two tries to connect.
     """
@@ -53,25 +53,25 @@ class RetryPolicy:
     reconnect_cap: float = 5.0
 
     def delay(self, retry: int) -> float:
-        """Seconds before this retry (from 1), drawn at random so that two which met do not meet again."""
+        """Return the seconds before this retry (from 1), partly random so that two transactions that met do not meet again."""
         longest: float = min(self.cap, self.base * 2.0 ** (retry - 1))
         return longest * random.uniform(0.5, 1.0)
 
     def reconnect_delay(self, attempt: int) -> float:
-        """Seconds before this further try to connect (from 1)."""
+        """Return the seconds before this repeated try to connect (from 1)."""
         longest: float = min(self.reconnect_cap, self.reconnect_base * 2.0 ** (attempt - 1))
         return longest * random.uniform(0.5, 1.0)
 
 
 class StormGuard:
-    """Sees storms of retries and says when to apply serially for a while (R24).
+    """Detection of retry storms, after which the run applies serially for a while (R24).
 
-    The serial time doubles each time that the storm is back at once.
+    The serial period doubles each time that the storm returns at once.
 
     Args:
-        window: Commits that are looked at together; more retries than half of them are a storm.
-        serial: Commits of the first serial time.
-        longest: Most commits of a serial time.
+        window: Number of commits that are judged together; more retries than half of them are a storm.
+        serial: Commits in the first serial period.
+        longest: Most commits in a serial period.
     """
 
     def __init__(self, window: int = 32, serial: int = 64, longest: int = 4096) -> None:
@@ -87,7 +87,7 @@ class StormGuard:
         self.storms = 0
 
     def retried(self) -> bool:
-        """Counts a retry; whether serial mode begins with it."""
+        """Count a retry; return True if serial mode begins with it."""
         with self._mutex:
             self._retries += 1
             if self.serial or self._retries * 2 <= self._window:
@@ -100,7 +100,7 @@ class StormGuard:
             return True
 
     def committed(self) -> bool:
-        """Counts a commit; whether serial mode ends with it. Called by one thread at a time, in commit order."""
+        """Count a commit; return True if serial mode ends with it. Called by one thread at a time, in commit order."""
         self._commits += 1
         if self._commits < (self._serial_commits if self.serial else self._window):
             return False

@@ -1,4 +1,4 @@
-"""What the threads of one apply run share."""
+"""State shared by the threads of one apply run."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _log = logging.getLogger("paraply.applier")
 
 _STEP = 0.05
 _EARLY = 64
-"""Blocks ahead of a gap that are looked over for the first time, if nobody asks before; then when they are twice as many."""
+"""Blocks committed after a gap before the first check for blocks without one; the limit grows to twice the number that is left."""
 
 
 class SharedTarget:
-    """A target whose own connection is used by one thread at a time; sessions are opened without waiting.
+    """Target whose own connection is used by one thread at a time; sessions are opened without waiting.
 
     Args:
         target: The target.
@@ -44,22 +44,22 @@ class SharedTarget:
     def __init__(self, target: Target) -> None:
         self._target = target
         self.crew: SplitCrew | None = None
-        """Helps the sessions with large transactions; only with a policy that splits them."""
+        """Part workers for large transactions; only with a policy that splits them."""
         self._mutex = threading.Lock()
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[Target]:
-        """The target, for calls other than ``session``."""
+        """Lock the target for calls other than ``session``."""
         with self._mutex:
             yield self._target
 
     def session(self) -> Session:
-        """A new session for the calling thread."""
+        """Open a new session for the calling thread."""
         session = self._target.session()
         return session if self.crew is None else SplitSession(cast("BranchSession", session), self.crew)
 
     def committed(self, block: Block) -> bool:
-        """Whether the block is in."""
+        """Return True if the block is committed."""
         with self._mutex:
             found = self._target.committed(block)
         if self.crew is not None:
@@ -67,28 +67,28 @@ class SharedTarget:
         return found
 
     def blockers(self, connection_id: int) -> list[int]:
-        """Who holds the locks that this connection waits for."""
+        """Return the connections that hold the locks that this connection waits for."""
         with self._mutex:
             return self._target.blockers(connection_id)
 
     def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
-        """What is said of that wait."""
+        """Return a description of that wait for people."""
         with self._mutex:
             return self._target.describe_wait(connection_id, holders)
 
 
 class RunState:
-    """Order, counters and switches of one run.
+    """Commit order, counters and switches of one run.
 
     Args:
         target: The target.
         executed: GTIDs that the target's progress holds at the start.
-        retry: How temporary errors are met.
+        retry: Limits and delays of retries.
         jobs: The job list; None when blocks are applied inline.
-        storm: Sees storms of retries; a default one if not given.
-        consistency: When a commit may be sent.
-        optimistic: Whether blocks start although they may conflict with older ones.
-        low: What is executed without a gap, if the log's GTIDs are MariaDB's, whose text is a position; else None.
+        storm: Detection of retry storms; a default one if not given.
+        consistency: Level that decides when a commit may be sent.
+        optimistic: True if blocks start although they may conflict with older ones.
+        low: GTIDs executed without a gap, if the log has MariaDB's GTIDs, whose text is a position; else None.
     """
 
     def __init__(
@@ -111,14 +111,14 @@ class RunState:
         self.retry = retry
         self.storm = storm or StormGuard()
         self.contention = Contention()
-        #: Both our own, raised in place: a copy for each block takes the longer the more gaps there are.
+        #: Both are copies of this object, updated in place: a copy for each block would take longer with each gap.
         self._executed = executed | executed
         self._low = None if low is None else low | low
         self._early: list[tuple[int, GtidSet]] = []
         self._most_early = _EARLY
         self.notes: list[str] = []
         self.runs_events = False
-        """Whether the target runs scheduled events, which a logged statement may make or change."""
+        """True if the target runs scheduled events, which a logged statement may make or change."""
         self.transactions = 0
         self.commits = 0
         self.skipped = 0
@@ -127,20 +127,20 @@ class RunState:
         self.rows = 0
         self.last_block: Block | None = None
         self.apply_seconds = 0.0
-        """A running median of how long applying or committing a block takes."""
+        """Running median of the time for applying or committing a block."""
         self.started = time.perf_counter()
         self.foreign_blockers: tuple[int, ...] = ()
         self.timeline: Timeline | None = None
-        """Where workers draw what they do, if anywhere."""
+        """Timeline to which workers write their slices, if there is one."""
         self.handed: Block | None = None
-        """The last block that was handed to a worker, and when (seconds since 1970)."""
+        """Last block handed to a worker, and the time (seconds since 1970)."""
         self.handed_at = 0.0
 
     def through(self, *blocks: Block) -> tuple[int, int]:
-        """Counts committed blocks; called by those who have their turns.
+        """Count committed blocks; called by the holders of their turns.
 
         Returns:
-            Their transactions and rows.
+            The numbers of their transactions and rows.
         """
         sums = type(blocks[0]).sums(blocks)
         count = sums.transactions - sums.filtered
@@ -166,12 +166,12 @@ class RunState:
         return sums.transactions, sums.rows
 
     def executed(self) -> GtidSet:
-        """What is executed."""
+        """Return the GTIDs that are executed."""
         with self._counting:
             return self._executed | self._executed
 
     def executed_text(self) -> str:
-        """What is executed, as a GTID set; of MariaDB's only as far as there is no gap, which a position cannot tell."""
+        """Return the executed GTIDs as text; for MariaDB only those without a gap before them, because a position cannot express gaps."""
         with self._counting:
             if self._low is None:
                 return str(self._executed)
@@ -179,11 +179,11 @@ class RunState:
             return str(self._low)
 
     def session_unknown(self) -> None:
-        """The log does not tell the sessions, so that the order of each can only be kept by keeping that of their server."""
-        self.note("the log does not tell the sessions of the source: transactions of one server commit in its order, at every level")
+        """Note that the log does not identify sessions: each session's order is kept by keeping the order of its whole server."""
+        self.note("the log does not identify the sessions of the source: one server's transactions commit in its order at every level")
 
     def _raise(self, low: GtidSet) -> None:
-        """Moves it over what has no gap before it any more."""
+        """Add the GTIDs of blocks that have no gap before them any more."""
         mark = self.order.low_water_mark
         for number, gtids in self._early:
             if number <= mark:
@@ -192,28 +192,28 @@ class RunState:
         self._most_early = max(_EARLY, 2 * len(self._early))
 
     def apply_took(self, seconds: float) -> None:
-        """Moves the median; the length of an outlier, such as a wait for a lock, does not count."""
+        """Move the median by one step; the size of an outlier, such as a lock wait, does not matter."""
         median = self.apply_seconds
         self.apply_seconds = seconds if not median else median * (1 + _STEP if seconds > median else 1 - _STEP)
 
     def contended(self, tables: Iterable[str]) -> None:
-        """Count that locks of a younger transaction of these tables were in an older one's way, or the other way round."""
+        """Count a conflict in which transactions of these tables blocked each other, one of them older than the other."""
         if self.jobs is not None and self.contention.met(tables, self.order.newest):
             _log.info("transactions block each other: applied one after the other for a while: %s", ", ".join(self.contention.widths))
             self.jobs.bound_tables(self.contention.widths)
 
     def relax(self) -> None:
-        """Let more transactions of a table be applied at once where its time in order is over; to be called often."""
+        """Let more transactions of a table be applied at once after its period in order is over; called often."""
         if self.jobs is not None and self.contention.relax(self.order.low_water_mark + 1):
             self.jobs.bound_tables(self.contention.widths)
 
     def retried(self) -> None:
-        """Counts a retry, and degrades to serial if they storm."""
+        """Count a retry, and change to serial apply in a storm of retries."""
         if self.storm.retried():
             self.set_serial(serial=True)
 
     def set_serial(self, *, serial: bool) -> None:
-        """Switches between parallel and serial apply, and says so."""
+        """Switch between parallel and serial apply, and report it."""
         if self.jobs is None:
             return
         self.jobs.set_serial(serial)
@@ -223,18 +223,18 @@ class RunState:
             _log.info("applying in parallel again")
 
     def count_hands(self) -> None:
-        """Lets as many workers be at work as keep the machine busy."""
+        """Adjust the concurrency limit to the number of workers that keeps the machine busy."""
         if self.jobs is not None:
             self.jobs.count_hands()
 
     def note(self, text: str) -> None:
-        """A remark for the log and the report; each only once in the report."""
+        """Add a remark to the log and to the report; the report contains each text once."""
         _log.warning("%s", text)
         if text not in self.notes:
             self.notes.append(text)
 
     def remark_on(self, block: Block) -> None:
-        """Says what the user should know of a logged statement that has run."""
+        """Report a logged statement that the user should know of, after it has run."""
         if not self.runs_events:
             return
         for transaction in block.transactions:
@@ -243,7 +243,7 @@ class RunState:
                 self.note(text)
 
     def abort(self, error: BaseException) -> None:
-        """Ends the run at once; whatever is not committed rolls back."""
+        """End the run at once; uncommitted transactions roll back."""
         self.order.abort(error)
         if self.jobs is not None:
             self.jobs.abort()

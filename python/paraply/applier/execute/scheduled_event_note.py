@@ -1,4 +1,4 @@
-"""Scheduled events that the log makes while it is replayed."""
+"""Note about scheduled events that the replayed log makes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _EVENT = re.compile(
 
 
 def logged_event(statements: list[Statement], place: str) -> str | None:
-    """What to say of statements after which a target with an event scheduler that is on may run an event.
+    """Return a remark about statements after which a target with an active event scheduler may run an event.
 
     Args:
-        statements: They have run on the target.
-        place: Where they stand, for people: a GTID.
+        statements: Statements that have run on the target.
+        place: Name of their transaction for people, such as a GTID.
 
     Returns:
         The remark; None for statements that make or change no event.
@@ -30,5 +30,5 @@ def logged_event(statements: list[Statement], place: str) -> str | None:
         return None
     return (
         f"the log made or changed a scheduled event ({place}), and the target's event scheduler is on: what the event changes is in the"
-        " log's rows already; run SET GLOBAL event_scheduler=OFF on it until the replay is through"
+        " log's rows already; run SET GLOBAL event_scheduler=OFF on it until the replay has ended"
     )

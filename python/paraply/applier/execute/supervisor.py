@@ -1,4 +1,4 @@
-"""The thread that looks after a run: the watchdog, stopping, progress reports."""
+"""Supervision of a run: lock watchdog, stop requests, progress reports."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ _HANDS_SECONDS = 0.25
 
 
 def stopped_error() -> Stopped:
-    """The error that a run ends with when it was stopped."""
+    """Return the error that ends a stopped run."""
     return Stopped("stopped on request at a transaction boundary; the same command continues from here")
 
 
 def _interrupt_all(workers: Sequence[Worker]) -> None:
-    """Ends the statements under way, but for commits: their outcome would not be known."""
+    """End the running statements except commits, whose outcome would then be unknown."""
     for worker in workers:
         if worker.job is not None and worker.counters.state != COMMITTING:
             worker.interrupt()
 
 
 class Housekeeper:
-    """Does in threads of its own what must not wait for anything that workers or coordinator do.
+    """Supervisor of a run in threads of its own, which wait for neither workers nor coordinator.
 
-    Progress has its own, because a callback may be slow and the watchdog must not.
+    Progress has a thread of its own, because its callback may be slow and the watchdog must not be.
 
     Args:
         run: The run.
-        withdraw: Has no more jobs be taken, and gives those that nobody has begun.
+        withdraw: Ends the distribution of jobs, and returns those that no worker has begun.
         feed: The reader stage.
         workers: The workers.
-        watchdog: Looked after at every tick.
-        stop_requests: How often a stop was asked for.
+        watchdog: The lock watchdog, called at every tick.
+        stop_requests: Returns the number of stop requests so far.
         on_tick: Called about four times a second; must not raise.
     """
 
@@ -83,12 +83,12 @@ class Housekeeper:
         ]
 
     def start(self) -> None:
-        """Begins."""
+        """Start the threads."""
         for thread in self._threads:
             thread.start()
 
     def end(self) -> None:
-        """Ends, and waits for the end."""
+        """End the threads, and wait for their end."""
         self._ended.set()
         for thread in self._threads:
             thread.join()
@@ -127,7 +127,7 @@ class Housekeeper:
             self._run.relax()
 
     def _stop_if_asked(self) -> None:
-        """First: no more blocks, those in flight finish. Second: those in flight roll back."""
+        """Carry out stop requests: the first lets blocks in progress finish, the second rolls them back."""
         requests = self._stop_requests()
         if requests >= 1 and self._stops_seen == 0:
             self._stops_seen = 1

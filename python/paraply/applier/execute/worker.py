@@ -1,4 +1,4 @@
-"""A worker: one thread, one connection; applies blocks and commits them in turn (R17 to R19, R24)."""
+"""A worker: one thread and one connection that applies blocks and commits them in turn (R17 to R19, R24)."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 __all__ = ["Worker"]
 
 _SHORTEST_WAIT = 2e-5
-"""Seconds; a job that was there already is no wait in the timeline."""
+"""Seconds; a shorter wait is not shown in the timeline."""
 
 
 class Worker:
-    """Applies the jobs that it is given; the thread that runs it is its owner.
+    """Worker that applies the jobs it takes; owned by the thread that runs it.
 
     Args:
-        run: What the run's threads share.
-        number: From 0.
+        run: State shared by the run's threads.
+        number: Number of the worker, from 0.
     """
 
     def __init__(self, run: RunState, number: int) -> None:
@@ -50,14 +50,14 @@ class Worker:
         self.counters = WorkerCounters(number)
         self.job: Job | None = None
         self.attempt = 0
-        """Counts every start of an apply or a statement, so that others see that it is a new one."""
+        """Number of attempts to apply a block or statement so far, so that other threads notice a new one."""
         self.since = 0.0
-        """When the attempt under way began (time.perf_counter)."""
+        """Start of the current attempt (time.perf_counter)."""
         self._attempting = ""
-        """What the attempt under way does; empty if there is none."""
+        """Current activity of the attempt; empty if there is none."""
 
     def loop(self, jobs: JobList) -> None:
-        """The thread's body: takes jobs until there are no more."""
+        """Take and process jobs until there are no more; the body of the thread."""
         seat = jobs.seat()
         try:
             while True:
@@ -71,7 +71,7 @@ class Worker:
                 jobs.committed(*(one.number for one in taken))
         except PrecedingFailed:
             pass
-        except BaseException as error:  # a thread must not die alone: the others would wait for it
+        except BaseException as error:  # without an abort the other threads would wait for this one
             self._run.abort(error)
         finally:
             self.counters.state = "Ended"
@@ -89,46 +89,46 @@ class Worker:
         return self.counters.number + 1
 
     def _show(self, name: str, begin: float, **more: object) -> None:
-        """A slice of the job under way, from then to now."""
+        """Add a slice of the current job to the timeline, from ``begin`` to now."""
         if self._run.timeline is not None and self.job is not None:
             self._run.timeline.slice(self._track, name, begin, time.perf_counter(), block_arguments(self.job.block) | more)
 
     def _on_idle(self, waits_for: Wait) -> None:
-        """Says what the wait is for; also called by the thread that hands out, while this one sleeps."""
+        """Record the reason of the wait; also called by the coordinator's thread, while this one sleeps."""
         self._count_idle()
         self._idle_kind, self.counters.state = waits_for, states.IDLE_STATES[waits_for]
 
     def open(self) -> None:
-        """Opens the session."""
+        """Open the session."""
         session = self._session = steadily(self._run.target.session, (ConnectionFailed, TemporaryFailure))
         self.counters.connection_id = session.connection_id
         self.counters.state = states.IDLE
 
     def close(self) -> None:
-        """Closes the session, if there is one."""
+        """Close the session, if there is one."""
         session, self._session = self._session, None
         if session is not None:
             session.close()
 
     def interrupt(self) -> None:
-        """Ends the statement under way; from another thread."""
+        """End the running statement; called from another thread."""
         session = self._session
         if session is not None:
             with contextlib.suppress(ParaplyError, OSError):
                 session.interrupt()
 
     def rescue(self) -> None:
-        """Has the session look whether its answer still comes; from another thread."""
+        """Let the session check that its answer can still arrive; called from another thread."""
         session = self._session
         if session is not None:
             with contextlib.suppress(ParaplyError, OSError):
                 session.rescue()
 
     def process_series(self, jobs: Sequence[Job]) -> None:
-        """Applies and commits jobs one after the other; as many as can go without a look at anything in between, together.
+        """Apply and commit jobs one after the other, in one call of the session as far as they need no decision in between.
 
         Raises:
-            ParaplyError: As ``process``; the jobs before the one that it is about are through.
+            ParaplyError: As ``process``; the jobs before the failed one are committed.
         """
         session = self._session
         alone = session is None or (len(jobs) == 1 and not (jobs[0].fits and getattr(session, "commits_at_once", False)))
@@ -138,7 +138,7 @@ class Worker:
             outcome = SeriesOutcome(0)
 
     def _commit_together(self, jobs: Sequence[Job]) -> SeriesOutcome:
-        """Gets the first of the jobs in with one call of the session, as far as that goes."""
+        """Commit as many of the first jobs as possible with one call of the session."""
         order, session = self._run.order, cast("SeriesSession | None", self._session)
         jobs = jobs[: order.take_turns([job.ticket for job in jobs])]
         if not jobs or session is None:
@@ -154,15 +154,15 @@ class Worker:
         return outcome
 
     def process(self, job: Job, tried: SeriesOutcome | None = None) -> None:
-        """Applies and commits a job; on return it is through.
+        """Apply and commit a job.
 
         Args:
             job: The job.
-            tried: How it failed, where it was tried already; its ticket has its turn then.
+            tried: Outcome of a failed first try in a batch; the ticket then has its turn.
 
         Raises:
             PrecedingFailed: An older one failed; this one is rolled back.
-            ParaplyError: This one failed, after all older ones were committed; every younger one will not be applied.
+            ParaplyError: This one failed, after all older ones were committed; no younger one will be applied.
         """
         self._begin_job(job)
         order = self._run.order
@@ -189,7 +189,7 @@ class Worker:
         counters.began, counters.tries = time.time(), 0
 
     def _through(self, *blocks: Block) -> None:
-        """Counts committed blocks, while the turns are still ours."""
+        """Count committed blocks, while this worker still holds their turns."""
         if not blocks:
             return
         transactions, rows = self._run.through(*blocks)
@@ -201,9 +201,9 @@ class Worker:
         counters.last_began, counters.last_ended, counters.last_tries = counters.began, time.time(), counters.tries
 
     def _apply_job(self, job: Job, tried: SeriesOutcome | None) -> None:
-        """Gets the block in, as a whole or one by one."""
+        """Commit the job's block as a whole, or its transactions one by one."""
         older = self._run.order.take_request(job.ticket) if job.ticket.rollback_requested else None
-        if older is not None:  # asked before it began: it only has to wait
+        if older is not None:  # requested before it began: it only has to wait
             self._wait_for_older(job, older)
         try:
             self._get_in(job, job.block, tried=tried)
@@ -219,7 +219,7 @@ class Worker:
             self._through(job.block)
 
     def _replay(self, job: Job) -> None:
-        """Applies a merged block's transactions singly, so that everything before the culprit commits (R24)."""
+        """Apply a merged block's transactions singly, so that everything before the failing one commits (R24)."""
         self._run.order.wait_for(job.ticket, job.number - 1)
         self._run.order.wait_turn(job.ticket)
         self.counters.replays += 1
@@ -236,7 +236,7 @@ class Worker:
                 self._through(part)
 
     def _fail(self, job: Job, block: Block, error: ParaplyError) -> None:
-        """The block failed for good: older ones commit first, then its error ends the run (R18)."""
+        """End the run with the block's error, after all older blocks have committed (R18)."""
         if error.gtid is None:
             error.gtid = block.first_gtid
         if error.file is None:
@@ -249,13 +249,13 @@ class Worker:
         raise error
 
     def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False, tried: SeriesOutcome | None = None) -> None:
-        """Applies and commits one block, with all the tries that it may take.
+        """Apply and commit one block, with all allowed retries.
 
         Args:
             job: The job.
             block: Its block.
-            part_of_job: The block is one of several that the job is committed in, so the job is not through with it.
-            tried: How the first try ended.
+            part_of_job: True if the job commits several blocks, so that it is not finished with this one.
+            tried: Outcome of the first try in a batch.
         """
         run, ticket = self._run, job.ticket
         retries = losses = 0
@@ -269,13 +269,13 @@ class Worker:
                 if tried is not None and tried.error is not None:
                     error, committing, tried = tried.error, tried.committing, None
                     raise error
-                session = self._session or self._connect(job)  # a worker that gets no job needs none
+                session = self._session or self._connect(job)  # opened late: a worker without a job needs no session
                 self._begin_attempt(states.APPLYING)
                 if statement:
                     committing = True
                     session.execute_statement(block)
                     run.remark_on(block)
-                    self.counters.connection_id = session.connection_id  # an XA transaction may need another one afterwards
+                    self.counters.connection_id = session.connection_id  # an XA transaction may have replaced the connection
                 else:
                     self._apply_rows(session, job, block)
                     self._end_attempt()
@@ -299,7 +299,7 @@ class Worker:
             except ConnectionLost as error:
                 losses += 1
                 if losses > run.retry.reconnects:
-                    raise ApplyFailed(f"the connection was lost {losses} times while this transaction was under way: {error}") from error
+                    raise ApplyFailed(f"the connection was lost {losses} times while this transaction was applied: {error}") from error
                 self._reconnect(job)
                 if committing and self._is_in(job, block):
                     return
@@ -311,11 +311,11 @@ class Worker:
                     run.order.wait_for(ticket, job.number)  # raises PrecedingFailed
                 if older is None and not early:
                     raise
-                # What an optimistic block did not find may be what an older one is about to commit.
+                # A row that an optimistic block did not find may be one that an older block is about to commit.
                 self._step_back(job, job.number - 1 if older is None else older)
 
     def _apply_rows(self, session: Session, job: Job, block: Block) -> None:
-        """Hands the rows over: those that must wait for older ones after the others."""
+        """Send the block's rows to the session: rows that must wait for older blocks after the others."""
         order = self._run.order
         waves = block.waves
         if not waves or waves[-1] <= order.low_water_mark:
@@ -353,14 +353,14 @@ class Worker:
             self._show("turn", asked)
 
     def _wait_turn_empty_handed(self, job: Job) -> None:
-        """Takes the turn before any lock is held: no younger one can be in its way for long."""
+        """Take the commit turn before any lock is held, so that no younger transaction can block this one for long."""
         if job.ticket.state is not TicketState.TURN:
             with self._waiting("turn", states.WAITING_TURN):
                 self._run.order.wait_for(job.ticket, job.number - 1)
                 self._run.order.wait_turn(job.ticket)
 
     def _step_back(self, job: Job, older: int) -> None:
-        """Gives the locks back, and waits until the older transaction that needs them is through (R24)."""
+        """Release the locks, and wait until the older transaction that needs them is committed (R24)."""
         self._rollback()
         self.counters.rollbacks += 1
         self.counters.retries += 1
@@ -372,7 +372,7 @@ class Worker:
             self._run.order.wait_for(job.ticket, older)
 
     def _back_off(self, job: Job, error: TemporaryFailure, retries: int) -> None:
-        """Rolls back and waits a little before another try; the oldest one has those that wait behind it give way."""
+        """Roll back and pause before another try. If this block is the oldest, ask the younger ones to release their locks."""
         self._rollback()
         order = self._run.order
         if retries > self._run.retry.limit:
@@ -389,7 +389,7 @@ class Worker:
             order.pause(job.ticket, self._run.retry.delay(retries))
 
     def _give_attempt_up(self) -> None:
-        """It did not come to its end."""
+        """Show the current attempt as given up in the timeline."""
         if self._attempting:
             self._show("commit" if self._attempting == states.COMMITTING else "apply", self.since, given_up=True)
             self._attempting = ""
@@ -400,17 +400,17 @@ class Worker:
             self._session.rollback()
 
     def _reconnect(self, job: Job) -> None:
-        """Opens a new session in place of the lost one, with some patience."""
+        """Open a new session in place of the lost one, with retries."""
         self._give_attempt_up()
         with self._waiting("reconnect", states.RECONNECTING):
-            with contextlib.suppress(Exception):  # a session that is broken is not worth an error
+            with contextlib.suppress(Exception):  # errors of a broken session do not matter
                 self.close()
             self._run.order.pause(job.ticket, 0.0)  # not if the run has ended
             self._connect(job)
             self.counters.reconnects += 1
 
     def _connect(self, job: Job) -> Session:
-        """Opens a session, with the patience that a server needs to come back."""
+        """Open a session; retry as long as a server may need to restart."""
         retry = self._run.retry
         attempt = 0
         while True:
@@ -418,14 +418,14 @@ class Worker:
                 session = self._session = self._run.target.session()
                 self.counters.connection_id = session.connection_id
                 return session
-            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that meets the new session at its first question
+            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that hits the first query of the new session
                 attempt += 1
                 if attempt >= retry.reconnects:
                     raise
                 self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
 
     def _is_in(self, job: Job, block: Block) -> bool:
-        """Whether a commit that was under way when the connection broke has happened: exactly once."""
+        """Return True if a commit in progress at the loss of the connection took effect; this keeps the commit exactly once."""
         retry = self._run.retry
         attempt = 0
         while True:

@@ -1,4 +1,4 @@
-"""What of a log's DDL a target could not take, known before anything is written."""
+"""Forecast of the DDL that a target would refuse, made before anything is written."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Foresight"]
 
 
 class Foresight:
-    """Follows a log's DDL as the apply would, from the definitions that it would begin with.
+    """Forecast that follows a log's DDL as the apply would, beginning with the same definitions.
 
-    What depends on rows is judged by the tables that have rows in the target or get some from the log; that all of them are deleted
-    again is not seen.
+    DDL whose outcome depends on rows is judged by the tables that have rows in the target or get rows from the log. It is not noticed
+    when a table loses all its rows again.
 
     Args:
-        target: Where the log would go.
-        schema: The definitions that the apply begins with.
-        standing: What the target holds of the log; its definitions count behind what is applied already.
-        plan: As the target would be opened with it.
+        target: The target of the apply.
+        schema: Definitions at the start of the apply.
+        standing: State of the target; its definitions count after the transactions that are applied already.
+        plan: The plan that would open the target.
     """
 
     def __init__(self, target: Target, schema: SchemaCatalog, standing: Standing, plan: ApplyPlan) -> None:
@@ -45,7 +45,7 @@ class Foresight:
         self._names = schema.lower_case_table_names
 
     def adopt(self) -> None:
-        """Take the kept definitions over: called with the first transaction that is not applied yet, and of no effect later."""
+        """Use the target's stored definitions from the first unapplied transaction on; later calls have no effect."""
         if self._standing is None:
             return
         for table in self._standing.tables:
@@ -54,11 +54,11 @@ class Foresight:
         self._standing = None
 
     def note_rows(self, transaction: Transaction) -> None:
-        """Keep which tables a transaction changes rows of."""
+        """Remember the tables whose rows a transaction changes."""
         self._written.update(transaction.tables)
 
     def row_problems(self, transaction: Transaction, maps: Sequence[TableMap]) -> Iterator[tuple[str, str]]:
-        """Check the tables whose first rows, or first rows behind a change of the table, a transaction holds.
+        """Check the tables that get their first rows in a transaction, or their first rows after a change of the table.
 
         Args:
             transaction: The transaction.
@@ -79,14 +79,14 @@ class Foresight:
                 yield name, error.message
 
     def problem(self, transaction: Transaction, *, runs: bool = True) -> str:
-        """Follow a transaction's statements.
+        """Follow a transaction's statements and return the reason why the apply would stop there.
 
         Args:
-            transaction: The next one with statements.
-            runs: Whether it would be run; else it is only followed.
+            transaction: The next transaction with statements.
+            runs: False if the filters leave it out, so that it is only followed.
 
         Returns:
-            Why the apply would stop there; empty if it would not, as far as that can be known.
+            The reason; empty if the apply would not stop, as far as can be known.
         """
         log, changes = transaction.format, []
         known = {(table.database, table.name): table for table in self._schema}
@@ -109,7 +109,7 @@ class Foresight:
         return found
 
     def _note_changed(self, change: SchemaChange) -> None:
-        """Keep which tables the log itself makes or changes: what the target holds of them now does not count any more."""
+        """Remember the tables that the log makes or changes, because their present rows and definitions in the target count no more."""
         names: set[str] = set()
         match change:
             case CreateTable(table=table) | AlterTable(new=table) | RenameTable(table=table):
@@ -122,7 +122,7 @@ class Foresight:
         self._seen -= names
 
     def _carry(self, change: SchemaChange) -> None:
-        """Follow which tables have rows."""
+        """Update the set of tables with rows after a schema change."""
         match change:
             case CreateTable(table=table):
                 self._written.discard(table.full_name)

@@ -1,4 +1,4 @@
-"""What an apply would do, without doing it."""
+"""Dry run of an apply."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ __all__ = ["DryRun", "Landmark", "PlannedStatement", "estimate_seconds", "scan"]
 
 _SHOWN = 200
 
-# The slowest and the fastest that was measured on small machines with durable settings, by whether commits are merged.
+# The slowest and the fastest rates measured on small machines with durable settings, by whether commits are merged.
 _TRANSACTIONS_A_SECOND = {True: (1_500, 12_000), False: (300, 4_000)}
 _ROWS_A_SECOND = (5_000, 60_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A transaction, as a place in the logs.
+    """Log position of a transaction.
 
     Attributes:
         file: Its log file.
         position: Offset of its first event.
-        end_position: Offset behind it.
-        gtid: Its GTID, if it has one.
-        committed_at: When its source committed it, microseconds since 1970, UTC.
+        end_position: Offset after its last event.
+        gtid: Its GTID, if there is one.
+        committed_at: Commit time on its source, microseconds since 1970, UTC.
     """
 
     file: str
@@ -51,16 +51,16 @@ class Landmark:
 
     @classmethod
     def of(cls, transaction: Transaction) -> Landmark:
-        """The place of a transaction."""
+        """Return the log position of a transaction."""
         return cls(transaction.file, transaction.offset, transaction.end_offset, transaction.gtid, transaction.committed_at)
 
     def __str__(self) -> str:
-        """The place for people."""
+        """Return the log position for people."""
         words = [f"{self.file}:{self.position}", self.gtid, None if self.committed_at is None else moment_text(self.committed_at)]
         return ", ".join(word for word in words if word)
 
     def as_json(self) -> Mapping[str, Any]:
-        """The place as a JSON object."""
+        """Return the log position as a JSON object."""
         when = None if self.committed_at is None else moment_text(self.committed_at)
         return {"file": self.file, "position": self.position, "end_position": self.end_position, "gtid": self.gtid, "committed_at": when}
 
@@ -72,8 +72,8 @@ class PlannedStatement:
     Attributes:
         place: Its transaction.
         sql: Its text, shortened; ``rows of database.table``.
-        runs: Whether it would be run; else the filters leave it out.
-        problem: Why the apply would stop there; empty if it would not.
+        runs: False if the filters leave it out.
+        problem: Reason why the apply would stop there; empty if it would not.
     """
 
     place: Landmark
@@ -82,25 +82,25 @@ class PlannedStatement:
     problem: str = ""
 
     def as_json(self) -> Mapping[str, Any]:
-        """The statement as a JSON object."""
+        """Return the statement as a JSON object."""
         return {**self.place.as_json(), "sql": self.sql, "runs": self.runs, "problem": self.problem or None}
 
 
 @dataclass(slots=True)
 class DryRun:
-    """What an apply would do.
+    """Result of a dry run.
 
     Attributes:
         outline: The plan.
         transactions: Transactions that would be applied.
         rows: Rows that they change.
-        bytes: Bytes of the log that they take.
-        skipped: Transactions that the target holds already.
-        filtered: Transactions of which the filters leave nothing.
+        bytes: Size of these transactions in the log.
+        skipped: Transactions that the target already holds.
+        filtered: Transactions that the filters leave empty.
         first: The first transaction that would be applied.
         last: The last one.
-        stop: The transaction at which the log would be left, where a stop is reached.
-        statements: The statements in text among them, in order.
+        stop: The transaction at which reading ends, if a stop is reached.
+        statements: Statements in text among these transactions, in order.
         stops: Rows at which the apply would stop, in order.
     """
 
@@ -118,12 +118,12 @@ class DryRun:
 
     @property
     def estimate(self) -> tuple[float, float]:
-        """Seconds that the apply may take, from and to: a guess by what was measured on other machines."""
+        """Estimated seconds of the apply, from and to, by measurements on other machines."""
         return estimate_seconds(self.transactions, self.rows, merges=self.outline.merges)
 
 
 def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[float, float]:
-    """Seconds that an apply may take, from and to.
+    """Return the seconds that an apply may take, from and to.
 
     >>> estimate_seconds(60_000, 60_000, merges=True)
     (5.0, 40.0)
@@ -136,16 +136,16 @@ def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[flo
 
 
 def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) -> DryRun:
-    """Reads the logs as an apply would.
+    """Read the logs as an apply would.
 
     Args:
         options: The options.
-        look: What is known of log and target.
-        target: Asked which statements it could not take.
-        schema: The definitions that the apply would begin with.
+        look: Findings about log and target.
+        target: Asked for statements that it would refuse.
+        schema: The definitions at the start of the apply.
 
     Raises:
-        LogError: The log is damaged or not understood, at a place that the apply would reach.
+        LogError: The log is damaged or not understood, at a position that the apply would reach.
         SchemaError: The apply would refuse the definitions of ``schema`` before its first row.
     """
     from paraply._native import LogReader
@@ -162,7 +162,7 @@ def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) ->
     except LogNotUnderstood:
         if look.outline.statement_changes is None:
             raise
-        return found  # the plan says where the apply ends, and why
+        return found  # the plan names the position and reason of the end
     found.stop = stop_place(reader, options.stop)
     if options.stop is not None and found.stop is None:
         look.outline.notes.append(f"the logs end before the stop ({options.stop.text})")
@@ -183,7 +183,7 @@ def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, tra
         return
     foresight.note_rows(transaction)
     place = Landmark.of(transaction)
-    if options.via is Via.SESSIONS:  # otherwise the target's own replication judges rows
+    if options.via is Via.SESSIONS:  # else the target's own replication checks rows
         for name, problem in foresight.row_problems(transaction, maps):
             found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
     found.first, found.last = found.first or place, place

@@ -1,4 +1,4 @@
-"""The identity of what is applied, kept with the progress (R25)."""
+"""Identity of an apply, stored with its progress (R25)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["log_stem", "plan_fingerprint"]
 
 
 def log_stem(file: str) -> str:
-    """A log file's base name without the number that rotation counts up.
+    """Return a log file's base name without the number that rotation increases.
 
     >>> log_stem("/var/lib/mysql/binlog.000017")
     'binlog'
@@ -28,21 +28,20 @@ def log_stem(file: str) -> str:
 
 
 def plan_fingerprint(first: Transaction, start_after: str | None, filters: Mapping[str, object] | None = None) -> str:
-    """Tells whether stored progress belongs to what is to be applied now.
+    """Return a line that tells whether stored progress belongs to the present arguments.
 
-    It names what must not change between a run and its continuation, and leaves out what may:
+    It contains everything that must be the same in a run and its continuation:
 
-    - The source: the server family and the server id of the log's format description. Not the names of the files: a continuation
-      may be given more files, or only the later ones. A log without GTIDs is known by file and offset alone, so there the
-      stem of the files' names (``binlog`` of ``binlog.000017``) counts too.
-    - The filters and the start: with others, "skipped" and "not yet applied" could not be told apart.
-    - Not workers, policy, merging or retries: they do not change what is applied.
-
-    With GTIDs, GTIDs decide what was applied; the fingerprint only guards against mistaken arguments.
+    - The source: the server family and the server id of the log's format description. File names do not count, because a continuation
+      may have more files, or only the later ones. A log without GTIDs is identified by file and offset alone; there the stem of the
+      files' names (``binlog`` of ``binlog.000017``) counts too.
+    - The filters and the start: with different ones, skipped and unapplied transactions could not be told apart.
+    Workers, policy, merging and retries are left out, because they do not change the result. With GTIDs, GTIDs decide which
+    transactions were applied; the fingerprint only guards against mistaken arguments.
 
     Args:
         first: The first transaction of the log.
-        start_after: The GTID set behind which to start, in its canonical text.
+        start_after: The GTID set of ``--start-after``, in its canonical text.
         filters: Filters by name, as JSON can hold them.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What happens before the first block: options are checked, the target is opened, the schema is seeded (R21a, R25)."""
+"""Preparation of a run: check the options, open the target, seed the schema (R21a, R25)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ __all__ = ["Look", "Start", "first_definitions", "look_ahead", "parse_gtids", "s
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a run begins.
+    """Start of a run.
 
     Attributes:
-        progress: What the target holds.
-        skip: GTIDs to pass over: those of the progress and of ``start_after``.
-        place: Index of the file and offset up to which transactions without GTID are passed over.
-        mariadb: Whether a MariaDB server wrote the log.
-        has_gtids: Whether its transactions carry GTIDs.
+        progress: Progress stored in the target.
+        skip: GTIDs to skip: those of the progress and of ``start_after``.
+        place: Index of the file, and offset, up to which transactions without GTID are skipped.
+        mariadb: True if a MariaDB server wrote the log.
+        has_gtids: True if its transactions have GTIDs.
     """
 
     progress: Progress
@@ -48,7 +48,7 @@ class Start:
     has_gtids: bool
 
     def passed(self, transaction: Transaction, paths: Sequence[str]) -> bool:
-        """Whether a transaction is applied already."""
+        """Return True if a transaction is already applied."""
         if transaction.gtid is not None:
             return transaction.gtid in self.skip
         if self.place is None:
@@ -60,13 +60,13 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is known before the first write.
+    """Findings before the first write.
 
     Attributes:
-        plan: As the target is opened with it.
+        plan: The plan that opens the target.
         outline: The plan for the user.
-        start: Where the run would begin, by what the target holds now.
-        runs_events: Whether the target runs scheduled events.
+        start: Start of the run according to the target's present state.
+        runs_events: True if the target runs scheduled events.
     """
 
     plan: ApplyPlan
@@ -76,10 +76,10 @@ class Look:
 
 
 def parse_gtids(text: str | None) -> GtidSet:
-    """A GTID set from text.
+    """Return a GTID set from text.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The text is not a GTID set.
     """
     from paraply._native import GtidSet
 
@@ -93,18 +93,18 @@ def parse_gtids(text: str | None) -> GtidSet:
 
 
 def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first: Transaction, tables: Sequence[Table] = ()) -> Look:
-    """Checks the options against log and target, and writes nothing.
+    """Check the options against log and target, without writing anything.
 
     Args:
         options: The options.
         target: The target, not yet open.
-        files: The logs, their order checked.
+        files: The logs, in checked order.
         first: The first transaction.
         tables: Definitions that the user gave.
 
     Raises:
-        UsageError: They do not fit.
-        ParaplyError: Whatever the target finds.
+        UsageError: The options do not fit.
+        ParaplyError: Any error found by the target.
     """
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
@@ -158,11 +158,11 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
 
 
 def start_run(options: Options, target: Target, look: Look) -> Start:
-    """Opens the target.
+    """Open the target.
 
     Raises:
         UsageError: It does not fit the options; nothing was written.
-        ParaplyError: Whatever the target finds.
+        ParaplyError: Any error found by the target.
     """
     progress = steadily(lambda: target.open(look.plan), ConnectionFailed)
     place = None if look.plan.has_gtids else start_place(options.paths, progress)
@@ -185,9 +185,9 @@ def _check_options(options: Options, first: Transaction, start_after: GtidSet) -
 
 
 def refuse_own_log(paths: Sequence[str], own: str, policy: PolicyKind) -> None:
-    """Refuses a target's own log where the replay gets GTIDs of the target's own: one could not be told from the other (R25, R26).
+    """Refuse the target's own log in a mode in which the replay writes new GTIDs of the same server (R25, R26).
 
-    A transaction of the log would count as applied because of another one's new GTID.
+    The two could not be told apart: a transaction of the log would count as applied because of another one's new GTID.
 
     Raises:
         UsageError: It is the target's own log.
@@ -197,14 +197,14 @@ def refuse_own_log(paths: Sequence[str], own: str, policy: PolicyKind) -> None:
     for path, gtids in zip(paths, _gtid_texts(paths), strict=True):
         if own in gtids:
             raise UsageError(
-                f"the log holds transactions that the target itself wrote ({own}:...), and under --gtid none the replay's own look like"
-                f" them: use {instead}, which apply only what the target does not hold",
+                f"the log holds transactions that the target itself wrote ({own}:...), and under --gtid none the replay's own transactions"
+                f" look like them: use {instead}, which apply only what the target does not hold",
                 file=path,
             )
 
 
 def _gtid_texts(paths: Sequence[str]) -> Iterator[str]:
-    """The GTID set of each log; of a damaged one nothing, which the reader tells in its turn."""
+    """Yield the GTID set of each log; an empty text for a damaged log, whose damage the reader reports later."""
     from paraply._native import log_gtids
 
     for path in paths:
@@ -222,10 +222,10 @@ def _refuse_without_gtids(options: Options) -> None:
 
 
 def start_place(paths: Sequence[str], progress: Progress) -> tuple[int, int] | None:
-    """Where to go on in a log without GTIDs: index of the file, and offset in it.
+    """Return the position at which to continue in a log without GTIDs: index of the file, and offset in it.
 
     Raises:
-        ConfigurationMismatch: The file where the last run ended is not among the logs.
+        ConfigurationMismatch: The file in which the last run ended is not among the logs.
     """
     if progress.file is None or progress.offset is None:
         return None
@@ -243,10 +243,10 @@ def first_definitions(given: SchemaCatalog | None, lower_case: int | None, *, sa
     """Return the definitions that a run begins with.
 
     Args:
-        given: Those of ``--schema``.
-        lower_case: The source's ``lower_case_table_names``, where it is known.
-        same_family: The target is a server of the log's family.
-        goes_on: An earlier run has applied something, which may have changed what was given.
+        given: Definitions of ``--schema``.
+        lower_case: The source's ``lower_case_table_names``, if known.
+        same_family: True if the target is a server of the log's family.
+        goes_on: True if an earlier run applied transactions, which may have changed the given definitions.
     """
     from paraply.schema.catalog import SchemaCatalog
 

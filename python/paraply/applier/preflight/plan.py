@@ -1,4 +1,4 @@
-"""What an apply is about to do: looked at before the first write, shown to the user, and refused where it cannot end well."""
+"""The plan of an apply: made before the first write, shown to the user, and refused if the apply cannot succeed."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ __all__ = ["Outline", "check_gap", "check_stop", "make_outline"]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """An apply in short.
+    """Plan of an apply.
 
     Attributes:
         files: The logs, in order.
         bytes: Their size together.
-        server: The version of the server that wrote the first one.
+        server: Version of the server that wrote the first log.
         first_gtid: The GTID of the first transaction in the logs.
-        first_committed_at: When that was committed, microseconds since 1970, UTC.
-        held: The GTIDs that are skipped: the target holds them.
-        after: For a log without GTIDs that was begun before: file and offset behind which it goes on.
-        resumed: Whether an earlier run of the channel has left progress.
+        first_committed_at: Commit time of that transaction, microseconds since 1970, UTC.
+        held: GTIDs that are skipped, because the target holds them.
+        after: File and offset after which it continues, for a log without GTIDs with stored progress.
+        resumed: True if an earlier run of the channel left progress.
         gtid_mode: ``record``, ``preserve`` or ``none``.
         workers: Connections that apply at the same time.
-        policy: Who may start when.
-        consistency: What readers may see.
-        via: ``sessions`` or ``replication``: through whom transactions reach the target.
-        merges: Whether several transactions may become one commit.
-        stop: Where it stops, as the options say it; empty for the logs' end.
-        filters: What is applied, as the options say it; empty for everything.
-        notes: What the user should know.
-        statement_changes: Row changes in statement format, at the first of which the apply ends; None where there are none.
+        policy: Scheduling policy.
+        consistency: Consistency level.
+        via: ``sessions`` or ``replication``: executor of the transactions.
+        merges: True if several transactions may become one commit.
+        stop: Stop, in the words of the options; empty for the logs' end.
+        filters: Filters, in the words of the options; empty if everything is applied.
+        notes: Remarks for the user.
+        statement_changes: Row changes in statement format, which end the apply; None if there are none.
     """
 
     files: tuple[str, ...]
@@ -69,7 +69,7 @@ class Outline:
     statement_changes: StatementChanges | None = None
 
     def as_json(self) -> Mapping[str, Any]:
-        """The fields of a command's JSON object."""
+        """Return the fields of a command's JSON object."""
         return {
             "files": list(self.files),
             "bytes": self.bytes,
@@ -89,13 +89,13 @@ class Outline:
         }
 
     def lines(self) -> list[str]:
-        """The plan for people, a few lines."""
+        """Return the plan as a few lines for people."""
         count = len(self.files)
         names = self.files[0] if count == 1 else f"{self.files[0]} to {self.files[-1]}, {count} files"
         begun = "" if self.first_committed_at is None else f", from {moment_text(self.first_committed_at)}"
         lines = [f"log      {names}, {_size(self.bytes)}{begun}, {self.server}"]
         if self.resumed:
-            lines.append("start    goes on where the last run ended" + (f" ({self.after[0]}:{self.after[1]})" if self.after else ""))
+            lines.append("start    continues where the last run ended" + (f" ({self.after[0]}:{self.after[1]})" if self.after else ""))
         lines.append(f"stop     {self.stop or 'at the end of the logs'}")
         if self.filters:
             lines.append(f"only     {self.filters}")
@@ -109,7 +109,7 @@ class Outline:
 
 
 def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: GtidSet, *, merges: bool, has_gtids: bool) -> Outline:
-    """Puts the plan together."""
+    """Make the plan from the options and the findings about log and target."""
     heads = [file.head for file in files if file.head is not None]
     first = next((head for head in heads if head.has_transactions), None)
     progress = peek.progress
@@ -141,34 +141,34 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
 
 
 def check_gap(files: Sequence[LogFile], held: GtidSet, *, allowed: bool) -> str | None:
-    """Compares what the target holds with what was executed before the first log.
+    """Compare the GTIDs held by the target with those executed before the first log.
 
     Returns:
-        A note, where transactions are missing and the user has allowed it.
+        A note, if transactions are missing and the user has allowed it; else None.
 
     Raises:
-        UsageError: Transactions are missing between the two; names them.
+        UsageError: Transactions are missing between the two sets.
     """
     missing = missing_before(files, held)
     if missing is None:
         return None
-    what = f"{shown(missing)} was executed before {files[0].name} was begun, and the target does not hold it"
+    what = f"{shown(missing)} was executed before the start of {files[0].name}, and the target does not hold it"
     if allowed:
         return f"{what}: left out because of --allow-gap"
     raise UsageError(
         f"{what}: add the earlier logs; or, if the restored backup holds these transactions, say so with"
-        f" --start-after (the backup's GTID set); --allow-gap goes on without them",
+        f" --start-after (the backup's GTID set); --allow-gap continues without them",
         file=files[0].path,
     )
 
 
 def check_stop(stop: StopPoint | None, files: Sequence[LogFile], held: GtidSet, *, has_gtids: bool, mariadb: bool) -> None:
-    """Looks for the GTIDs of the stop before anything is written.
+    """Check, before anything is written, that the logs hold the GTIDs of the stop.
 
-    The sets at the files' heads tell in which file a GTID is; at most that file, or the last one, is walked through.
+    The GTID sets at the files' heads tell which file has a GTID; at most that file, or the last one, is read whole.
 
     Raises:
-        UsageError: The logs do not hold it, or the target is behind it already.
+        UsageError: The logs do not hold the GTID, or the target is past it.
     """
     if stop is None or not stop.gtids:
         return
@@ -187,7 +187,7 @@ def check_stop(stop: StopPoint | None, files: Sequence[LogFile], held: GtidSet, 
 
 
 def _is_held(files: Sequence[LogFile], gtid: str) -> bool:
-    """Whether one of the logs holds a transaction."""
+    """Return True if one of the logs holds a transaction."""
     from paraply._native import log_gtids
 
     for index, file in enumerate(files):

@@ -1,4 +1,4 @@
-"""Logs that do not tell the sessions of their source, on which the weaker consistency levels cannot gain anything."""
+"""Logs without session ids, on which the weaker consistency levels gain nothing."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 __all__ = ["is_in_order_anyway"]
 
 _LOOKED_AT = 1000
-"""Transactions that tell how the log is."""
+"""Transactions that are examined at the start of a log."""
 _BATCHES = 4
-"""Batches with rows in which they may come: one large transaction may be all that a batch holds."""
+"""Most batches with rows that are examined, because a batch may hold a single large transaction."""
 
 
 def is_in_order_anyway(options: Options, first: Transaction, reader: LogReader) -> bool:
-    """Whether a weaker level was asked for, and all of the log keeps its order nevertheless (R23).
+    """Return True if a weaker consistency level was asked for but all transactions of the log keep their order anyway (R23).
 
-    Such a log is better applied at level ``any-time``, which needs no record of gaps. MariaDB 10.11 names the session of a statement,
-    and of no transaction with rows.
+    Such a log is better applied at level ``any-time``, which needs no record of gaps. MariaDB 10.11 logs a session id for statements
+    and none for transactions with rows.
 
     Args:
-        options: What was asked for.
+        options: The options of the run.
         first: The log's first transaction.
         reader: Reads the log from its start.
     """

@@ -1,4 +1,4 @@
-"""Row changes in statement format, counted before the first write: no apply gets past the first one (R27)."""
+"""Row changes in statement format, counted before the first write: an apply ends at the first one (R27)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _TABLES = 10
 
 @dataclass(frozen=True, slots=True)
 class RowStatement:
-    """A change of rows in statement format.
+    """A row change in statement format.
 
     Attributes:
-        file: The file, as it was named.
-        offset: Where its transaction begins.
-        end: Index of the file and offset behind the statement.
-        gtid: The transaction's GTID, where it has one.
-        position: Where the statement stands.
-        table: The table that it names first; else its first word.
-        sql: Its text; empty where there are very many.
+        file: Name of the file, as given.
+        offset: Start of its transaction.
+        end: Index of the file, and offset after the statement.
+        gtid: GTID of its transaction, if there is one.
+        position: Start of the statement.
+        table: Name of the first table in the statement; else its first word.
+        sql: Text of the statement; empty after the first statements of many.
     """
 
     file: str
@@ -47,24 +47,24 @@ class RowStatement:
 
     @property
     def text(self) -> str:
-        """The statement for people, shortened."""
+        """Statement for people, shortened."""
         text = " ".join(self.sql.decode("utf-8", "replace").split())
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
     def as_json(self) -> Mapping[str, Any]:
-        """The statement as a JSON object."""
+        """Return the statement as a JSON object."""
         return {"file": self.file, "position": self.position, "gtid": self.gtid, "table": self.table, "sql": self.text}
 
 
 @dataclass(frozen=True, slots=True)
 class StatementChanges:
-    """All row changes in statement format that an apply would meet.
+    """Row changes in statement format among the transactions that an apply would reach.
 
     Attributes:
-        count: How many.
-        tables: The tables that they name first, with how many each, most frequent first.
-        first: The first few.
-        mariadb: Whether a MariaDB wrote the log.
+        count: Their number.
+        tables: First table of each statement, with the number of statements, most frequent first.
+        first: The first few statements.
+        mariadb: True if a MariaDB server wrote the log.
     """
 
     count: int
@@ -73,7 +73,7 @@ class StatementChanges:
     mariadb: bool = False
 
     def as_json(self) -> Mapping[str, Any]:
-        """The JSON object of the plan."""
+        """Return the JSON object of the plan."""
         return {
             "count": self.count,
             "tables": [{"table": table, "count": count} for table, count in self.tables],
@@ -82,14 +82,14 @@ class StatementChanges:
 
     @property
     def note(self) -> str:
-        """The count in one line."""
+        """Summary in one line."""
         named = ", ".join(f"{table} {count:,}" for table, count in self.tables[:_TABLES])
         more = f" and {len(self.tables) - _TABLES:,} more tables" if len(self.tables) > _TABLES else ""
         which = "1 row change is" if self.count == 1 else f"{self.count:,} row changes are"
         return f"{which} in statement format, which cannot be replayed exactly: {named}{more}"
 
     def lines(self) -> list[str]:
-        """The lines of the plan for people."""
+        """Return the lines of the plan for people."""
         default = ", MariaDB's default is MIXED" if self.mariadb else ""
         lines = [
             f"STOP     {self.note}",
@@ -102,14 +102,14 @@ class StatementChanges:
 def count_statements(
     options: Options, found: Sequence[RowStatement], skip: GtidSet, place: tuple[int, int] | None, *, mariadb: bool
 ) -> StatementChanges | None:
-    """Return what the plan says of row changes in statement format; None where the apply meets none.
+    """Return the row changes in statement format that the apply would reach; None if there are none.
 
     Args:
         options: The options.
-        found: All of them in the logs.
-        skip: GTIDs that are passed over.
-        place: Up to where transactions without GTID are passed over.
-        mariadb: Whether a MariaDB wrote the log.
+        found: All such statements in the logs.
+        skip: GTIDs that are skipped.
+        place: Log position up to which transactions without GTID are skipped.
+        mariadb: True if a MariaDB server wrote the log.
     """
     left = [statement for statement in found if not _passed(statement, skip, place)]
     if left:

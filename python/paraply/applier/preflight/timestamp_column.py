@@ -1,4 +1,4 @@
-"""Whether policy ``unordered`` can tell the last writer of every row: looked at before the first write (R21)."""
+"""Check before the first write that policy ``unordered`` can find the last writer of every row (R21)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NO_LITERAL = frozenset({"json", "vector"})
 
 
 def check_timestamp_column(policy: str, column: str | None) -> None:
-    """Refuses policy and column that do not go together.
+    """Check that policy and timestamp column fit each other.
 
     Raises:
-        UsageError: The one is given without the other.
+        UsageError: One is given without the other.
     """
     if policy == "unordered" and not column:
         raise UsageError(
@@ -36,7 +36,7 @@ def check_timestamp_column(policy: str, column: str | None) -> None:
 
 
 def problem_of(table: Table, column: str) -> str | None:
-    """Why the last writer of a table's rows cannot be told; None if it can.
+    """Return the reason why the last writer of a table's rows cannot be found; None if it can.
 
     >>> from paraply.schema.model import Column, Table
     >>> problem_of(Table("shop", "note", (Column("id", "int"),)), "changed_at")
@@ -66,18 +66,18 @@ def check_tables(
     *,
     complete: bool,
 ) -> None:
-    """Reads the logs once and refuses them if any table in them cannot be applied so.
+    """Read the logs once, and refuse them if policy ``unordered`` cannot apply one of their tables.
 
     Args:
         paths: The logs.
-        options: What the native reader is told of stop and filters.
+        options: The native reader's arguments for stop and filters.
         column: The timestamp column.
         tables: The definitions at the log's start.
-        passed: Whether a transaction is applied already.
-        complete: Whether ``tables`` are all there are.
+        passed: Returns True for a transaction that is already applied.
+        complete: True if ``tables`` are all tables of the source.
 
     Raises:
-        UsageError: A table cannot; says which and why.
+        UsageError: A table does not fit; the message names it with the reason.
         LogError: The log is damaged or not understood.
     """
     from paraply._native import LogReader
@@ -91,7 +91,7 @@ def check_tables(
         if not len(batch):
             continue
         last = batch[len(batch) - 1]
-        if not passed(last):  # transactions of a batch that is passed in part are looked at for nothing, which does no harm
+        if not passed(last):  # in a batch that is partly applied, the applied part is checked needlessly
             for table_map in batch.table_maps():
                 place = (table_map.database, table_map.table, table_map.fingerprint)
                 if place not in seen:

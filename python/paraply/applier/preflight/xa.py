@@ -1,4 +1,4 @@
-"""XA transactions of the logs, looked at before the first write, and named at the end (rule R35)."""
+"""XA transactions of the logs: checked before the first write, and named at the end if left prepared (R35)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
 
 @dataclass(frozen=True, slots=True)
 class XaFound:
-    """A part of an XA transaction that is prepared and ended apart.
+    """One part of an XA transaction: its preparation or its end.
 
     Attributes:
-        file: The file, as it was named.
-        offset: Where the part begins.
-        end: Index of the file and offset behind the part.
-        gtid: Its GTID, where it has one.
+        file: Name of the file, as given.
+        offset: Start of the part.
+        end: Index of the file, and offset after the part.
+        gtid: Its GTID, if there is one.
         xid: Name of the XA transaction.
-        ends: XA COMMIT or XA ROLLBACK; otherwise XA PREPARE.
+        ends: True for XA COMMIT and XA ROLLBACK, False for XA PREPARE.
         tables: (database, table) pairs of its row events; an end has none.
     """
 
@@ -44,10 +44,10 @@ class XaFound:
 
     @property
     def name(self) -> str:
-        """Its XID in the one form that XIDs are compared by.
+        """XID in canonical form, for comparison.
 
         Raises:
-            LogNotUnderstood: The log holds it in another form; says where.
+            LogNotUnderstood: The log holds it in an unknown form.
         """
         try:
             return canonical_xid(self.xid)
@@ -56,7 +56,7 @@ class XaFound:
 
 
 def find_ahead(paths: Sequence[str]) -> tuple[list[XaFound], list[RowStatement]]:
-    """Return the parts of XA transactions and the row changes in text of some logs, in order; of a damaged log those before the damage."""
+    """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage."""
     from paraply._native import look_ahead
 
     parts, statements = look_ahead(paths)
@@ -64,18 +64,18 @@ def find_ahead(paths: Sequence[str]) -> tuple[list[XaFound], list[RowStatement]]
 
 
 def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:
-    """Refuses XA transactions that the target cannot take, or could not end.
+    """Refuse XA transactions that the target cannot apply or could not end.
 
     Args:
         options: The options.
         found: All parts in the logs.
-        skip: GTIDs that are passed over.
-        place: Up to where transactions without GTID are passed over.
-        held: What the target could end now; None where it cannot prepare transactions as the log does.
+        skip: GTIDs that are skipped.
+        place: Log position up to which transactions without GTID are skipped.
+        held: XIDs that the target could end now; None if it cannot prepare transactions as the log does.
 
     Raises:
-        LogNotUnderstood: It cannot take one.
-        UsageError: It does not hold one that the log ends.
+        LogNotUnderstood: The target cannot apply one of them.
+        UsageError: The target does not hold a transaction that the log ends.
     """
     left = [part for part in found if not _passed(part, skip, place)]
     left = before_stop(options, left) if left else left
@@ -103,19 +103,16 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
 
 
 def left_note(xids: Sequence[str]) -> list[str]:
-    """What the report says of XA transactions that wait for their end."""
+    """Return the report's note about XA transactions that are still prepared."""
     if not xids:
         return []
     who, them = ("an XA transaction is", "it") if len(xids) == 1 else (f"{len(xids)} XA transactions are", "them")
-    end = f"a later apply of what follows ends {them}, or XA COMMIT or XA ROLLBACK by hand"
+    end = f"a later apply of the following logs ends {them}, or XA COMMIT or XA ROLLBACK by hand"
     return [f"{who} left prepared on the target, because the log went no further: {'; '.join(xids)}; {end}"]
 
 
 def _check_untouched(filters: Filters, found: Sequence[XaFound], left: Sequence[XaFound]) -> None:
-    """Refuses XA transactions of which something would have to be applied.
-
-    Of one whose tables are all left out, nothing has to be.
-    """
+    """Refuse XA transactions with tables that the filters do not leave out."""
     touching: dict[str, bool] = {}
     waiting = set(map(id, left))
     for part in found:
@@ -135,7 +132,7 @@ def _passed(part: XaFound, skip: GtidSet, place: tuple[int, int] | None) -> bool
 
 
 def _refused(part: XaFound) -> LogNotUnderstood:
-    behind = "go on behind it with --start-after" if part.gtid else "begin with a log behind it"
+    behind = "continue after it with --start-after" if part.gtid else "begin with a later log"
     return LogNotUnderstood(
         f"the log has the XA transaction {part.xid}, prepared and ended apart, which this target cannot apply: PostgreSQL's prepared"
         " transactions neither hold their rows as MySQL's do nor can be recorded together with the progress; nothing was applied: stop"
@@ -147,7 +144,7 @@ def _refused(part: XaFound) -> LogNotUnderstood:
 
 
 def _refused_end(part: XaFound) -> LogNotUnderstood:
-    behind = f"add {part.gtid} to --start-after" if part.gtid else "begin with a log behind it"
+    behind = f"add {part.gtid} to --start-after" if part.gtid else "begin with a later log"
     return LogNotUnderstood(
         f"the log ends the XA transaction {part.xid}, which was prepared before the logs begin, so it is not known whether its rows"
         f" belong into this target, and PostgreSQL cannot hold them prepared; nothing was applied: begin with the log that has its"

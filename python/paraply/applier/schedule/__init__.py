@@ -1,1 +1,1 @@
-"""Which transactions may run at once, and in which batches."""
+"""Scheduling: which transactions may run at once, and in which batches."""

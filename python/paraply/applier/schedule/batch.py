@@ -1,8 +1,8 @@
-"""When a worker takes several jobs at once, each of which stays a commit of its own.
+"""Batches of jobs for one worker, each of which stays a commit of its own.
 
-Where commits need not be in order, most of what an unmerged transaction takes from the interpreter is between two of them: a job is
-taken, a turn asked for, a commit noted, and each time others wait for the interpreter. A worker that takes several jobs which may all
-start does that once for all of them, and the commit of one goes to the target together with the rows of the next.
+Where commits need not be in order, an unmerged transaction needs most of its interpreter time between two transactions: to take a job,
+to ask for a turn, to count a commit. Each time other threads wait for the interpreter. A worker with a batch does this once for all its
+jobs, and the commit of one job goes to the target together with the rows of the next.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ __all__ = ["fits", "series_of"]
 
 _MOST = 8
 _UNDER_WAY = 256
-"""With many workers series are shorter: what is under way holds up those that depend on it."""
+"""Limit over all workers: with many workers batches are shorter, because unfinished jobs delay those that depend on them."""
 
 
 def series_of(target: Target, consistency: Consistency, workers: int) -> dict[str, Any]:
-    """What a job list is made with where its workers take series: at level ``eventual``, into a target whose sessions take them."""
+    """Return a job list's arguments for batches: only at level ``eventual``, and only if the target's sessions accept batches."""
     if consistency is not Consistency.EVENTUAL or not target.capabilities.takes_batches:
         return {}
     return {"series": min(_MOST, max(2, _UNDER_WAY // max(1, workers))), "fits": fits}
 
 
 def fits(job: Job) -> bool:
-    """Whether a job may be one of several: a small transaction with rows."""
+    """Return True if a job may be part of a batch: a small transaction with rows."""
     block = job.block
     return block.transaction_count == 1 and block.bytes <= SMALL_BLOCK and block.kind == "dml"

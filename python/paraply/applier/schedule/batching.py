@@ -1,4 +1,4 @@
-"""How many transactions become one commit (C4 of WL#4648)."""
+"""Number of transactions that become one commit (C4 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCKS_FOR_EACH_HAND = 2
 
 
 def may_merge(merge: Literal["auto", "off"] | int, workers: int) -> bool:
-    """Whether some transactions may become one commit; inline (0) means one commit for each unless a number is given (R22).
+    """Return True if transactions may become one commit; inline (0 workers) only if a number is given (R22).
 
     >>> may_merge("auto", 8), may_merge("auto", 0), may_merge(7, 0), may_merge("off", 8)
     (True, False, True, False)
@@ -25,17 +25,17 @@ def may_merge(merge: Literal["auto", "off"] | int, workers: int) -> bool:
 
 
 class MergeSize:
-    """K, the number of consecutive transactions that may become one commit.
+    """Number K of consecutive transactions that may become one commit.
 
-    Automatic: as many as leave two blocks for every worker that may be at work out of the backlog, so that a deep backlog is merged
-    up to what pays at the target (``Target.most_merged``) and a stream that is kept up with is not merged at all.
+    Automatic merging leaves at least two blocks of the backlog for every worker that may be busy. So a deep backlog is merged up to
+    the limit that pays at the target (``Target.most_merged``), and a stream without a backlog is not merged at all.
 
     Args:
         merge: ``auto``, ``off`` or a fixed number.
         workers: Number of workers.
         most: Most transactions that automatic merging makes one commit.
-        allowed: Whether policy and target merge at all.
-        hands: How many workers are at work at once; all of them by default.
+        allowed: True if policy and target merge at all.
+        hands: Concurrency limit; by default all workers may be busy.
 
     >>> size = MergeSize("auto", workers=8, most=128)
     >>> size.next(backlog=10), size.next(backlog=100), size.next(backlog=100_000)
@@ -53,10 +53,10 @@ class MergeSize:
         self.current = merge if merges and isinstance(merge, int) else 1
 
     def next(self, backlog: int) -> int:
-        """K for the next batch.
+        """Return K for the next batch.
 
         Args:
-            backlog: Transactions that are read and not handed out yet, those of the batch too.
+            backlog: Transactions that are read and not handed out yet, including those of the batch.
         """
         if self._automatic:
             at_work = self._workers if self._hands is None else self._hands.most

@@ -1,4 +1,4 @@
-"""How many workers are at work at once, where the target is on this machine."""
+"""Concurrency limit: the number of busy workers, where the target is on this machine."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["Hands", "IdleShare", "hands_of"]
 
 _FEWEST = 2
-"""While one commits, another one applies."""
+"""One worker commits while another one applies."""
 _IDLE = 0.3
 _BUSY = 0.1
 
 
 class IdleShare:
-    """Which share of the machine's time was idle since the last look; waiting for a disk is idle.
+    """Share of the machine's time that was idle since the last call; waiting for a disk counts as idle.
 
     Args:
-        ticks: All ticks so far and the idle ones; None where the system does not tell.
+        ticks: Returns all ticks so far and the idle ones; None where the system does not report them.
 
     >>> ticks = iter([(100, 90), (200, 130)])
     >>> IdleShare(lambda: next(ticks))()
@@ -36,7 +36,7 @@ class IdleShare:
         self._last = ticks()
 
     def __call__(self) -> float | None:
-        """The share, from 0 to 1; None where it is not told, or nothing has passed."""
+        """Return the share, from 0 to 1; None if it is unknown or no time has passed."""
         before, self._last = self._last, self._ticks()
         if before is None or self._last is None:
             return None
@@ -45,16 +45,16 @@ class IdleShare:
 
 
 class Hands:
-    """The most workers that are at work at once: as many as keep the machine busy.
+    """Concurrency limit: the number of workers that keeps the machine busy.
 
-    A merged block keeps a core of the target busy for milliseconds. More of them at once than there are cores wait for each other's
-    latches and take time from each other, and the server needs up to a fifth more time for the same rows. Where the machine has time
-    left, because the target waits for its disk or is further away than it seems, more workers are let in, up to all of them.
+    A merged block keeps a core of the target busy for milliseconds. More such blocks than cores wait for each other's latches, and
+    the server needs up to a fifth more time for the same rows. Where the machine has idle time, because the target waits for its disk
+    or is really on another machine, the limit rises, up to all workers.
 
     Args:
         workers: Number of workers.
         cores: Cores of the machine that target and workers share.
-        idle: Which share of the machine's time was idle since it was last asked; None where that is not known.
+        idle: Returns the idle share of the machine's time since the last call; None if unknown.
 
     >>> shares = iter([0.05, 0.5, 0.5, 0.2, 0.0])
     >>> hands = Hands(8, cores=2, idle=lambda: next(shares))
@@ -69,10 +69,10 @@ class Hands:
         self.most = self._fewest
 
     def look(self, *, held_back: bool) -> int:
-        """Finds the number anew; a few times a second.
+        """Compute the limit anew; called a few times a second.
 
         Args:
-            held_back: Whether a job that might have started had to wait for a hand since the last look.
+            held_back: True if the limit kept a job from starting since the last call.
         """
         idle = self._idle()
         if idle is None:
@@ -85,7 +85,7 @@ class Hands:
 
 
 def hands_of(target: Target, workers: int) -> Hands | None:
-    """The hands of a run that merges; None where all workers may be at work."""
+    """Return the concurrency limit of a run that merges; None if all workers may be busy."""
     if not target.is_local or not hasattr(os, "sched_getaffinity"):
         return None
     return Hands(workers, len(os.sched_getaffinity(0)), IdleShare())

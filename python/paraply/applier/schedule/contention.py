@@ -1,9 +1,9 @@
-"""Tables whose transactions hold each other up although they share no key, and are better applied one after the other (R24).
+"""Tables whose transactions block each other although they share no key, and are better applied one after the other (R24).
 
-InnoDB locks more than the rows that a transaction changes: at the check for duplicates in a secondary unique index, and at entries
-that are marked as deleted, also what stands next to them, and that up to the commit and even at READ COMMITTED. A younger transaction that
-has gone in first then keeps an older one out while it waits for its own turn to commit. Each such meeting costs the time until it is
-noticed, a rollback and another try. Which values are neighbours in an index cannot be told from the log, so it is learnt by table.
+InnoDB locks more than the rows that a transaction changes. The check for duplicates in a secondary unique index, and entries marked
+as deleted, also lock neighbouring entries, up to the commit and even at READ COMMITTED. A younger transaction that has written its rows
+first then blocks an older one while it waits for its own turn to commit. Each such conflict costs the time until it is noticed, a
+rollback and another try. Neighbours in an index cannot be derived from the log, so conflicts are counted for each table.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def tables_of(block: Block) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Table:
-    """What is known of one table.
+    """Conflict history of one table.
 
     Attributes:
-        first: The block at which the first of the counted meetings was.
-        meetings: How many there were since.
-        span: For how many blocks it was kept in order last; 0 for never.
-        until: The block up to which its width holds, or held.
+        first: Block of the first counted conflict.
+        meetings: Number of conflicts since then.
+        span: Length in blocks of its last period in order; 0 for never.
+        until: Last block of the present or last period.
     """
 
     first: int = 0
@@ -50,16 +50,16 @@ class _Table:
 
 
 class Contention:
-    """Decides which tables are kept in order, and for how long.
+    """Choice of the tables to keep in order, and of the time.
 
-    A table is kept in order after several meetings within a few blocks, for some blocks. Then it is tried again with two of its
-    transactions at once, then with four, then with all. Where a meeting comes soon, one is enough, and the time is twice as long.
+    A table is kept in order for some blocks after several conflicts within a few blocks. Then two of its transactions are tried at
+    once, then four, then all. If a conflict follows soon, one is enough, and the period doubles.
 
     Args:
-        meetings: Meetings within ``window`` blocks after which a table is kept in order.
-        window: See there.
-        first: Blocks for which it is kept in order the first time.
-        longest: Most blocks.
+        meetings: Conflicts within ``window`` blocks after which a table is kept in order.
+        window: Length in blocks of the period in which conflicts are counted.
+        first: Length in blocks of the first period in order.
+        longest: Most blocks of a period.
 
     >>> contention = Contention(first=256)
     >>> contention.met(["d.t"], 10), contention.met(["d.t"], 12), contention.widths
@@ -78,17 +78,17 @@ class Contention:
         self._longest = longest
         self._tables: dict[str, _Table] = {}
         self.widths: dict[str, int] = {}
-        """How many transactions of a table are applied at once now, of tables where that is bounded; another object at each change."""
+        """Limits for the number of a table's transactions applied at once, for limited tables; replaced by a new object at each change."""
 
     def met(self, tables: Iterable[str], number: int) -> bool:
-        """Count that a transaction of these tables had to be rolled back because of a lock; any thread may call it.
+        """Count a rollback of a transaction of these tables because of a lock; may be called from any thread.
 
         Args:
             tables: The tables.
             number: The newest block that was handed out.
 
         Returns:
-            Whether ``widths`` has changed.
+            True if ``widths`` has changed.
         """
         with self._mutex:
             found = [table for table in tables if self.widths.get(table) != 1 and self._is_enough(table, number)]
@@ -108,13 +108,13 @@ class Contention:
         return True
 
     def relax(self, number: int) -> bool:
-        """Widen the tables whose time is over.
+        """Raise the limit of each table whose period is over.
 
         Args:
-            number: The block that is the oldest one under way.
+            number: The oldest unfinished block.
 
         Returns:
-            Whether ``widths`` has changed.
+            True if ``widths`` has changed.
         """
         if not self.widths:
             return False

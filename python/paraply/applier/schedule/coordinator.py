@@ -1,4 +1,4 @@
-"""The coordinator: cuts batches into blocks and hands them out in the source's order (R17, R19, R21)."""
+"""The coordinator: splits batches into blocks and hands them out in the source's order (R17, R19, R21)."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ __all__ = ["Coordinator", "Crew", "InlineCrew", "ThreadCrew"]
 
 
 _AT_ONCE = 64
-"""Blocks that are handed out together: what that takes besides the work on each, and the moment until the first may start, are short."""
+"""Blocks that are handed out together: enough to share the fixed costs, and few enough for an early start of the first one."""
 
 
 class Crew(Protocol):
-    """Who applies the jobs."""
+    """Executor of jobs."""
 
     most_at_once: int = 1
-    """Jobs that are worth handing out together."""
+    """Number of jobs that are best handed out together."""
 
     def put(self, job: Job) -> bool:
-        """Hands a job out; False if no more are taken."""
+        """Hand out a job; return False if no more are accepted."""
 
     def put_all(self, jobs: Sequence[Job]) -> int:
-        """Hands jobs out; how many, which is all of them unless no more are taken."""
+        """Hand out jobs; return the number accepted, which is smaller only if no more are accepted."""
         return sum(1 for _ in takewhile(self.put, jobs))
 
     def drain(self, number: int) -> bool:
-        """Waits until every job up to this one is committed; False if that will not happen."""
+        """Wait until every job up to this one is committed; return False if that will not happen."""
 
     def passed(self, number: int) -> None:
-        """The coordinator itself saw this number through, without a job."""
+        """Note that the coordinator itself finished this number, without a job."""
 
 
 class ThreadCrew(Crew):
-    """Workers in threads, behind the job list.
+    """Executor with workers in threads, which take jobs from the job list.
 
     Args:
         jobs: The job list.
@@ -63,24 +63,24 @@ class ThreadCrew(Crew):
         self._jobs = jobs
 
     def put(self, job: Job) -> bool:
-        """Hands a job out; waits for room."""
+        """Hand out a job; waits for a free entry in the list."""
         return self._jobs.put(job)
 
     def put_all(self, jobs: Sequence[Job]) -> int:
-        """Hands jobs out; waits for room for each."""
+        """Hand out jobs; waits for a free entry for each."""
         return self._jobs.put_all(jobs)
 
     def drain(self, number: int) -> bool:
-        """Waits until every job up to this one is committed."""
+        """Wait until every job up to this one is committed."""
         return self._jobs.drain(number)
 
     def passed(self, number: int) -> None:
-        """Raises the low-water mark."""
+        """Raise the low-water mark."""
         self._jobs.committed(number, returns=False)
 
 
 class InlineCrew(Crew):
-    """One worker in the coordinator's own thread (R22).
+    """Executor with one worker in the coordinator's own thread (R22).
 
     Args:
         run: The run.
@@ -93,37 +93,37 @@ class InlineCrew(Crew):
         self._stopped = False
 
     def put(self, job: Job) -> bool:
-        """Applies and commits the job."""
+        """Apply and commit the job."""
         if self._stopped:
             return False
         self._worker.process(job)
         return True
 
     def drain(self, number: int) -> bool:
-        """Everything handed out is through."""
+        """Return True if every job up to this one is committed; no job is ever waiting."""
         return self._run.order.low_water_mark >= number
 
     def passed(self, number: int) -> None:
-        """Nothing to do."""
+        """Do nothing: there is no job list to update."""
 
     def stop(self) -> list[Job]:
-        """Takes no more jobs; none is waiting. From any thread."""
+        """Accept no more jobs; return an empty list, because no job is waiting. May be called from any thread."""
         self._stopped = True
         return []
 
 
 class Coordinator:
-    """Runs in one thread, for one run.
+    """Coordinator of one run; used by one thread.
 
     Args:
         run: The run.
         feed: The reader stage.
-        planner: Cuts batches into blocks.
-        policy: Says when a block may start.
-        merge: Says how many transactions become one commit.
-        crew: Who applies them.
-        sessions: Keeps the sessions' own order where commits are not in order; else None.
-        done: File and offset behind each transaction that an earlier run committed ahead of a gap, in a log without GTIDs.
+        planner: Splits batches into blocks.
+        policy: Decides when a block may start.
+        merge: Decides how many transactions become one commit.
+        crew: Executor of the jobs.
+        sessions: Keeps the order of the source's sessions, if commits are not in order; else None.
+        done: File and end offset of each transaction that an earlier run committed after a gap, in a log without GTIDs.
     """
 
     def __init__(
@@ -149,14 +149,14 @@ class Coordinator:
         self._pending = 0
 
     def coordinate(self) -> bool:
-        """Hands out everything and waits until it is committed.
+        """Hand out the whole log, and wait until it is committed.
 
         Returns:
-            True at the end of the log, False if no more jobs were taken.
+            True at the end of the log, False if no more jobs were accepted.
 
         Raises:
-            LogError: The log is damaged or not understood; everything before that place is committed.
-            UsageError: The policy cannot decide about this log; likewise.
+            LogError: The log is damaged or not understood; everything before the error is committed.
+            UsageError: The policy cannot decide about this log; everything before that transaction is committed.
         """
         try:
             for item in self._feed:
@@ -188,7 +188,7 @@ class Coordinator:
         return not item.reread or self._reread()
 
     def _hand_out(self, blocks: Sequence[Block]) -> bool:
-        """Hands blocks out, and raises what keeps one of them from that when those before it are."""
+        """Hand out blocks. If the policy refuses one, raise its error after the blocks before it are handed out."""
         if self._done and end_of(blocks[0]) in self._done:
             return self._pass_over(blocks[0])
         committed = self._run.order.low_water_mark
@@ -205,13 +205,13 @@ class Coordinator:
         return taken
 
     def _register(self, blocks: Sequence[Block], needs: list[Needs], committed: int) -> bool:
-        """Gives blocks their places in the order and puts them into the list; False if not all are taken."""
+        """Register blocks in the commit order and put them into the job list; return False if not all are accepted."""
         if not blocks:
             return True
         order = self._run.order
         after = self._sessions.before_all(blocks, committed) if self._sessions is not None else [()] * len(blocks)
         if self._run.optimistic:
-            # Its rows may be the older ones', which would wait for its locks while it waits for their commit.
+            # The rows may belong to older blocks, which would wait for this block's locks while it waits for their commit.
             needs = [Needs(own.up_to, (*own.blocks, *older)) for own, older in zip(needs, after, strict=True)]
         tickets = order.register_all(after)
         if blocks[0].id != tickets[0].sequence:
@@ -227,7 +227,7 @@ class Coordinator:
         return put == len(jobs)
 
     def _pass_over(self, block: Block) -> bool:
-        """A block that is committed already takes its turn like any other (R19)."""
+        """Skip a block that is already committed; it takes its turn like any other (R19)."""
         order = self._run.order
         ticket = order.register()
         order.wait_turn(ticket)
@@ -241,7 +241,7 @@ class Coordinator:
         return True
 
     def _tell_target(self, item: FeedItem, schema: SchemaCatalog) -> bool:
-        """Everything before the statement is committed when the target hears of it, the statement itself is not."""
+        """Report schema changes to the target, after everything before the statement is committed and before the statement itself."""
         if not self._crew.drain(self._last):
             return False
         try:
@@ -255,7 +255,7 @@ class Coordinator:
         return True
 
     def _reread(self) -> bool:
-        """After a statement that was not understood, the target says what the tables are now."""
+        """Read the tables from the target, after a statement that was not understood."""
         if not self._crew.drain(self._last):
             return False
         with self._run.target.exclusive() as target:
@@ -264,7 +264,7 @@ class Coordinator:
         return True
 
     def _pass_skipped(self) -> bool:
-        """Skipped transactions behind the last block take their turn too (R19)."""
+        """Let the skipped transactions after the last block take their turn (R19)."""
         if self._pending <= 0:
             return True
         order = self._run.order

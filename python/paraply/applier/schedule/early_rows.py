@@ -1,4 +1,4 @@
-"""Rows of a merged block that need not wait go in before those that must (C3 within C4 of WL#4648)."""
+"""Early rows: rows of a merged block that are applied before its other rows, which must wait (C3 within C4 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["in_waves", "may_go_in_waves"]
 
 
 def in_waves(block: Block, mark: Callable[[], int], wait: Callable[[int], None]) -> Iterator[Block]:
-    """The parts of a block, each as soon as everything that it needs is committed; what may go in together comes together.
+    """Yield the parts of a block, each as soon as everything it needs is committed; parts that are ready at the same time together.
 
     Args:
-        block: A block that has waves.
+        block: A block with early rows.
         mark: The low-water mark.
         wait: Waits until everything up to a block is committed.
     """
@@ -33,10 +33,10 @@ def in_waves(block: Block, mark: Callable[[], int], wait: Callable[[int], None])
 
 
 def may_go_in_waves(options: Options, target: Target) -> bool:
-    """Whether rows of a block may go in before others of it.
+    """Return True if some rows of a block may be applied before others.
 
-    Where blocks are merged, because a transaction that keeps its own commit keeps the order of its rows in the target's binlog too; and
-    where commits are in order, because what the rows wait for is told by the low-water mark.
+    This needs merged blocks, because an unmerged transaction keeps the order of its rows in the target's binlog too. And it needs
+    commits in order, because the low-water mark decides whether the rows may go.
 
     Args:
         options: The run's options.

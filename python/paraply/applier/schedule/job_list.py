@@ -1,4 +1,4 @@
-"""The bounded list of jobs between the coordinator and the workers, and the low-water mark (WL#4648, R21, R22)."""
+"""The bounded list of jobs between coordinator and workers, and the low-water mark (WL#4648, R21, R22)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["MOST_AHEAD", "MOST_PLACES_AHEAD", "Job", "JobList", "Seat"]
 
 MOST_AHEAD = 16384
-"""Jobs that are handed out behind the low-water mark: what is remembered of each until the mark passes it takes some 2.5 kB."""
+"""Most jobs above the low-water mark: each takes some 2.5 kB until the mark passes it."""
 MOST_PLACES_AHEAD = 1024
-"""The same for a log without GTIDs, where each transaction's progress names all places that are committed ahead of the mark."""
+"""The same for a log without GTIDs, where each transaction's progress names all positions committed above the mark."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,13 +31,13 @@ class Job:
     """A block that was handed out.
 
     Attributes:
-        number: Place in the commit order, dense from 1; the block's id.
+        number: Sequence in the commit order, dense from 1; the block's id.
         needs: Number up to which everything must be committed before this one may start; 0 for nothing.
-        block: What to apply.
-        ticket: Its place in the commit order.
-        blocks: Numbers of jobs that must be committed too before this one may start.
-        behind: The same, for tables that are bounded; the list finds out.
-        fits: Whether it may be one of several that a worker takes; the list finds out.
+        block: The block to apply.
+        ticket: Its ticket in the commit order.
+        blocks: Numbers of further jobs that must be committed before this one may start.
+        behind: Numbers of such jobs because of limited tables; set by the list.
+        fits: True if it may be part of a batch; set by the list.
     """
 
     number: int
@@ -50,12 +50,12 @@ class Job:
 
     @property
     def is_free(self) -> bool:
-        """Whether it may start and commit whatever else is under way."""
+        """True if it may start and commit independently of all other jobs."""
         return not (self.needs or self.blocks or self.behind or self.ticket.after)
 
 
 class Seat:
-    """Where an idle worker waits for a job; one for each worker."""
+    """Worker slot: the place where an idle worker waits for a job; one for each worker."""
 
     __slots__ = ("condition", "job", "on_wait", "seated")
 
@@ -64,24 +64,24 @@ class Seat:
         self.job: Job | None = None
         self.seated = False
         self.on_wait: Callable[[Wait], None] | None = None
-        """Told what the wait is for, whenever that changes."""
+        """Called with the reason of the wait, whenever that changes."""
 
 
 class JobList:
-    """Jobs in the source's order; a worker gets the oldest one that may start.
+    """Jobs in the source's order, of which a worker gets the oldest one that may start.
 
-    With commits in order, "everything that it conflicts with is committed" is one comparison: the newest of them is at or
-    below the low-water mark. Else the jobs that are committed ahead of the mark are known one by one. The oldest job that is
-    not committed may always start, so that there is always progress.
+    With commits in order, one comparison tells that all conflicting jobs are committed: the newest of them is at or below the
+    low-water mark. Else the jobs committed above the mark are kept one by one. The oldest uncommitted job may always start, so that
+    there is always progress.
 
     Args:
         workers: Number of workers, n.
         factor: k: the list is filled up to k * n jobs and refilled when n are left.
-        ordered: Whether a committed job says that all older ones are committed as well.
-        series: Most jobs that a worker takes at once. The list has room for that many for each worker, if they are such as fit.
-        fits: Whether a job may be one of several.
-        most_ahead: Most jobs behind the low-water mark that are handed out; matters where commits are not in order.
-        hands: How many workers are at work at once; all of them by default. The oldest job does not wait for that.
+        ordered: True if the commit of a job implies that all older ones are committed.
+        series: Most jobs in a batch for one worker. The list can hold as many for each worker, if they fit into batches.
+        fits: Returns True for a job that may be part of a batch.
+        most_ahead: Most jobs above the low-water mark; matters where commits are not in order.
+        hands: Concurrency limit; by default all workers may be busy. It does not apply to the oldest job.
     """
 
     def __init__(
@@ -135,23 +135,23 @@ class JobList:
 
     @property
     def serial(self) -> bool:
-        """Whether only one job is in flight at a time (R24: after a storm of retries)."""
+        """True if only one job runs at a time (R24: after a storm of retries)."""
         return self._serial
 
     def seat(self) -> Seat:
-        """A place for one worker."""
+        """Return a new worker slot."""
         return Seat(self._mutex)
 
     def set_serial(self, serial: bool) -> None:
-        """Begins or ends the serial mode."""
+        """Begin or end serial mode."""
         with self._mutex:
             self._serial = serial
             self._hand_over()
 
     def bound_tables(self, widths: Mapping[str, int]) -> None:
-        """Has no more jobs that change one of these tables be under way than is said of it, until others are named.
+        """Limit the number of running jobs that change each of these tables, until the next call.
 
-        What was started before is not told by its tables: the next jobs of a table wait for all of it.
+        The tables of jobs that have started are not known any more: the next job of a limited table waits for all of them.
         """
         with self._mutex:
             self._last_of = {table: deque([self._newest_started] * width, width) for table, width in widths.items()}
@@ -160,7 +160,7 @@ class JobList:
             self._hand_over()
 
     def count_hands(self) -> None:
-        """Lets as many workers be at work as keep the machine busy; to be called a few times a second."""
+        """Adjust the concurrency limit to the number of workers that keeps the machine busy; called a few times a second."""
         if self._hands is None:
             return
         held_back, self._held_back = self._held_back, False
@@ -170,18 +170,18 @@ class JobList:
             self._hand_over()
 
     def put(self, job: Job) -> bool:
-        """Appends a job; waits for room.
+        """Append a job; waits for a free entry.
 
         Returns:
-            False if no more jobs are taken: stopped or failed.
+            False if no more jobs are accepted, after a stop or a failure.
         """
         return self.put_all([job]) == 1
 
     def put_all(self, jobs: Sequence[Job]) -> int:
-        """Appends jobs; waits for room for each.
+        """Append jobs; waits for a free entry for each.
 
         Returns:
-            How many were taken; not all of them if no more are.
+            Number of jobs accepted; smaller only if no more are accepted.
         """
         with self._mutex:
             for put, job in enumerate(jobs):
@@ -203,15 +203,15 @@ class JobList:
         return len(jobs)
 
     def take(self, seat: Seat, on_wait: Callable[[Wait], None] | None = None) -> Job | None:
-        """The oldest job that may start; waits for one.
+        """Take the oldest job that may start; waits for one.
 
         Args:
-            seat: The worker's own.
-            on_wait: Called before waiting, and when that changes meanwhile, with what the wait is for. In the second case by
-                another thread, under the list's lock.
+            seat: The worker's own slot.
+            on_wait: Called with the reason of the wait, before waiting and whenever the reason changes; in the second case by another
+                thread, under the list's lock.
 
         Returns:
-            None when there will be no more.
+            The job; None if there will be no more.
         """
         with self._mutex:
             job = self._pop_ready()
@@ -230,19 +230,19 @@ class JobList:
             return job
 
     def take_more(self, first: Job) -> list[Job]:
-        """A share of the jobs that may start and commit now, for a worker that has just taken one; does not wait.
+        """Take further jobs that may start and commit now, for a worker that has just taken one; never waits.
 
-        They are as many as leave the same number to each of the workers, so none where somebody is idle or soon would be; but those of a
-        bounded table that come behind it go with it.
+        The number leaves as many to each other worker, so it is 0 if a worker is idle or soon would be. But jobs of a limited table that
+        must follow ``first`` are taken with it.
 
         Args:
-            first: The job that it has taken.
+            first: The job that the worker has taken.
         """
         if not first.fits or first.ticket.rollback_requested:
             return []
         with self._mutex:
             self._takes += 1
-            if self._takes % self._workers == 1 or self._workers == 1:  # often enough, and for few of them
+            if self._takes % self._workers == 1 or self._workers == 1:  # counting costs time, so not at every call
                 self._share = min(self._series - 1, sum(job.is_free or self._may_commit(job) for job in self._jobs) // self._workers)
             if self._serial:
                 return []
@@ -252,7 +252,7 @@ class JobList:
             for job in self._jobs:
                 if len(taken) >= self._series - 1:
                     break
-                # What comes behind one of ours can start nowhere else.
+                # A job that must follow one of these jobs could not start on another worker.
                 if (len(taken) >= share and numbers.isdisjoint(job.behind)) or not job.fits or job.ticket.rollback_requested:
                     continue
                 if job.is_free or self._may_commit(job, numbers):
@@ -264,11 +264,11 @@ class JobList:
             return taken
 
     def committed(self, *numbers: int, returns: bool = True) -> None:
-        """Notes commits and raises the low-water mark; jobs that may start now go to idle workers.
+        """Note commits, raise the low-water mark, and give jobs that may start now to idle workers.
 
         Args:
-            numbers: The jobs that were committed.
-            returns: Whether the caller takes a job next: then one is left for it.
+            numbers: Numbers of the committed jobs.
+            returns: True if the caller takes a job next: then one is left for it.
         """
         with self._mutex:
             self._at_work -= 1 if returns else 0
@@ -283,7 +283,7 @@ class JobList:
                 self._drained.notify_all()
 
     def drain(self, number: int) -> bool:
-        """Waits until every job up to this number is committed.
+        """Wait until every job up to this number is committed.
 
         Returns:
             False if that will not happen any more.
@@ -296,15 +296,15 @@ class JobList:
             return self._low_water_mark >= number
 
     def close(self) -> None:
-        """No more jobs will come; workers end when the list is empty."""
+        """Accept no more jobs; workers end when the list is empty."""
         with self._mutex:
             self._close()
 
     def stop(self) -> list[Job]:
-        """Takes no more jobs, and takes back those that are younger than any that was started.
+        """Accept no more jobs, and withdraw those younger than every started job.
 
         Returns:
-            The jobs taken back, youngest first, so that their tickets can be withdrawn.
+            The withdrawn jobs, youngest first, so that their tickets can be withdrawn.
         """
         with self._mutex:
             kept = [job for job in self._jobs if job.number < self._newest_started]
@@ -316,7 +316,7 @@ class JobList:
             return taken_back
 
     def abort(self) -> None:
-        """Drops everything that was not started; workers get no more jobs."""
+        """Drop all jobs that have not started; workers get no more jobs."""
         with self._mutex:
             self._aborted = True
             self._jobs.clear()
@@ -339,11 +339,11 @@ class JobList:
             early.remove(self._low_water_mark)
 
     def _is_too_far(self, number: int) -> bool:
-        """Whether a job is too far ahead of what is committed without a gap."""
+        """Return True if a job is too far above the low-water mark."""
         return number - self._low_water_mark > self._most_ahead
 
     def _place_behind(self, job: Job) -> None:
-        """Notes which jobs of the tables that are bounded it comes after."""
+        """Set the job's predecessors: earlier jobs of limited tables that must be committed first."""
         last_of = self._last_of
         tables = tables_of(job.block) & last_of.keys() if last_of else ()
         job.behind = tuple({min(last_of[table][0], job.number - 1) for table in tables})
@@ -359,7 +359,7 @@ class JobList:
         return all(number <= mark or number in early for number in job.blocks)
 
     def _may_commit(self, job: Job, before: Container[int] = ()) -> bool:
-        """Whether it may start, and would not wait for a turn behind what is not committed, but for what is before it anyway."""
+        """Return True if the job may start, and needs no turn after uncommitted jobs except those in ``before``."""
         mark, early = self._low_water_mark, self._committed_early
         return self._may_start(job, before) and all(number <= mark or number in early or number in before for number in job.ticket.after)
 
@@ -387,7 +387,7 @@ class JobList:
         return "rest" if self._at_work >= self._most_at_work else "dependency"
 
     def _tell_idle(self) -> None:
-        """Tells the workers that wait what it is for."""
+        """Report the reason of the wait to all idle workers."""
         waits_for = self._waits_for()
         for seat in self._idle:
             if seat.on_wait is not None:
@@ -399,7 +399,7 @@ class JobList:
             self._room.notify()
 
     def _hand_over(self, leave: int = 0) -> None:
-        """Gives jobs that may start directly to workers that wait: no wake-up is lost, and none is for nothing."""
+        """Give jobs that may start directly to idle workers, so that no notification is lost and none is needless."""
         while self._idle and (job := self._pop_ready(leave)) is not None:
             seat = self._idle.pop()
             seat.job = job

@@ -1,4 +1,4 @@
-"""Transactions of one session of the source are never reordered (R23)."""
+"""Order of each session of the source, which is always kept (R23)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 __all__ = ["SessionOrder"]
 
 _KEPT = 4096
-"""Sessions that are known before those are forgotten whose last block is committed."""
+"""Number of known sessions above which those with a committed last block are forgotten."""
 
 
 class SessionOrder:
-    """Knows the last block of every session of the source; needed where commits are not in order.
+    """Last block of every session of the source; needed where commits are not in order.
 
-    A session is a thread of a server. Where the log does not tell the thread, all such transactions of a server count as one
-    session, so that their order is kept.
+    A session is a thread of a server. Where the log does not name the thread, all such transactions of a server count as one session,
+    so that their order is kept.
 
     Args:
-        on_unknown: Called once where the log does not tell a session.
+        on_unknown: Called once if the log does not name a session.
     """
 
     def __init__(self, on_unknown: Callable[[], None] | None = None) -> None:
@@ -31,7 +31,7 @@ class SessionOrder:
         self._on_unknown = on_unknown
 
     def before(self, block: Block, committed: int) -> tuple[int, ...]:
-        """The blocks that must be committed before this one is.
+        """Return the blocks that must be committed before this one.
 
         Args:
             block: The next block of the source's order.
@@ -40,17 +40,17 @@ class SessionOrder:
         return self.before_all([block], committed)[0]
 
     def before_all(self, blocks: Sequence[Block], committed: int) -> list[tuple[int, ...]]:
-        """As ``before``, for the next blocks."""
+        """Return the same as ``before`` for each of the next blocks."""
         if len(self._last) > self._most:
             self._last = {session: last for session, last in self._last.items() if last > committed}
-            self._most = max(_KEPT, 2 * len(self._last))  # behind a gap they may all be needed
+            self._most = max(_KEPT, 2 * len(self._last))  # after a gap all may be needed
         newest = self._last
         before: list[tuple[int, ...]] = []
         for block in blocks:
             sessions, number = block.sessions, block.id
             if self._on_unknown is not None:
                 self._tell_unknown(sessions)
-            if len(sessions) == 1:  # nearly all blocks, where commits are not in order: this is much of what handing one out takes
+            if len(sessions) == 1:  # the case of nearly all blocks, on the path of every job
                 last = newest.get(sessions[0], 0)
                 newest[sessions[0]] = number
                 before.append((last,) if committed < last < number else ())

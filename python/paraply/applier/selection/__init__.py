@@ -1,1 +1,1 @@
-"""Which transactions of a log are applied: filters and stop points."""
+"""Choice of the transactions to apply: filters and stop points."""

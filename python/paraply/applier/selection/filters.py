@@ -1,4 +1,4 @@
-"""Applying only some databases and tables of a log."""
+"""Filters by database and table."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ _TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which databases and tables are applied; names as they stand in the log, upper and lower case told apart.
+    """Filters by database and table; names are compared as in the log, with upper and lower case distinct.
 
-    Where databases or tables are named, only those are applied; what is excluded never is.
+    If databases or tables are named, only those are applied; an excluded one is never applied.
 
     Attributes:
-        databases: Databases that are applied with all their tables.
-        tables: (database, table) pairs that are applied.
-        exclude_databases: Databases that are left out.
-        exclude_tables: (database, table) pairs that are left out.
-        lower_case: Whether names of statements are compared in lower case, in which all names here and in row events are.
-        implied: Those of ``exclude_databases`` that no option names: the server's own, where the target has none of them.
+        databases: Databases to apply with all their tables.
+        tables: (database, table) pairs to apply.
+        exclude_databases: Databases to leave out.
+        exclude_tables: (database, table) pairs to leave out.
+        lower_case: True if names in statements are compared in lower case; names here and in row events are in lower case then.
+        implied: Members of ``exclude_databases`` that no option names: the server's own databases, which the target lacks.
     """
 
     databases: tuple[str, ...] = ()
@@ -69,21 +69,21 @@ class Filters:
     lower_case: bool = False
 
     def in_lower_case(self) -> Filters:
-        """Return the filters for a source that tells no upper case from lower case (``lower_case_table_names``)."""
+        """Return the filters for a source that does not distinguish upper and lower case (``lower_case_table_names``)."""
         return replace(self._folded(), lower_case=True)
 
     def without_system_databases(self) -> Filters:
-        """Return the filters for a target that has no counterpart of the servers' own databases; one that an option names stays."""
+        """Return the filters for a target without a counterpart of the servers' own databases; a database that an option names stays."""
         named = {*self.databases, *self.exclude_databases, *(database for database, _ in self.tables)}
         implied = tuple(name for name in SYSTEM_DATABASES if name not in named)
         return replace(self, exclude_databases=(*self.exclude_databases, *implied), implied=implied)
 
     def __bool__(self) -> bool:
-        """Whether anything is left out."""
+        """Return True if anything is left out."""
         return bool(self.databases or self.tables or self.exclude_databases or self.exclude_tables)
 
     def __str__(self) -> str:
-        """The options that mean the same."""
+        """Return the filters as command line options."""
         words = [f"--database {name}" for name in self.databases]
         words += [f"--table {database}.{table}" for database, table in self.tables]
         words += [f"--exclude-database {name}" for name in self.exclude_databases if name not in self.implied]
@@ -91,7 +91,7 @@ class Filters:
         return " ".join(words)
 
     def identity(self) -> Mapping[str, object]:
-        """What of it belongs to the identity of the progress (R25); nothing without filters."""
+        """Return the part that belongs to the identity of the progress (R25); empty without filters."""
         parts = {
             "databases": sorted(self.databases),
             "tables": sorted(".".join(table) for table in self.tables),
@@ -101,50 +101,50 @@ class Filters:
         return {name: part for name, part in parts.items() if part}
 
     def native(self) -> TableFilter:
-        """The filter for the reader, which takes row changes out."""
+        """Return the filter for the reader, which removes row changes."""
         from paraply._native import TableFilter
 
         return TableFilter(self.databases, self.tables, self.exclude_databases, self.exclude_tables)
 
     @property
     def includes(self) -> bool:
-        """Whether only what is named is applied."""
+        """True if only named databases and tables are applied."""
         return bool(self.databases or self.tables)
 
     def chooses(self, database: str, table: str) -> bool:
-        """Whether a table is applied."""
+        """Return True if a table is applied."""
         if self.lower_case:
             database, table = database.lower(), table.lower()
         included = not self.includes or database in self.databases or (database, table) in self.tables
         return included and database not in self.exclude_databases and (database, table) not in self.exclude_tables
 
     def chooses_some(self, database: str) -> bool:
-        """Whether any table of a database may be applied."""
+        """Return True if a table of the database may be applied."""
         database = database.lower() if self.lower_case else database
         named = not self.includes or database in self.databases or any(of == database for of, _ in self.tables)
         return named and database not in self.exclude_databases
 
     def chooses_database(self, database: str) -> bool:
-        """Whether what belongs to a database, but to no table, is applied: views, routines, events."""
+        """Return True if objects of a database other than tables are applied: views, routines, events."""
         database = database.lower() if self.lower_case else database
         return (not self.includes or database in self.databases) and database not in self.exclude_databases
 
     def chooses_whole(self, database: str) -> bool:
-        """Whether every table of a database is applied."""
+        """Return True if every table of a database is applied."""
         database = database.lower() if self.lower_case else database
         return self.chooses_database(database) and all(of != database for of, _ in self.exclude_tables)
 
     def wants(self, transaction: Transaction) -> bool:
-        """Whether a transaction's statements are about what is applied.
+        """Return True if a transaction's statements concern applied tables.
 
         Raises:
-            LogNotUnderstood: They are about both, or it cannot be told; says what to do.
+            LogNotUnderstood: They concern both kinds of tables, or that cannot be decided; the message has the remedy.
         """
-        if transaction.kind == "xa_end":  # it ends what was applied of its rows, and the target knows whether that is anything
+        if transaction.kind == "xa_end":  # the target knows whether it holds rows of the transaction
             return True
         answers = {self._wants(transaction, statement) for statement in transaction.statements}
         if len(answers) > 1:
-            raise self._undecided(transaction, "the transaction's statements are about tables inside and outside of the filters")
+            raise self._undecided(transaction, "the transaction's statements concern tables inside and outside of the filters")
         return answers != {False}
 
     def _wants(self, transaction: Transaction, statement: LogStatement) -> bool:
@@ -167,14 +167,14 @@ class Filters:
     def _undecided(transaction: Transaction, what: str) -> LogNotUnderstood:
         return LogNotUnderstood(
             f"{what}; widen the filters so that they hold all or none of its tables, or stop before it with --stop-before,"
-            " run what you need of it by hand, and go on behind it with --start-after",
+            " run what you need of it by hand, and continue after it with --start-after",
             file=transaction.file,
             position=transaction.offset,
             gtid=transaction.gtid,
         )
 
     def _of_parsed(self, statement: Statement, sql: str, default: str) -> bool | None:
-        """True to run it, False to leave it out, None if it is about both."""
+        """Return True to run the statement, False to leave it out, None if it concerns both kinds of tables."""
         match statement:
             case CreateTableStatement(name=name, like=like):
                 made = self._of_tables([name], default)
@@ -204,7 +204,7 @@ class Filters:
         return answers.pop() if len(answers) == 1 else None
 
     def _of_table(self, database: str, table: str) -> bool | None:
-        """None where the answer hangs on upper and lower case: a server may store names in lower case, and log what was typed."""
+        """Return the answer for a table; None if it depends on upper and lower case, because a log may hold names as typed."""
         answer = self.chooses(database, table)
         folded = (database if database.lower() in self.implied else database.lower(), table.lower())
         return answer if answer == self._folded().chooses(*folded) else None
@@ -213,13 +213,16 @@ class Filters:
         return Filters(
             tuple(name.lower() for name in self.databases),
             tuple((database.lower(), table.lower()) for database, table in self.tables),
-            # A database of one's own may be called Sys.
+            # A user's database may be called Sys.
             tuple(name if name in self.implied else name.lower() for name in self.exclude_databases),
             tuple((database.lower(), table.lower()) for database, table in self.exclude_tables),
         )
 
     def _of_other(self, what: str, sql: str, default: str) -> bool:
-        """Views, routines, triggers and events go with their database; accounts and the like with no filter that names something."""
+        """Return the answer for objects other than tables.
+
+        Views, routines, triggers and events belong to their database; accounts and the like run unless a filter names something.
+        """
         if what.split()[-1] in _OBJECTS or what.endswith(("definer", "algorithm", "sql", "aggregate")):
             match = _QUALIFIED.search(sql)
             return self.chooses_database(_plain(match[1]) if match else default)
@@ -228,7 +231,7 @@ class Filters:
         return not self.includes
 
     def _of_unparsed(self, sql: str, rules: Rules, statement: LogStatement) -> bool | None:
-        """A statement that is not understood: by the only table that it can touch, or by the databases that the source names."""
+        """Return the answer for a statement that is not understood: by its only table, or by the databases that the source logged."""
         touched = touched_table(sql, rules)
         if touched is not None:
             return self._of_tables([touched], statement.database)
@@ -243,10 +246,10 @@ class Filters:
 def parse_filters(
     databases: Sequence[str] = (), tables: Sequence[str] = (), exclude_databases: Sequence[str] = (), exclude_tables: Sequence[str] = ()
 ) -> Filters:
-    """What ``--database``, ``--table``, ``--exclude-database`` and ``--exclude-table`` say.
+    """Return the filters of ``--database``, ``--table``, ``--exclude-database`` and ``--exclude-table``.
 
     Raises:
-        UsageError: A table without its database, or a filter that leaves nothing.
+        UsageError: A table has no database, or a name is both included and excluded.
 
     >>> parse_filters(tables=["shop.item"]).chooses("shop", "item")
     True
@@ -286,11 +289,11 @@ def _plain(identifier: str) -> str:
 
 
 def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:
-    """What the filters mean for foreign keys: between tables that are applied and tables that are not.
+    """Return notes about foreign keys between applied tables and left out tables.
 
     Args:
         filters: The filters.
-        tables: Definitions, as far as they are known.
+        tables: The known definitions.
     """
     notes = []
     for table in sorted(tables, key=lambda table: (table.database, table.name)):
@@ -311,6 +314,6 @@ def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:
 
 
 def filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
-    """Return the filters as they are compared, with the servers' own databases left out where the target has none of them."""
+    """Return the filters in the case that names are compared in, and without the servers' own databases if the target has none."""
     filters = filters.in_lower_case() if lower_case_table_names else filters
     return filters if target.capabilities.has_system_databases else filters.without_system_databases()

@@ -1,4 +1,4 @@
-"""Whether a replay that came to its end has stopped where it was to stop."""
+"""Check that a finished replay stopped at the requested point."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ __all__ = ["check_result", "stop_place"]
 
 
 def stop_place(reader: LogReader | None, stop: StopPoint | None) -> StopPlace | None:
-    """The transaction at which the log was left; None where it was read to its end, or not yet so far.
+    """Return the transaction at which reading stopped; None if the log was read to its end, or the stop is not reached yet.
 
     Args:
-        reader: Reads the log.
-        stop: What was asked for.
+        reader: The reader of the log.
+        stop: The requested stop.
     """
     stopped = reader.stopped if reader is not None else None
     return None if stopped is None else StopPlace(*stopped, asked=stop.text if stop is not None else "")
 
 
 def check_result(options: Options, start: Start, run: RunState, reader: LogReader | None) -> None:
-    """Adds to the notes what the user should know of the end.
+    """Add remarks about the end of the run to its notes.
 
     Args:
         options: The options.
-        start: Where the run began.
-        run: The run, everything applied.
-        reader: Has been read to its end.
+        start: Start of the run.
+        run: The run, with everything applied.
+        reader: The reader, at its end.
 
     Raises:
         StopNotReached: The logs ended before the GTID of the stop.
-        UsageError: The target was behind the stop before the run began.
+        UsageError: The target was past the stop before the run began.
     """
     if options.filters and run.filtered and not run.transactions:
-        run.note("the filters left nothing of the logs to apply; names are compared as they stand in the log, upper and lower case apart")
+        run.note("the filters left nothing of the logs to apply; names are compared as in the log, with upper and lower case distinct")
     stop = options.stop
     if stop is None:
         return
@@ -58,7 +58,7 @@ def check_result(options: Options, start: Start, run: RunState, reader: LogReade
     if not place.included and _held_before(options, start, place):
         raise UsageError(
             f"the target held the transaction before which the replay is to stop ({stop.text}) before this run began:"
-            " restore an older backup to get back behind it",
+            " restore an older backup, which is before the stop",
             file=place.file,
             position=place.position,
             gtid=place.gtid,

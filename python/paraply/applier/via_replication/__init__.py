@@ -1,6 +1,6 @@
-"""Paraply as the source of a replica: the target's own applier applies and commits what paraply certified (``--via replication``).
+"""Replay through the target's own replication (``--via replication``): paraply is the source of a replica.
 
-One direction of data: the coordinator puts its jobs into the ``Outbox``, ``SourceServer`` sends them to the target's receiver with the
-numbers that follow from their write sets, the target's workers apply them and commit in order inside of the server (WL#6813), and
-``Watch`` learns from ``gtid_executed`` what is through.
+Data flows in one direction. The coordinator puts its jobs into the ``Outbox``. ``SourceServer`` sends them to the target's receiver with
+numbers computed from their write sets. The target's workers apply them and commit in order inside the server (WL#6813). ``Watch`` reads
+``gtid_executed`` to learn which are committed.
 """

@@ -1,4 +1,4 @@
-"""Hands the coordinator's jobs to the target's own replication, and learns what it has committed."""
+"""Driver that sends the coordinator's jobs through the target's own replication."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _TICK_SECONDS = 0.25
 
 
 class ReplicaDrive(Crew):
-    """The drive and the crew (see ``Drive`` and ``Crew``) whose workers are the server's own.
+    """Driver and executor (see ``Drive`` and ``Crew``) whose workers belong to the server.
 
     Args:
-        run: The run; its order is that in which the server commits.
+        run: The run; its commit order is the server's.
         feed: The reader stage.
-        target: The target, a ``MySqlTarget``, open.
-        options: How many workers, and the address that the target's receiver reads from.
-        stop_requests: How often a stop was asked for.
+        target: The open target, a ``MySqlTarget``.
+        options: Number of workers, and the address at which the target's receiver reads.
+        stop_requests: Returns the number of stop requests so far.
         on_tick: Called about four times a second; must not raise.
     """
 
@@ -76,17 +76,17 @@ class ReplicaDrive(Crew):
 
     @property
     def crew(self) -> ReplicaDrive:
-        """Who applies the jobs."""
+        """Executor of the jobs: this object."""
         return self
 
     def coordinate(self, coordinator: Coordinator) -> bool:
-        """Has the coordinator hand everything out, and waits until the server has committed it.
+        """Let the coordinator hand out the whole log, and wait until the server has committed it.
 
         Returns:
-            True at the end of the log, False if no more jobs were taken.
+            True at the end of the log, False if no more jobs were accepted.
 
         Raises:
-            ParaplyError: As ``Coordinator.coordinate``; the root cause of a failure stands in the run's order.
+            ParaplyError: As ``Coordinator.coordinate``; the run's commit order holds the root cause of a failure.
         """
         for thread in self._threads:
             thread.start()
@@ -94,14 +94,14 @@ class ReplicaDrive(Crew):
             return coordinator.coordinate()
         except ParaplyError:
             raise
-        except BaseException as error:  # a defect, or Ctrl-C where nobody handles it
+        except BaseException as error:  # a defect, or Ctrl-C without a handler
             self._fail(error)
             raise
         finally:
             self._close()
 
     def put(self, job: Job) -> bool:
-        """Hands a job out; False if no more are taken."""
+        """Hand out a job; return False if no more are accepted."""
         if self._stopped or self._run.order.failure is not None:
             return False
         try:
@@ -115,24 +115,24 @@ class ReplicaDrive(Crew):
         return self._outbox.put(job)
 
     def drain(self, number: int) -> bool:
-        """Waits until every job up to this one is committed; False if that will not happen."""
+        """Wait until every job up to this one is committed; return False if that will not happen."""
         return self._watch is None or self._watch.drain(number)
 
     def passed(self, number: int) -> None:
-        """The coordinator itself saw this number through; nothing to do."""
+        """Do nothing: the server's progress decides which jobs are committed."""
 
     def _is_ready(self, block: Block) -> bool:
-        """Everything is there for the block; False if the run has ended meanwhile.
+        """Prepare channel and tables for the block; return False if the run has ended meanwhile.
 
         Raises:
-            ParaplyError: The target cannot take it.
+            ParaplyError: The target cannot apply the block.
         """
         if self._server is None:
             self._begin(block)
         return block.kind != "dml" or self._check_tables(block)
 
     def _refuse(self, job: Job, error: ParaplyError) -> None:
-        """The job cannot be handed out: older ones commit first, then its error ends the run (R18)."""
+        """End the run with the error of a job that cannot be handed out, after all older jobs have committed (R18)."""
         if error.gtid is None:
             error.file, error.position, error.gtid = job.block.file, job.block.offset, job.block.first_gtid
         if self.drain(job.number - 1):
@@ -141,7 +141,7 @@ class ReplicaDrive(Crew):
         self._run.abort(error)
 
     def _begin(self, block: Block) -> None:
-        """Listens, and has the target read; its version is told that of the server that wrote the log."""
+        """Start the source server and the target's replication; the target sees the version of the server that wrote the log."""
         version = block.format.server_version
         server = SourceServer(self._address, self._outbox, version, self._target.server_id(), len(self.workers), self._fail)
         self._server = server
@@ -149,7 +149,7 @@ class ReplicaDrive(Crew):
         self._watch.start()
 
     def _check_tables(self, block: Block) -> bool:
-        """Compares the tables as ``Session.apply`` does, under the definitions that hold for the block."""
+        """Compare the tables as ``Session.apply`` does, with the definitions valid for the block."""
         target = self._target
         if self._statement:
             if not self.drain(self._statement):
@@ -177,7 +177,7 @@ class ReplicaDrive(Crew):
         return self._checks
 
     def _look_after_stops(self) -> None:
-        """First: no more jobs, those under way finish. Second: those under way roll back."""
+        """Carry out stop requests: the first lets jobs in progress finish, the second rolls them back."""
         seen = 0
         while not self._ended.wait(0.02):
             requests = self._stop_requests()
@@ -201,7 +201,7 @@ class ReplicaDrive(Crew):
             self._on_tick()
 
     def _fail(self, error: BaseException) -> None:
-        """Ends the run: what is not committed on the target will not be."""
+        """End the run: no further job is committed on the target."""
         self._run.abort(error)
         self._feed.stop()
         self._outbox.close()

@@ -1,4 +1,4 @@
-"""Follows what the target's applier commits, and keeps its channel going."""
+"""Replica follower: follows the commits of the target's applier, and restarts its channel after faults."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ _FAULT_SECONDS = 0.2
 _BLOCKED_SECONDS = 3.0
 _CHEAP_SECONDS = 0.005
 _STEPS_BETWEEN = 10.0
-"""A look at a large set of GTIDs takes long: so many times that is left between two that are not cheap."""
+"""Factor for the pause after a slow query: reading a large set of GTIDs takes long."""
 
 
 class Watch:
-    """A thread with a connection of its own; everything that is done to the channel is done here.
+    """Replica follower: one thread, with its own connection, that does everything to the channel.
 
     Args:
-        run: Told of each transaction that is through, in order.
-        target: The target, open.
-        outbox: What is on its way.
-        server: Who sends it.
-        host: Where the target reaches that.
-        workers: Shown what the server's workers do.
-        on_error: Told what ends the run.
+        run: The run; each committed transaction is reported to it, in order.
+        target: The open target.
+        outbox: Jobs that are not committed yet.
+        server: The source server that sends them.
+        host: Address at which the target reaches the source server.
+        workers: Counters for the server's workers.
+        on_error: Called with the error that ends the run.
     """
 
     def __init__(
@@ -81,16 +81,16 @@ class Watch:
         self._thread = threading.Thread(target=self._follow, name="paraply-watch", daemon=True)
 
     def start(self) -> None:
-        """Sets the channel up, and begins.
+        """Set up the channel, and start the thread.
 
         Raises:
-            UsageError: The target cannot do it, or its user may not.
+            UsageError: The target cannot replicate from paraply, or its user lacks privileges.
         """
         steadily(self._establish, (ConnectionFailed, TemporaryFailure))
         self._thread.start()
 
     def drain(self, number: int) -> bool:
-        """Waits until every job up to this one is committed; False if that will not happen."""
+        """Wait until every job up to this one is committed; return False if that will not happen."""
         order = self._run.order
         with self._news:
             self._draining = True
@@ -101,7 +101,7 @@ class Watch:
             return order.low_water_mark >= number
 
     def stop(self, *, now: bool) -> None:
-        """Ends the channel; what its workers have under way finishes, or with ``now`` rolls back."""
+        """End the channel; its workers' transactions in progress finish, or roll back with ``now``."""
         with self._news:
             self._stopped = True
             self._wake.set()
@@ -113,7 +113,7 @@ class Watch:
                 connection.close()
 
     def end(self) -> None:
-        """The same, and waits until the channel is gone and everything is counted."""
+        """End the channel, and wait until it is removed and all commits are counted."""
         self.stop(now=False)
         if self._thread.ident is not None:
             self._thread.join()
@@ -121,13 +121,13 @@ class Watch:
             self._shown.close()
 
     def look_at_workers(self) -> None:
-        """Shows what the server's workers do; by one thread, a few times a second."""
+        """Update the counters of the server's workers; called by one thread, a few times a second."""
         try:
             if self._shown is None:
                 self._shown = self._target.connect()
             for worker, seen in zip(self._workers, workers_of(self._shown, self._target.context.store.channel), strict=False):
                 worker.show(seen)
-        except ParaplyError:  # the thread that needs its answers tells it
+        except ParaplyError:  # the follower's thread reports the error
             self._shown = None
 
     def _establish(self) -> ReplicationChannel:
@@ -148,7 +148,7 @@ class Watch:
         self._made = True
 
     def _opened(self) -> ReplicationChannel:
-        """The channel as it stands on the target, if it does."""
+        """Connect to the target, and return its channel."""
         connection = self._target.connect()
         try:
             return ReplicationChannel(connection, self._target.server, self._target.context.store.channel, len(self._workers))
@@ -166,7 +166,7 @@ class Watch:
                     if not isinstance(told, (ConnectionFailed, TemporaryFailure)):
                         raise told from None
                     self._lost(told)
-        except BaseException as error:  # a thread must not die alone
+        except BaseException as error:  # without a report the run would wait for this thread
             self._on_error(error)
         finally:
             self._finish()
@@ -175,7 +175,7 @@ class Watch:
                 self._news.notify_all()
 
     def _step(self, channel: ReplicationChannel) -> None:
-        """Waits a little, and sees what is through."""
+        """Wait a little, then count new commits and check the channel."""
         if self._draining and (newest := self._outbox.newest_gtid()) is not None:
             channel.wait_for(newest, _WAIT_SECONDS)
         else:
@@ -200,7 +200,7 @@ class Watch:
             self._pause(min(1.0, cost * _STEPS_BETWEEN))
 
     def _settle(self, channel: ReplicationChannel) -> bool:
-        """Counts what is committed; whether that was anything."""
+        """Count committed jobs; return True if there were any."""
         done = self._outbox.committed(channel.executed())
         for job in done:
             with contextlib.suppress(PrecedingFailed):
@@ -215,13 +215,13 @@ class Watch:
         return bool(done)
 
     def _check_epoch(self) -> None:
-        """Another run has taken paraply's channel over (R25a)."""
+        """Raise AlreadyRunning if another run has taken over paraply's channel (R25a)."""
         with self._run.target.exclusive():
             if not self._target.is_ours():
-                raise AlreadyRunning("another apply has begun on this target with the same --channel; this one ends")
+                raise AlreadyRunning("another apply has begun on this target with the same --channel; this apply ends")
 
     def _meet(self, channel: ReplicationChannel, fault: ChannelFault) -> None:
-        """The channel has stopped: begins it anew where that may help, else ends the run at the transaction concerned."""
+        """Handle a stopped channel: start it again if that may help, else end the run at the failed transaction."""
         self._settle(channel)
         error = explain(fault.error)
         if fault.receiving and not self._server.dumps:
@@ -242,7 +242,7 @@ class Watch:
         self._fail(job, fault)
 
     def _fail(self, job: Job, fault: ChannelFault) -> None:
-        """Everything before it is committed, and it never will be (R18)."""
+        """End the run at a job that can never be committed, after all older jobs have committed (R18)."""
         session = self._target.session()
         try:
             error = session.explained(fault.error, job.block)
@@ -254,7 +254,7 @@ class Watch:
         raise error
 
     def _look_for_blockers(self, seconds: float) -> None:
-        """Says who holds the locks that the server's workers wait for (R24)."""
+        """Report the connections that hold locks for which the server's workers wait (R24)."""
         ours = {worker.counters.connection_id for worker in self._workers}
         found = {blocker for connection in ours if connection for blocker in self._run.target.blockers(connection)} - ours
         self._run.foreign_blockers = tuple(sorted(found))
@@ -265,23 +265,23 @@ class Watch:
                 self._run.note(f"the oldest transaction {text}")
 
     def _lost(self, error: ParaplyError) -> None:
-        """The watch's own connection, or the whole server, is gone; the next step makes everything anew."""
+        """Note the loss of the connection or of the whole server; the next step makes everything anew."""
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
         self._restarts += 1
         if self._restarts > self._run.retry.reconnects:
             raise error
-        _log.info("the connection to the target is lost, and made anew: %s", error)
+        _log.info("the connection to the target was lost and is made again: %s", error)
         self._pause(self._run.retry.reconnect_delay(self._restarts))
 
     def _pause(self, seconds: float) -> None:
-        """Waits, but not when the run is stopped."""
+        """Wait; return early if the run is stopped."""
         with self._news:
             self._news.wait_for(lambda: self._stopped, seconds)
 
     def _finish(self) -> None:
-        """Removes the channel, and counts what was committed until then."""
+        """Remove the channel, and count the commits up to then."""
         try:
             self._check_epoch()
             channel = self._channel or self._opened()
@@ -290,11 +290,11 @@ class Watch:
                 self._settle(channel)
             finally:
                 channel.close()
-        except AlreadyRunning:  # the channel is another run's now
+        except AlreadyRunning:  # another run owns the channel now
             if self._channel is not None:
                 self._channel.close()
         except ParaplyError as error:
             self._run.note(
-                f"the replication channel that the apply used may still stand on the target ({error.message}); the next run ends it, or"
+                f"the replication channel that the apply used may still exist on the target ({error.message}); the next run removes it, or"
                 f" RESET REPLICA ALL does"
             )

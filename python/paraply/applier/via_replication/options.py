@@ -1,4 +1,4 @@
-"""What goes together with ``--via replication``."""
+"""Options allowed with ``--via replication``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _POLICIES = ("dependency", "logical-clock", "barrier")
 
 
 def check_via(options: Options) -> None:
-    """Refuses options that the server's own applier cannot follow.
+    """Refuse options that the server's own applier cannot follow.
 
     Raises:
-        UsageError: With the reason.
+        UsageError: An option is not allowed; the message has the reason.
     """
     if not options.by_replication:
         if options.listen is not None:
-            raise UsageError("--listen says where the target's replication reads from, and needs --via replication")
+            raise UsageError("--listen names the address at which the target's replication reads, and needs --via replication")
         return
     if options.listen is not None:
         parse_listen(options.listen)
@@ -52,20 +52,20 @@ def check_via(options: Options) -> None:
 
 
 def check_via_family(options: Options, target: Target) -> None:
-    """Check that the target is a server whose own replication can apply.
+    """Check that the target is a server whose replication can apply.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It is not.
     """
     if options.by_replication and not target.capabilities.replicates:
         raise UsageError("--via replication needs a target of MySQL, whose own applier does the work: use --via sessions")
 
 
 def check_via_target(options: Options, target: Target, first: Transaction | None) -> None:
-    """Refuses targets and logs that are not MySQL's.
+    """Refuse targets and logs that are not MySQL's.
 
     Raises:
-        UsageError: With the reason.
+        UsageError: The target or the log is not MySQL's.
     """
     if not options.by_replication:
         return
@@ -75,10 +75,10 @@ def check_via_target(options: Options, target: Target, first: Transaction | None
 
 
 def parse_listen(text: str) -> tuple[str, int]:
-    """Host and port of ``--listen``; port 0 for a free one.
+    """Return host and port of ``--listen``; port 0 for a free one.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: The text has neither form.
 
     >>> parse_listen("10.0.0.5:3399"), parse_listen("10.0.0.5"), parse_listen("[fd00::5]:3399")
     (('10.0.0.5', 3399), ('10.0.0.5', 0), ('fd00::5', 3399))
@@ -94,7 +94,7 @@ def parse_listen(text: str) -> tuple[str, int]:
 
 
 def source_address(listen: str | None, url: DatabaseUrl) -> tuple[str, int]:
-    """Where to listen so that the target reaches it: on the loopback interface if the target is there.
+    """Return an address to listen on that the target reaches; on the loopback interface if the target is on this machine.
 
     Raises:
         UsageError: The target is on another machine, and no address was given.
@@ -113,7 +113,7 @@ def source_address(listen: str | None, url: DatabaseUrl) -> tuple[str, int]:
 
 
 def _own_address(host: str, port: int) -> str:
-    """The address of this machine that a connection to that host comes from; nothing is sent."""
+    """Return the local address of a connection to that host; nothing is sent."""
     try:
         family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind) as link:

@@ -1,4 +1,4 @@
-"""Transactions on their way to a replica: sent to it or not, and not known to be committed there."""
+"""Transactions on their way to a replica, sent or not, until they are known to be committed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BYTES_AT_ONCE = 4 * 1024 * 1024
 
 
 def gtid_of(job: Job) -> str:
-    """The GTID of a job's transaction; a log without GTIDs does not come here."""
+    """Return the GTID of a job's transaction; logs without GTIDs are refused before."""
     return job.block.first_gtid or ""
 
 
 class Sending:
-    """What is still to be sent on one connection of the replica."""
+    """Jobs still to be sent on one connection of the replica."""
 
     def __init__(self, jobs: deque[Job]) -> None:
         self.jobs = jobs
@@ -32,11 +32,11 @@ class Sending:
 
 
 class Outbox:
-    """Holds the jobs between the coordinator, the connection that sends them, and the news of their commits.
+    """Jobs between the coordinator and the report of their commit on the replica.
 
     Args:
-        most_jobs: Most jobs that are not committed.
-        most_bytes: Most bytes of log that those take; one job of any size always has room.
+        most_jobs: Most uncommitted jobs.
+        most_bytes: Most bytes of log of these jobs; a single job may be larger.
     """
 
     def __init__(self, most_jobs: int = MOST_JOBS, most_bytes: int = MOST_BYTES) -> None:
@@ -52,10 +52,10 @@ class Outbox:
         return len(self._jobs)
 
     def put(self, job: Job) -> bool:
-        """Appends a job; waits for room.
+        """Append a job; waits for free space.
 
         Returns:
-            False if no more are taken.
+            False if no more jobs are accepted.
         """
         with self._changed:
             while not self._closed and self._jobs and not self._has_room(job.block.bytes):
@@ -74,10 +74,10 @@ class Outbox:
         return len(self._jobs) < self._most_jobs and self._bytes + size <= self._most_bytes
 
     def begin(self, received: GtidSet) -> Sending:
-        """A connection of the replica begins; the one before is over.
+        """Begin to send on a new connection of the replica, and end the previous one.
 
         Args:
-            received: What the replica has already: committed, or whole in its relay log.
+            received: Transactions that the replica has committed, or whole in its relay log.
         """
         with self._changed:
             if self._sending is not None:
@@ -89,10 +89,10 @@ class Outbox:
             return sending
 
     def take(self, sending: Sending, seconds: float) -> list[Job] | None:
-        """The next jobs to send; waits for some.
+        """Return the next jobs to send; waits for some.
 
         Returns:
-            None where nothing more may be sent on this connection; empty after that time.
+            None if nothing more may be sent on this connection; an empty list after that time.
         """
         with self._changed:
             if not sending.jobs and not sending.ended:
@@ -108,17 +108,17 @@ class Outbox:
             return taken
 
     def oldest(self) -> Job | None:
-        """The oldest job that is not known to be committed."""
+        """Return the oldest job that is not known to be committed."""
         with self._changed:
             return self._jobs[0] if self._jobs else None
 
     def newest_gtid(self) -> str | None:
-        """GTID of the newest job."""
+        """Return the GTID of the newest job."""
         with self._changed:
             return self._jobs[-1].block.first_gtid if self._jobs else None
 
     def committed(self, executed: GtidSet) -> list[Job]:
-        """Takes the jobs out that are committed, oldest first, up to the first one that is not."""
+        """Remove and return the committed jobs, oldest first, up to the first uncommitted one."""
         done: list[Job] = []
         with self._changed:
             while self._jobs and gtid_of(self._jobs[0]) in executed:
@@ -130,7 +130,7 @@ class Outbox:
         return done
 
     def close(self) -> None:
-        """Takes and sends no more."""
+        """Accept and send no more jobs."""
         with self._changed:
             self._closed = True
             if self._sending is not None:

@@ -1,7 +1,7 @@
-"""The side of MySQL's client protocol that a server speaks, as far as a replica needs it.
+"""Server side of MySQL's client protocol, as far as a replica needs it.
 
-Source: MySQL's own description of its protocol (protocol version 10, ``caching_sha2_password``), and what the receiver threads of
-MySQL 8.0 to 9.7 send.
+Source: MySQL's own description of its protocol (protocol version 10, ``caching_sha2_password``), and the requests of the
+receiver threads of MySQL 8.0 to 9.7.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Command", "PacketStream", "greet", "received_gtids"]
 
 _CAPABILITIES = 0x1 | 0x2 | 0x4 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x80000
-"""Long passwords, found rows, long flags, a database, protocol 4.1, transactions, secure connections, plugins."""
+"""Capability flags: long passwords, found rows, long flags, a database, protocol 4.1, transactions, secure connections, plugins."""
 _PLUGIN = b"caching_sha2_password"
 _NONCE_BYTES = 20
 _AUTOCOMMIT = 2
@@ -32,7 +32,7 @@ _LONGEST_REQUEST = 1 << 24
 
 
 class Command:
-    """First bytes of a client's requests."""
+    """First bytes of requests."""
 
     QUIT = 0x01
     QUERY = 0x03
@@ -54,7 +54,7 @@ class PacketStream:
         """Number of the next packet."""
 
     def read(self) -> bytes:
-        """The next request; an exchange of packets begins with it.
+        """Read the next request, which begins an exchange of packets.
 
         Raises:
             ConnectionLost: The client is gone.
@@ -67,7 +67,7 @@ class PacketStream:
         return self._take(size)
 
     def write(self, *payloads: bytes) -> None:
-        """Sends packets."""
+        """Send packets."""
         parts: list[bytes] = []
         for payload in payloads:
             parts += (len(payload).to_bytes(3, "little"), bytes((self.sequence,)), payload)
@@ -75,26 +75,26 @@ class PacketStream:
         self.write_raw(b"".join(parts))
 
     def write_raw(self, packets: bytes) -> None:
-        """Sends packets that are made already."""
+        """Send packets that are already encoded."""
         try:
             self._link.sendall(packets)
         except OSError as error:
             raise ConnectionLost(f"the replica is gone: {error}") from None
 
     def ok(self) -> None:
-        """Answers that it is done."""
+        """Send an OK answer."""
         self.write(b"\x00\x00\x00" + _AUTOCOMMIT.to_bytes(2, "little") + b"\x00\x00")
 
     def unknown(self, what: str) -> None:
-        """Answers as a server does that does not have this variable; a replica then does without."""
+        """Send the answer of a server that lacks this variable; a replica then works without it."""
         self.error(_UNKNOWN_VARIABLE, "HY000", f"Unknown system variable '{what}'")
 
     def error(self, code: int, state: str, message: str) -> None:
-        """Answers with an error."""
+        """Send an error."""
         self.write(b"\xff" + code.to_bytes(2, "little") + b"#" + state.encode() + message.encode())
 
     def row(self, value: str) -> None:
-        """Answers with one row of one column."""
+        """Send one row of one column."""
         end = b"\xfe\x00\x00" + _AUTOCOMMIT.to_bytes(2, "little")
         self.write(b"\x01", _column("value"), end, _text(value.encode()), end)
 
@@ -112,7 +112,7 @@ class PacketStream:
 
 
 def _text(value: bytes) -> bytes:
-    """A string with its length in front; up to 250 bytes."""
+    """Return a string of up to 250 bytes with its length before it."""
     return bytes((len(value),)) + value
 
 
@@ -122,17 +122,17 @@ def _column(name: str) -> bytes:
 
 
 def greet(stream: PacketStream, *, version: str, connection_id: int, user: str, password: str) -> bool:
-    """Greets a client and compares its user and password, which never goes over the line.
+    """Greet a client, and check its user and password; the password itself is never sent.
 
     Args:
-        stream: A connection that nothing was sent on.
-        version: The server version that it is told.
-        connection_id: Its number.
-        user: Who may come in.
-        password: With what.
+        stream: A new connection.
+        version: The server version to announce.
+        connection_id: Number of the connection.
+        user: Name of the only user.
+        password: That user's password.
 
     Returns:
-        Whether it is let in; if not, it was told so.
+        True if the client is accepted; else it has got an error.
     """
     nonce = bytes(33 + secrets.randbelow(90) for _ in range(_NONCE_BYTES))
     capabilities = _CAPABILITIES.to_bytes(4, "little")
@@ -144,7 +144,7 @@ def greet(stream: PacketStream, *, version: str, connection_id: int, user: str, 
         )
     )  # fmt: skip
     name, proof, plugin = _answer(stream.read())
-    if plugin != _PLUGIN:  # the client's default is another one
+    if plugin != _PLUGIN:  # the client's default method differs
         stream.write(b"\xfe" + _PLUGIN + b"\x00" + nonce + b"\x00")
         proof = stream.read()
     if name != user.encode() or not hmac.compare_digest(proof, _proof(password, nonce)):
@@ -156,7 +156,7 @@ def greet(stream: PacketStream, *, version: str, connection_id: int, user: str, 
 
 
 def _answer(packet: bytes) -> tuple[bytes, bytes, bytes]:
-    """User, proof and method of a client's answer to the greeting."""
+    """Return user, proof and method from a client's answer to the greeting."""
     rest = packet[32:]
     user, _, rest = rest.partition(b"\x00")
     length = rest[0] if rest else 0
@@ -168,7 +168,7 @@ def _answer(packet: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _proof(password: str, nonce: bytes) -> bytes:
-    """What a client that knows the password sends.
+    """Return the proof sent by a client that knows the password.
 
     >>> _proof("secret", b"x" * 20).hex()[:16]
     '255743db6ea2cc26'
@@ -179,7 +179,7 @@ def _proof(password: str, nonce: bytes) -> bytes:
 
 
 def received_gtids(request: bytes) -> str:
-    """The GTID set of a request for the log: what the replica has already, as text.
+    """Return the GTID set of a request for the log as text: transactions that the replica already has.
 
     Args:
         request: COM_BINLOG_DUMP_GTID with its first byte.
@@ -195,7 +195,7 @@ def received_gtids(request: bytes) -> str:
 
 
 def _gtid_set(data: bytes) -> str:
-    """A set in the form of MySQL's events, with tags or without."""
+    """Decode a set in the form of MySQL's events, with tags or without."""
     tagged = len(data) >= 8 and data[7] == 1
     count = int.from_bytes(data[1:7] if tagged else data[:8], "little")
     at = 8

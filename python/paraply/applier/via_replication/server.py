@@ -1,4 +1,4 @@
-"""A source for one replica: a small server that speaks MySQL's protocol as far as a receiver thread asks for it."""
+"""Source server for one replica: speaks MySQL's protocol as far as a receiver thread uses it."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _LARGEST_SERVER_ID = 0xFFFF_FFFE
 
 
 class SourceServer:
-    """Listens on one address and sends the outbox to whoever knows the password: the replica's receiver.
+    """Server on one address that sends the outbox to the client that knows the password: the replica's receiver.
 
     Args:
-        address: Host and port to listen on; port 0 takes a free one.
-        outbox: What to send.
-        version: The version of the server that wrote the log.
+        address: Host and port to listen on; port 0 for a free one.
+        outbox: Jobs to send.
+        version: Version of the server that wrote the log.
         replica_id: The target's server_id.
-        workers: How many workers the replica's applier has.
-        on_error: Told what ends the run: a log that cannot be read any more.
+        workers: Number of workers of the replica's applier.
+        on_error: Called with the error that ends the run: a log that cannot be read any more.
 
     Raises:
-        UsageError: The address cannot be listened on.
+        UsageError: Listening on the address fails.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class SourceServer:
         self.user = _USER
         self.password = secrets.token_urlsafe(24)[:_LONGEST_PASSWORD]
         self.dumps = 0
-        """How often a replica began to read."""
+        """Number of times that a replica began to read."""
         self._links: set[socket.socket] = set()
         self._mutex = threading.Lock()
         self._closed = False
@@ -83,11 +83,11 @@ class SourceServer:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Port on which it listens."""
         return int(self._listener.getsockname()[1])
 
     def close(self) -> None:
-        """Ends every connection and listens no more."""
+        """End every connection and stop listening."""
         self._closed = True
         with contextlib.suppress(OSError):  # wakes the thread that accepts
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -125,7 +125,7 @@ class SourceServer:
                 self._answer(stream)
         except (ConnectionFailed, OSError, IndexError, UnicodeDecodeError) as error:
             _log.info("connection %d of the replica has ended: %s", number, error)
-        except BaseException as error:  # a thread must not die alone: the replica would wait for it
+        except BaseException as error:  # without a report the replica would wait for this thread
             self._on_error(error)
         finally:
             with self._mutex:
@@ -149,7 +149,7 @@ class SourceServer:
                 stream.error(1047, "08S01", "Unknown command")
 
     def _query(self, stream: PacketStream, text: str) -> None:
-        """What a receiver asks before it asks for the log."""
+        """Answer a query that a receiver sends before it asks for the log."""
         query = text.upper()
         answers = {
             "UNIX_TIMESTAMP()": str(int(time.time())),
@@ -168,7 +168,7 @@ class SourceServer:
         stream.unknown(text.rpartition(".")[2][:64])
 
     def _dump(self, stream: PacketStream, request: bytes) -> None:
-        """Sends the outbox, until the replica or the run ends."""
+        """Send the outbox, until the replica or the run ends."""
         from paraply._native import Dump, GtidSet
 
         dump = Dump(self._server_id, self._replica_id, stream.sequence)
@@ -186,12 +186,12 @@ class SourceServer:
 
 
 def last_committed_of(job: Job, workers: int) -> int:
-    """Number of the transaction that the replica waits for before it starts this one.
+    """Return the number of the transaction for which the replica waits before it starts this one.
 
-    That is the youngest one that it needs, but not one from further back than there are workers. When more may start than there are
-    workers, MySQL's coordinator looks for a free one in a loop that does not sleep (``get_least_occupied_worker`` in its
-    ``sql/rpl_mts_submode.cc``), which took up to a quarter of the server's CPU; for a number it sleeps. As commits are in order, a
-    worker is free when that one is committed, and nothing starts later than it would.
+    It is the youngest one that this job needs, but never further back than the number of workers. When more jobs may start than there
+    are workers, MySQL's coordinator searches for a free worker in a loop that does not sleep (``get_least_occupied_worker`` in its
+    ``sql/rpl_mts_submode.cc``), which took up to a quarter of the server's CPU; for a number it sleeps. Commits are in order, so a
+    worker is free when the job of that number is committed, and nothing starts later than it would.
 
     >>> from types import SimpleNamespace
     >>> job = SimpleNamespace(number=1000, needs=20, blocks=(7, 31))
@@ -202,7 +202,7 @@ def last_committed_of(job: Job, workers: int) -> int:
 
 
 def _packets(dump: Dump, jobs: list[Job], workers: int) -> Iterator[bytes]:
-    """What is sent for these jobs, in pieces of bounded size; a sign of life for none."""
+    """Yield the packets for these jobs in pieces of bounded size; a heartbeat for no jobs."""
     if not jobs:
         yield dump.heartbeat()
     waiting: list[bytes] = []

@@ -15,7 +15,7 @@ __all__ = ["ServerWorker"]
 
 
 class ServerWorker:
-    """One worker of the server's applier, as the run's counters show it."""
+    """A worker of the server's applier, as the run's counters show it."""
 
     job: Job | None = None
 
@@ -23,9 +23,9 @@ class ServerWorker:
         self.counters = WorkerCounters(number)
 
     def show(self, worker: ChannelWorker) -> None:
-        """Takes over what the server says of it."""
+        """Copy the worker's state on the server into the counters."""
         counters = self.counters
-        counters.connection_id = worker.connection_id or counters.connection_id  # one that is being stopped is not told
+        counters.connection_id = worker.connection_id or counters.connection_id  # a stopping worker has none
         counters.gtid, counters.tries = worker.applying or None, worker.retries
         counters.state = APPLYING if worker.applying else IDLE
         counters.last_gtid = worker.last or None

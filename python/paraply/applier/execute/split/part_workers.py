@@ -1,4 +1,4 @@
-"""The connections that apply the parts of a split transaction besides the worker's own."""
+"""Connections that apply the parts of a split transaction, besides the worker's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger("paraply.applier")
 
 
 class _Member:
-    """One connection and the branch that it works on."""
+    """One connection and its current branch."""
 
     def __init__(self, session: BranchSession) -> None:
         self.session = session
@@ -31,11 +31,11 @@ class _Member:
 
 
 class SplitCrew:
-    """Works on one split transaction at a time; who does not get it applies the transaction whole.
+    """Part workers for one split transaction at a time; a worker that finds them busy applies its transaction whole.
 
     Args:
         target: The target.
-        parts: Has the parts of transactions.
+        parts: Supplies the parts of transactions.
         most: Connections at most; they are opened when they are first needed.
     """
 
@@ -50,17 +50,17 @@ class SplitCrew:
         self._block: Block | None = None
         self._deciding = False
         self.splits = 0
-        """Transactions that were committed in parts."""
+        """Number of transactions committed in parts."""
 
     def engage(self, block: Block) -> bool:
-        """Takes the crew for a block; False if it is taken already. Nobody ever waits for it, so that no wait can be a circle."""
+        """Try to reserve the part workers; return False if they are busy. Never blocks, which rules out deadlock."""
         if not self._engaged.acquire(blocking=False):
             return False
         self._block, self._deciding = block, False
         return True
 
     def begin(self, parts: Sequence[Block]) -> str:
-        """Starts to apply and prepare parts; gives the name that their branches share."""
+        """Start to apply and prepare parts; return the name shared by their branches."""
         split = self._target.new_split()
         for number, part in enumerate(parts, start=1):
             member = self._idle.pop() if self._idle else _Member(self._target.session())
@@ -70,7 +70,7 @@ class SplitCrew:
         return split
 
     def join(self) -> None:
-        """Waits until every part is prepared.
+        """Wait until every part is prepared.
 
         Raises:
             ParaplyError: One was not.
@@ -78,22 +78,22 @@ class SplitCrew:
         wait(self._work)
         errors = [error for work in self._work if (error := work.exception()) is not None]
         self._work.clear()
-        # A lock that was not to be had says less than any other error.
+        # An unavailable lock is less informative than any other error.
         for error in sorted(errors, key=lambda error: isinstance(error, TemporaryFailure)):
             if isinstance(error, ConnectionLost):
-                # Not the worker's own connection: the transaction is tried again, and this one is opened anew.
+                # The worker's own connection is intact: the transaction is tried again, and this connection is opened anew.
                 raise TemporaryFailure(f"the connection of one part was lost: {error}") from error
             raise error
 
     def deciding(self) -> None:
-        """The leader is about to commit: from here on only the target knows what becomes of the branches."""
+        """Note that the leader is about to commit: from here on only the target knows the fate of the branches."""
         self._deciding = True
 
     def end(self, *, commit: bool) -> None:
-        """Ends every branch, at the same time, and lets the crew go.
+        """End all branches at the same time, and release the part workers.
 
         Raises:
-            ConnectionLost: Not every branch could be reached; ``decided`` tries again.
+            ConnectionLost: A branch could not be reached; ``decided`` tries again.
         """
         busy = list(self._busy)
         ended = [self._pool.submit(self._end, member, commit=commit) for member in busy]
@@ -109,7 +109,7 @@ class SplitCrew:
         self._let_go()
 
     def undo(self) -> None:
-        """Rolls every branch back, however far it came; never raises."""
+        """Roll back every branch in whatever state it is; never raises."""
         for member, work in zip(self._busy, self._work, strict=False):
             if not work.done():
                 self._quietly(member.session.interrupt)
@@ -118,14 +118,14 @@ class SplitCrew:
         try:
             self.end(commit=False)
         except ParaplyError as error:
-            _log.warning("parts of a transaction wait for their end, which the next start gives them: %s", error)
+            _log.warning("parts of a transaction are still prepared; the next start ends them: %s", error)
             for member in self._busy:
                 self._quietly(member.session.close)
             self._busy.clear()
             self._let_go()
 
     def decided(self, block: Block, *, committed: bool) -> None:
-        """The leader's connection broke while it committed, and it is known now whether it had.
+        """Finish the branches after the leader's connection broke during its commit, once the outcome is known.
 
         Raises:
             ConnectionFailed: A branch could not be reached.
@@ -134,17 +134,17 @@ class SplitCrew:
             self.end(commit=committed)
 
     def interrupt(self) -> None:
-        """Ends the statements under way, from another thread."""
+        """End the running statements; called from another thread."""
         for member in list(self._busy):
             self._quietly(member.session.interrupt)
 
     def rescue(self) -> None:
-        """Ends connections that wait for an answer that will not come, from another thread."""
+        """Close connections whose answer will not arrive; called from another thread."""
         for member in list(self._busy):
             self._quietly(member.session.rescue)
 
     def close(self) -> None:
-        """Closes the connections; never raises. Branches that are not ended stay for the next start."""
+        """Close the connections; never raises. Prepared branches stay for the next start."""
         self._pool.shutdown(wait=True)
         for member in (*self._idle, *self._busy):
             self._quietly(member.session.close)

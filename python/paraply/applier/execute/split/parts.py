@@ -1,4 +1,4 @@
-"""Which rows of a transaction may be applied apart from each other (R21a), kept until the transaction is applied."""
+"""Rows of a transaction that may be applied separately (R21a), kept until the transaction is applied."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["SPLIT_BYTES", "PartMaker"]
 _log = logging.getLogger("paraply.applier")
 
 SPLIT_BYTES = MAX_BLOCK_BYTES
-"""Bytes of log from which a transaction is spread; one of this size never shares a block with another."""
+"""Least bytes of log of a split transaction; a transaction of this size never shares a block with another."""
 
 
 class PartMaker:
-    """Splits large transactions as the reader passes them, where the definitions of their place in the log are at hand.
+    """Splitter of large transactions; runs in the reader, where the table definitions at the transaction's log position are known.
 
     Args:
-        parts: How many parts a transaction becomes at most.
+        parts: Most parts of one transaction.
         least_bytes: Transactions of fewer bytes stay whole.
     """
 
@@ -35,7 +35,7 @@ class PartMaker:
         self._lock = threading.Lock()
 
     def look_at(self, batch: TransactionBatch, write_sets: WriteSets, catalog: Catalog) -> None:  # noqa: ARG002
-        """Splits the large transactions of a batch; called by the reader's thread."""
+        """Split the large transactions of a batch; called by the reader's thread."""
         if self._most < 2 or batch.bytes < self._least_bytes:
             return
         for index, transaction in enumerate(batch):
@@ -44,7 +44,7 @@ class PartMaker:
             place = transaction.file, transaction.offset
             try:
                 parts = batch.split_rows(index, catalog, self._most)
-            except ParaplyError as error:  # what is wrong with the log itself, the apply finds as well
+            except ParaplyError as error:  # the apply finds errors of the log itself as well
                 _log.warning("the transaction at %s:%d is applied whole, because it cannot be split: %s", *place, error)
                 continue
             if len(parts) > 1:
@@ -52,13 +52,13 @@ class PartMaker:
                     self._ready[place] = parts
 
     def take(self, block: Block) -> list[Block]:
-        """The parts of a block; none if it stays whole. They are given once."""
+        """Return the parts of a block and forget them; return an empty list if the block stays whole."""
         if self._most < 2 or block.bytes < self._least_bytes:
             return []
         places = [(transaction.file, transaction.offset) for transaction in block.transactions]
         with self._lock:
             found = [parts for place in places if (parts := self._ready.pop(place, None)) is not None]
-        # Others may stand in the block only if a filter has left nothing of them.
+        # Other transactions may be in the block only if a filter left them empty.
         return found[0] if found and block.transaction_count - block.filtered == 1 else []
 
     def _may_split(self, transaction: Transaction) -> bool:

@@ -1,4 +1,4 @@
-"""A worker's session that hands parts of large transactions to others."""
+"""A worker's session that gives parts of large transactions to part workers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _log = logging.getLogger("paraply.applier")
 
 
 class SplitSession:
-    """Applies blocks as its own session does, but splits those that the crew has parts of; see ``Session`` for the contract.
+    """Session that splits blocks for which the part workers have parts, and else applies like its own; see ``Session`` for the contract.
 
     Args:
-        own: The worker's session; it leads.
-        crew: Applies the other parts.
+        own: The worker's session; the leader of a split transaction.
+        crew: Part workers for the other parts.
     """
 
     def __init__(self, own: BranchSession, crew: SplitCrew) -> None:
@@ -38,7 +38,7 @@ class SplitSession:
         return self._own.connection_id
 
     def apply(self, block: Block) -> None:
-        """Applies a block, on several connections if it has parts and the crew is free."""
+        """Apply a block, on several connections if it has parts and the part workers are free."""
         parts = self._crew.parts.take(block)
         if len(parts) < 2 or not self._crew.engage(block):
             self._own.apply(block)
@@ -53,7 +53,7 @@ class SplitSession:
             raise
         except ParaplyError as error:
             _log.warning("a transaction is applied whole, because its parts could not be: %s", error)
-            # What is wrong is found and told best by applying the transaction as it stands in the log.
+            # The error is found and reported best by applying the transaction as it is in the log.
             self._undo()
             self._own.apply(block)
         except BaseException:
@@ -61,11 +61,11 @@ class SplitSession:
             raise
 
     def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
-        """As its own session does: merged blocks have no parts."""
+        """Apply the block on the worker's own session: merged blocks have no parts."""
         self._own.apply_waves(block, waves)
 
     def commit(self) -> None:
-        """Commits; with the leader's commit the other parts are decided, and then committed too."""
+        """Commit the leader, which decides the other parts, and then commit those."""
         if not self._leads:
             self._own.commit()
             return
@@ -73,7 +73,7 @@ class SplitSession:
         try:
             self._own.commit()
         except (ConnectionFailed, AlreadyRunning):
-            self._leads = False  # who finds out what was committed tells the crew
+            self._leads = False  # ``decided`` ends the branches, once the outcome is known
             raise
         except BaseException:
             self._undo()
@@ -82,30 +82,30 @@ class SplitSession:
         self._crew.end(commit=True)
 
     def rollback(self) -> None:
-        """Rolls everything back; never raises for a connection that is gone."""
+        """Roll back everything; never raises for a lost connection."""
         if self._leads:
             self._undo()
         else:
             self._own.rollback()
 
     def execute_statement(self, block: Block) -> None:
-        """Runs a DDL block."""
+        """Run a DDL block."""
         self._own.execute_statement(block)
 
     def interrupt(self) -> None:
-        """Ends the statements under way, from another thread."""
+        """End the running statements; called from another thread."""
         self._own.interrupt()
         if self._leads:
             self._crew.interrupt()
 
     def rescue(self) -> None:
-        """Ends connections that wait for an answer that will not come, from another thread."""
+        """Close connections whose answer will not arrive; called from another thread."""
         self._own.rescue()
         if self._leads:
             self._crew.rescue()
 
     def close(self) -> None:
-        """Closes the connection; never raises."""
+        """Close the connection; never raises."""
         if self._leads:
             self._undo()
         self._own.close()

@@ -1,4 +1,4 @@
-"""Scheduling policies, one class each: what must be committed before a block may start (R21, R21a)."""
+"""Scheduling policies, one class each: conditions for the start of a block (R21, R21a)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parallel until the first conflict (C2 of WL#4648)."""
+"""Policy ``barrier``: parallel until the first conflict (C2 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["BarrierPolicy"]
 
 
 class BarrierPolicy:
-    """A block that conflicts with one under way waits for all older ones, and no younger one starts before that.
+    """Policy in which a block that conflicts with an uncommitted one waits for all older blocks.
 
-    From there on blocks start at the same time again, up to the next conflict.
+    Younger blocks wait for the conflicting block; after it, blocks run at the same time again, up to the next conflict.
     """
 
     name = "barrier"
@@ -28,12 +28,12 @@ class BarrierPolicy:
         self._through = 0
 
     def needs(self, block: Block, committed: int) -> Needs:
-        """Everything older where the block conflicts, else whatever the last conflict had to wait for."""
+        """Return all older blocks if the block conflicts, else the blocks that the last conflict had to wait for."""
         number = block.id
         if block.depends_on_all or runs_statement(block):
             self._through = number
             return Needs(number - 1)
-        # Those up to the last conflict are through before this one starts in any case.
+        # Blocks up to the last conflict are committed before this one starts in any case.
         if any(n > max(self._through, committed) for n in block.depends_on):
             self._through = number - 1
         return Needs(self._through) if self._through > committed else NOTHING

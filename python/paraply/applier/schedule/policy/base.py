@@ -1,4 +1,4 @@
-"""What every scheduling policy answers (R21)."""
+"""The interface of a scheduling policy (R21)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["NOTHING", "LastBarrier", "Needs", "Policy", "runs_statement"]
 
 
 class Needs(NamedTuple):
-    """What must be committed before a block may start.
+    """Blocks that must be committed before a block may start.
 
     Attributes:
         up_to: Every block up to this id; 0 for none.
-        blocks: And these blocks, whatever else is under way.
+        blocks: Further blocks, by id.
     """
 
     up_to: int = 0
@@ -23,22 +23,22 @@ class Needs(NamedTuple):
 
 
 NOTHING = Needs()
-"""The block may start at once."""
+"""No needs: the block may start at once."""
 
 
 class LastBarrier:
-    """Blocks that start at once, but for barriers, which wait for everything older and which everything younger waits for."""
+    """Rule in which only barriers wait: each waits for all older blocks, and all younger blocks wait for it."""
 
     def __init__(self) -> None:
         self._block = 0
 
     def needs(self, block: Block, committed: int, *, barrier: bool) -> Needs:
-        """What the next block needs.
+        """Return the needs of the next block.
 
         Args:
             block: The block.
             committed: The low-water mark now.
-            barrier: Whether it is one.
+            barrier: True if the block is a barrier.
         """
         if barrier:
             self._block = block.id
@@ -47,30 +47,30 @@ class LastBarrier:
 
 
 class Policy(Protocol):
-    """Decides when a block may start; asked once for each block, in the source's order."""
+    """Policy that decides when a block may start; called once for each block, in the source's order."""
 
     @property
     def name(self) -> str:
-        """As ``--policy`` names it."""
+        """Name in ``--policy``."""
 
     @property
     def merges(self) -> bool:
-        """Whether blocks may hold several transactions."""
+        """True if blocks may contain several transactions."""
 
     @property
     def optimistic(self) -> bool:
-        """Whether blocks start although they may conflict with older ones, so that an error may be such a conflict."""
+        """True if blocks start although they may conflict with older ones, so that an error may be such a conflict."""
 
     @property
     def in_waves(self) -> bool:
-        """Whether the rows of a block may go in before others of it, each as soon as what it needs is committed."""
+        """True if the rows of a block may be applied at different times, each as soon as its needs are committed."""
 
     @property
     def splits(self) -> bool:
-        """Whether large transactions are applied on several connections and committed in two phases."""
+        """True if large transactions are applied on several connections and committed in two phases."""
 
     def needs(self, block: Block, committed: int) -> Needs:
-        """What must be committed before this block starts.
+        """Return the blocks that must be committed before this block starts.
 
         Args:
             block: The next block of the source's order.
@@ -82,5 +82,5 @@ class Policy(Protocol):
 
 
 def runs_statement(block: Block) -> bool:
-    """Whether the block commits by itself: DDL and XA take their turn before they execute (R19, R35)."""
+    """Return True if the block commits by itself: DDL and XA take their turn before they execute (R19, R35)."""
     return block.kind in ("ddl", "xa_prepare", "xa_end")

@@ -1,4 +1,4 @@
-"""What may go together, in one place (R21a)."""
+"""Allowed combinations of policies, consistency levels, merging and GTID modes (R21a)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ POLICIES: dict[str, Callable[[], Policy]] = {
     "row": RowPolicy,
     "unordered": UnorderedPolicy,
 }
-"""The policies that exist, by name."""
+"""Constructors of all policies, by name."""
 
 CONSISTENCIES = tuple(level.value for level in Consistency)
 """The consistency levels, strongest first."""
@@ -54,7 +54,7 @@ _REFUSED: dict[tuple[str, str], str] = {
     " use 'any-time' or 'most-of-the-time'",
     **{(policy, level): _ONLY_EVENTUAL for policy in ("table", "row", "unordered") for level in ("any-time", "most-of-the-time")},
 }
-"""Policies and consistency levels that do not go together, and why."""
+"""Pairs of policy and consistency level that are not allowed, with the reason."""
 
 _CANNOT_MERGE = {
     "logical-clock": "starts transactions by their own numbers",
@@ -64,7 +64,7 @@ _CANNOT_MERGE = {
 
 @dataclass(frozen=True, slots=True)
 class PolicyKind:
-    """A policy as the options name it; see ``Policy`` for the attributes."""
+    """Policy named in the options; see ``Policy`` for the attributes."""
 
     name: str
     merges: bool
@@ -78,10 +78,10 @@ class PolicyKind:
 
 
 def policy_kind(name: str) -> PolicyKind:
-    """Return what is known of a policy without a run.
+    """Return the properties of a policy by name.
 
     Raises:
-        UsageError: There is none of this name.
+        UsageError: No policy has this name.
 
     >>> policy_kind("table").merges
     False
@@ -91,10 +91,10 @@ def policy_kind(name: str) -> PolicyKind:
 
 
 def make_policy(name: str) -> Policy:
-    """A policy by its name.
+    """Return a new policy by name.
 
     Raises:
-        UsageError: There is none of this name.
+        UsageError: No policy has this name.
 
     >>> make_policy("dependency").merges
     True
@@ -106,12 +106,12 @@ def make_policy(name: str) -> Policy:
 
 
 def check_combination(policy: str, consistency: str, merge: str | int, gtid: str) -> None:
-    """Refuses what may not go together, before anything is opened.
+    """Refuse combinations that are not allowed, before anything is opened.
 
-    What depends on the target as well is refused by the target: a server whose GTIDs cannot hold gaps, say.
+    Conditions that depend on the target are checked by the target: for example a server whose GTIDs cannot hold gaps.
 
     Raises:
-        UsageError: With the reason.
+        UsageError: The combination is not allowed; the message has the reason.
     """
     if (policy, consistency) in _REFUSED:
         raise UsageError(f"policy {policy!r} {_REFUSED[policy, consistency]}")
@@ -132,7 +132,7 @@ def check_combination(policy: str, consistency: str, merge: str | int, gtid: str
 
 
 def allowed_combinations() -> list[tuple[str, str, bool]]:
-    """Every policy with every consistency level that it goes with, and whether it merges.
+    """Return every policy with every consistency level allowed for it, and True if it merges.
 
     >>> ("table", "any-time", False) in allowed_combinations()
     False

@@ -1,4 +1,4 @@
-"""The default policy: a block waits for exactly those that it conflicts with (C3 and C4 of WL#4648)."""
+"""The default policy: a block waits for exactly the blocks that it conflicts with (C3 and C4 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["DependencyPolicy"]
 
 
 class DependencyPolicy:
-    """Waits for exactly the blocks that the block conflicts with, with merging.
+    """Policy in which a block waits for exactly the blocks that it conflicts with; it merges.
 
-    A barrier waits for all older blocks and holds all younger ones. Of a block that goes in by waves only the first one is asked for
-    here: its worker waits for what the others need.
+    A barrier waits for all older blocks, and all younger blocks wait for it. For a block with early rows only their needs count
+    here; its worker waits for the needs of the other rows.
     """
 
     name = "dependency"
@@ -29,7 +29,7 @@ class DependencyPolicy:
         self._barrier = 0
 
     def needs(self, block: Block, committed: int) -> Needs:
-        """The blocks that this one depends on, and the last barrier."""
+        """Return the blocks that this one depends on, and the last barrier."""
         number = block.id
         if block.depends_on_all or runs_statement(block):
             self._barrier = number

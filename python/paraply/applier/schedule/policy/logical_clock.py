@@ -1,4 +1,4 @@
-"""The numbers that the source stamped (MySQL's own rule)."""
+"""Policy by the numbers that the source stamped (MySQL's own rule)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["LogicalClockPolicy"]
 
 
 class LogicalClockPolicy:
-    """MySQL's rule: start when every transaction numbered up to ``last_committed`` is committed.
+    """Policy with MySQL's rule: a block starts when every transaction numbered up to ``last_committed`` is committed.
 
-    A new file, numbers (0,0) or a number that does not grow drain all workers and start over; (0,0) and statements run alone.
+    After a new file, (0,0) or a number that does not grow, all workers finish and a new count starts; (0,0) and statements run alone.
     """
 
     name = "logical-clock"
@@ -33,7 +33,7 @@ class LogicalClockPolicy:
         self._ids: list[int] = []
 
     def needs(self, block: Block, committed: int) -> Needs:
-        """The newest block of the same counter whose number is at most the block's ``last_committed``."""
+        """Return the newest block of the same count whose number is at most the block's ``last_committed``."""
         last_committed, number = block.last_committed, block.sequence_number
         if last_committed is None or number is None:
             raise UsageError(
@@ -60,14 +60,14 @@ class LogicalClockPolicy:
         return Needs(needed)
 
     def _start_over(self, block: Block) -> None:
-        """Everything before this block must be through before it, and so before anything after it."""
+        """Start a new count: everything before this block must be committed before this block and all later ones."""
         self._file = block.file
         self._numbers.clear()
         self._ids.clear()
         self._barrier = block.id - 1
 
     def _forget(self, committed: int) -> None:
-        """Drops the numbers of committed blocks, but for the newest one: numbers must be seen to grow."""
+        """Drop the numbers of committed blocks, except the newest one, which shows that numbers grow."""
         gone = min(bisect_right(self._ids, committed), len(self._ids) - 1)
         if gone > 256:
             del self._numbers[:gone], self._ids[:gone]

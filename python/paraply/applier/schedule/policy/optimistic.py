@@ -1,4 +1,4 @@
-"""Start everything, commit in order, and let conflicts show themselves (C1 of WL#4648)."""
+"""Policy ``optimistic``: start everything, commit in order, and detect conflicts by locks and errors (C1 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["OptimisticPolicy"]
 
 
 class OptimisticPolicy:
-    """Blocks start at once and commit in order; where two conflict, the younger rolls back and is applied again.
+    """Policy in which blocks start at once and commit in order; of two that conflict, the younger rolls back and is applied again.
 
-    Why that is right: both blocks change a row, or one changes a row that the other one's foreign key needs. Whichever comes
-    first holds its lock until it has committed, and the younger commits last. So either the older was first, or it waits for a
-    lock of the younger, which then gives way (R24), or the younger failed on what it did not find, and is applied again in its
-    turn. Barriers stay barriers: DDL commits by itself, and what a transaction without known keys conflicts with no lock shows.
+    Correctness: both blocks change a row, or one changes a row that the other one's foreign key needs. The first one holds the lock
+        until it has committed, and the younger commits last. So there are three cases: the older was first; or it waits for a lock of the
+        younger, which then rolls back (R24); or the younger failed because a row was missing, and is applied again in its turn. Barriers
+        stay barriers: DDL commits by itself, and for a transaction without known keys no lock shows its conflicts.
     """
 
     name = "optimistic"
@@ -31,5 +31,5 @@ class OptimisticPolicy:
         self._barrier = LastBarrier()
 
     def needs(self, block: Block, committed: int) -> Needs:
-        """Nothing but the last barrier."""
+        """Return the last barrier only."""
         return self._barrier.needs(block, committed, barrier=block.depends_on_all or runs_statement(block))

@@ -1,4 +1,4 @@
-"""Large transactions spread over workers by row (P3 of WL#4648)."""
+"""Policy ``row``: large transactions spread over workers by row (P3 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ __all__ = ["RowPolicy"]
 
 
 class RowPolicy(DependencyPolicy):
-    """Transactions wait for exactly those that they conflict with; a large one is applied on several connections at the same time.
+    """Policy ``dependency`` in which a large transaction is applied on several connections at the same time.
 
-    What is spread, and how it is committed, is told in ``applier.split``: the rows of one transaction that share no key, committed in
-    two phases.
+    See ``applier.execute.split``: rows of one transaction that share no key are spread, and committed in two phases.
     """
 
     name = "row"

@@ -1,4 +1,4 @@
-"""A stream for each table (P2 of WL#4648)."""
+"""Policy ``table``: a stream for each table (P2 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _KEPT = 4096
 
 
 class TablePolicy:
-    """Blocks of one table run one after the other, those of different tables at the same time.
+    """Policy in which blocks of one table run one after the other, and blocks of different tables at the same time.
 
-    A transaction of several tables stays whole: it takes its place in each of their streams. Tables that foreign keys join are
-    ordered by the write sets, as everywhere.
+    A transaction of several tables stays whole and is part of each of their streams. Foreign keys between tables are respected by
+    the write sets, as in every policy.
     """
 
     name = "table"
@@ -32,7 +32,7 @@ class TablePolicy:
         self._last: dict[str, int] = {}
 
     def needs(self, block: Block, committed: int) -> Needs:
-        """The last block of each of its tables."""
+        """Return the last block of each of the block's tables."""
         number = block.id
         if block.depends_on_all or runs_statement(block):
             self._barrier = number

@@ -1,4 +1,4 @@
-"""No conflict control at all: the last writer of a row wins by a timestamp column (C0 of WL#4648)."""
+"""Policy ``unordered``: no conflict control; the last writer of a row wins by a timestamp column (C0 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["UnorderedPolicy"]
 
 
 class UnorderedPolicy:
-    """Blocks start at once and commit when they are ready; only statements wait, and are waited for.
+    """Policy in which blocks start at once and commit when ready; only statements wait for older blocks, and younger ones for them.
 
-    Rows are written by key under the condition that the target's row is not newer. What meets on a key that is not the primary one is
-    tried again when everything older is through, as an optimistic block is.
+    Rows are written by primary key, on the condition that the target's row is not newer. A conflict on another key is tried again
+    after all older blocks are committed, as in policy ``optimistic``.
     """
 
     name = "unordered"
@@ -29,5 +29,5 @@ class UnorderedPolicy:
         self._barrier = LastBarrier()
 
     def needs(self, block: Block, committed: int) -> Needs:
-        """Nothing but the last statement."""
+        """Return the last statement only."""
         return self._barrier.needs(block, committed, barrier=runs_statement(block))
