@@ -1,1 +1,1 @@
-"""What an apply shows of itself while it runs: metrics over HTTP, a timeline, and a status row in the target."""
+"""Progress and status of a run: counters, metrics over HTTP, a timeline, and a status row in the target."""

@@ -1,4 +1,4 @@
-"""What an apply run counts, and what it reports."""
+"""Counters and report of an apply run."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ __all__ = ["ApplyReport", "Counters", "WorkerCounters"]
 
 @dataclass(slots=True)
 class WorkerCounters:
-    """What one worker did; written by that worker only.
+    """Counters of one worker; written by that worker only.
 
     Attributes:
-        number: From 0.
-        state: What it does now, as text.
-        block: The block that it works on, 0 for none.
+        number: Number of the worker, from 0.
+        state: Current activity, as text.
+        block: The block in progress; 0 for none.
         connection_id: The server's number of its connection.
         blocks: Blocks committed.
         transactions: Transactions committed.
-        rows: Rows of those.
+        rows: Rows committed.
         retries: Blocks rolled back and applied again, whatever the reason: temporary errors, an older transaction, a merged block that is
             replayed one by one.
-        rollbacks: Those of them where it gave its locks back to an older transaction.
-        replays: Merged blocks that it replayed one by one.
+        rollbacks: Rollbacks, among the retries, that released locks for an older transaction.
+        replays: Merged blocks replayed one by one.
         reconnects: New connections after a lost one.
         apply_seconds: Time spent applying and committing.
         waits: Seconds waited, by kind: ``input``, ``dependency``, ``rest``, ``turn``, ``retry``, ``older``, ``reconnect``.
-        tries: Tries of the block under way that ended in a temporary error.
-        began: When it began with that block, seconds since 1970; 0 for none.
-        gtid: GTID of that block's first transaction, if it has one.
-        committed_at: When the source committed that transaction, microseconds since 1970, UTC; None if not known.
-        last_gtid: GTID of the last transaction that it committed, if it has one.
-        last_committed_at: When the source committed that.
-        last_began: When it began with the block of that transaction, seconds since 1970; 0 for none.
-        last_ended: When that block was committed, seconds since 1970; 0 for none.
-        last_tries: Tries of that block that ended in a temporary error.
-        last_error: The last temporary error, and empty for none.
-        last_error_at: When it came, seconds since 1970.
+        tries: Attempts at the present block that ended in a temporary error.
+        began: Start of the present block, seconds since 1970; 0 for none.
+        gtid: GTID of the present block's first transaction, if it has one.
+        committed_at: Commit time of that transaction on the source, microseconds since 1970, UTC; None if not known.
+        last_gtid: GTID of the last committed transaction, if it has one.
+        last_committed_at: Commit time of the last committed transaction on the source.
+        last_began: Start of the last committed block, seconds since 1970; 0 for none.
+        last_ended: Commit time of the last committed block on the target, seconds since 1970; 0 for none.
+        last_tries: Attempts at the last committed block that ended in a temporary error.
+        last_error: The last temporary error; empty for none.
+        last_error_at: Time of the last temporary error, seconds since 1970.
     """
 
     number: int
@@ -73,44 +73,44 @@ class WorkerCounters:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """A snapshot of a run; figures may be a moment apart.
+    """Snapshot of a run; figures may be a moment apart.
 
     Attributes:
-        seconds: Since the run began.
+        seconds: Seconds since the start of the run.
         read: Transactions read from the log.
-        read_bytes: Bytes of those.
+        read_bytes: Bytes of the transactions read.
         queue: Jobs handed out and not started.
         backlog: Transactions read and not handed out.
         low_water_mark: Block up to which everything is committed.
-        ahead: Blocks committed ahead of that, behind a gap.
+        ahead: Blocks committed after a gap, above the low-water mark.
         transactions: Transactions committed.
         commits: Commits sent (blocks; parts of replayed ones).
-        skipped: Transactions passed over because they were applied before.
+        skipped: Transactions skipped because they were applied before.
         merged: Transactions that shared a commit.
         rows: Rows committed.
         running: Workers that apply.
-        waiting_dependency: Workers idle because no job may start.
+        waiting_dependency: Workers idle because every queued job is blocked by a dependency.
         waiting_input: Workers idle because there is no job.
         resting: Workers idle because the others keep the target busy.
         waiting_turn: Workers whose transaction waits for its turn to commit.
         retries: Blocks rolled back and applied again, whatever the reason.
-        rollbacks: Those of them where a younger transaction gave way to an older one.
+        rollbacks: Rollbacks, among the retries, in which a younger transaction released locks for an older one.
         reconnects: New connections after lost ones.
-        serial: Whether a storm of retries has degraded the apply to one block at a time.
+        serial: True while a storm of retries restricts the apply to one block at a time.
         merge: Most transactions that become one commit now.
         rate: Transactions a second over the last seconds.
         last_gtid: GTID of the last transaction committed, if it has one.
-        committed_at: When the source committed the last transaction, microseconds since 1970, UTC; None if not known.
-        lag: Seconds since then; None if not known.
-        handed_gtid: GTID of the last transaction that was handed to a worker, if it has one.
-        handed_committed_at: When the source committed that.
-        handed_at: When it was handed out, seconds since 1970; 0 for none.
-        filtered: Transactions of which the filters left nothing.
+        committed_at: Commit time of the last transaction on the source, microseconds since 1970, UTC; None if not known.
+        lag: Seconds since that commit; None if not known.
+        handed_gtid: GTID of the last transaction handed to a worker, if it has one.
+        handed_committed_at: Commit time of that transaction on the source.
+        handed_at: Time at which it was handed out, seconds since 1970; 0 for none.
+        filtered: Transactions that the filters left empty.
         bytes_done: Bytes of the logs up to the last transaction committed.
-        bytes_total: Bytes of the logs up to their end, or up to the stop as soon as it is found.
-        seconds_left: How long the rest may take at the present rate; None if that cannot be told yet.
-        foreign_blockers: Connections that are not ours and hold locks which the oldest block waits for.
-        workers: One for each worker.
+        bytes_total: Bytes of the logs up to their end, or up to the stop once it is found.
+        seconds_left: Estimated seconds left at the present rate; None if not known yet.
+        foreign_blockers: Connections that block the oldest block and do not belong to this process.
+        workers: Counters of each worker.
     """
 
     seconds: float = 0.0
@@ -152,27 +152,27 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class ApplyReport:
-    """What a run did.
+    """Result of a run.
 
     Attributes:
         transactions: Transactions committed.
-        commits: Commits that they took.
-        skipped: Transactions passed over because they were applied before.
-        filtered: Transactions of which the filters left nothing; they are recorded as done.
-        stop: The transaction at which the log was left, where a stop was reached.
+        commits: Number of commits.
+        skipped: Transactions skipped because they were applied before.
+        filtered: Transactions that the filters left empty; they are recorded as done.
+        stop: The transaction at which reading stopped, if a stop was reached.
         rows: Rows committed.
         merged: Transactions that shared a commit.
         executed: GTID set that the target holds now, by its progress; empty for a log without GTIDs.
         seconds: Wall time.
         retries: Blocks rolled back and applied again, whatever the reason.
-        rollbacks: Those of them where a younger transaction gave way to an older one (R24).
+        rollbacks: Rollbacks, among the retries, in which a younger transaction released locks for an older one (R24).
         replays: Merged blocks replayed one by one.
         reconnects: New connections after lost ones.
         storms: Times that retries degraded the apply to one block at a time.
         waits: Seconds waited, summed over the workers, by kind; ``reader`` is the coordinator's wait for the log.
         fallbacks: (reason, table, count) of coarser write sets (R13).
         notes: Remarks for the user.
-        workers: One for each worker.
+        workers: Counters of each worker.
     """
 
     transactions: int = 0

@@ -1,4 +1,4 @@
-"""How busy this machine's CPUs were, by whomever."""
+"""Use of this machine's CPUs by all processes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 __all__ = ["STAT", "cpu_ticks"]
 
 STAT = Path("/proc/stat")
-"""Where Linux tells it."""
+"""File in which Linux counts CPU ticks."""
 
 
 def cpu_ticks(stat: Path = STAT) -> tuple[int, int] | None:
-    r"""All ticks so far, and those of them in which a CPU was idle or waited for a disk; None where the system does not tell.
+    r"""Return all ticks so far, and the ticks in which a CPU was idle or waited for a disk; None where the system does not report them.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

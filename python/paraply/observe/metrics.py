@@ -1,8 +1,8 @@
-"""The counters of a run as Prometheus reads them: the text exposition format, version 0.0.4.
+"""Metrics of a run for Prometheus: the text exposition format, version 0.0.4.
 
-Names follow Prometheus's rules: base units (seconds, bytes), ``_total`` for what only grows. What MySQL's operators know from
-``replication_applier_status_by_coordinator`` and ``_by_worker`` has the names of those columns, as far as it is a number. GTIDs are
-not labels, for each would be a time series of its own; ``/status`` shows them.
+Names follow Prometheus's rules: base units (seconds, bytes), and ``_total`` for counters. Numeric columns of MySQL's tables
+``replication_applier_status_by_coordinator`` and ``_by_worker`` keep the names of those columns. GTIDs are not labels, because each
+would be a time series of its own; ``/status`` shows them.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ Sample = tuple["Mapping[str, object]", float]
 
 
 class _Page:
-    """Collects metrics in the order in which they are told."""
+    """Metrics page; shows metrics in the order of the calls."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
 
     def gauge(self, name: str, text: str, value: float | None) -> None:
-        """A figure that goes up and down; left out where it is not known."""
+        """Add a figure that may fall and rise; leave it out if it is not known."""
         if value is not None:
             self.family(name, "gauge", text, [({}, value)])
 
     def counter(self, name: str, text: str, value: float) -> None:
-        """A figure that only grows; its name ends with ``_total``."""
+        """Add a figure that only grows; its name ends with ``_total``."""
         self.family(name, "counter", text, [({}, value)])
 
     def family(self, name: str, kind: str, text: str, samples: Iterable[Sample]) -> None:
-        """Figures of one name that differ in their labels."""
+        """Add figures of one name with different labels."""
         lines = [f"paraply_{name}{_labels(labels)} {_number(value)}" for labels, value in samples]
         if lines:
             self._lines += [f"# HELP paraply_{name} {text}", f"# TYPE paraply_{name} {kind}", *lines]
 
     def text(self) -> str:
-        """The whole page."""
+        """Return the whole page."""
         return "\n".join(self._lines) + "\n"
 
 
 def render_metrics(counters: Counters, identity: RunIdentity | None = None) -> str:
-    r"""The counters as a page of metrics.
+    r"""Return the counters as a page of metrics.
 
     Args:
         counters: A snapshot of a run.
-        identity: Which run it is, for the labels of ``paraply_info``.
+        identity: The run's identity, for the labels of ``paraply_info``.
 
     >>> from paraply.observe.counters import Counters
     >>> "paraply_rows_committed_total 7" in render_metrics(Counters(rows=7)).splitlines()
@@ -66,7 +66,7 @@ def render_metrics(counters: Counters, identity: RunIdentity | None = None) -> s
         labels = {"channel": identity.channel, "policy": identity.policy, "consistency": identity.consistency,
                   "gtid_mode": identity.gtid_mode, "version": __version__}  # fmt: skip
         page.family("info", "gauge", "The run, in its labels; always 1.", [(labels, 1)])
-        page.gauge("start_time_seconds", "When the run began, in seconds since 1970.", identity.started)
+        page.gauge("start_time_seconds", "Start time of the run, in seconds since 1970.", identity.started)
     _of_progress(page, counters)
     _of_applying(page, counters)
     _of_coordinator(page, counters)
@@ -77,29 +77,29 @@ def render_metrics(counters: Counters, identity: RunIdentity | None = None) -> s
 def _of_progress(page: _Page, counters: Counters) -> None:
     page.counter("transactions_read_total", "Transactions read from the logs.", counters.read)
     page.counter("transactions_committed_total", "Transactions committed on the target.", counters.transactions)
-    page.counter("transactions_skipped_total", "Transactions passed over because the target held them.", counters.skipped)
-    page.counter("transactions_filtered_total", "Transactions of which the filters left nothing.", counters.filtered)
+    page.counter("transactions_skipped_total", "Transactions skipped because the target held them.", counters.skipped)
+    page.counter("transactions_filtered_total", "Transactions that the filters left empty.", counters.filtered)
     page.counter("transactions_merged_total", "Transactions that shared a commit with others.", counters.merged)
     page.counter("commits_total", "Commits sent to the target.", counters.commits)
     page.counter("rows_committed_total", "Rows committed on the target.", counters.rows)
     page.counter("log_read_bytes_total", "Bytes of the transactions read from the logs.", counters.read_bytes)
     page.gauge("log_position_bytes", "Bytes of the logs up to the last transaction committed.", counters.bytes_done)
     page.gauge("log_end_bytes", "Bytes of the logs up to their end, or up to the stop.", counters.bytes_total)
-    page.gauge("remaining_seconds", "How long the rest may take at the present rate.", counters.seconds_left)
+    page.gauge("remaining_seconds", "Estimated seconds left at the present rate.", counters.seconds_left)
     page.gauge("transactions_per_second", "Transactions committed a second over the last seconds.", counters.rate)
     page.gauge(
         "last_committed_transaction_original_commit_timestamp_seconds",
-        "When the source committed the last transaction that is committed here, in seconds since 1970.",
+        "Commit time on the source of the last transaction committed here, in seconds since 1970.",
         _source_seconds(counters.committed_at),
     )
-    page.gauge("lag_seconds", "Time since the source committed the last transaction that is committed here.", counters.lag)
+    page.gauge("lag_seconds", "Time since the last transaction committed here was committed on the source.", counters.lag)
 
 
 def _of_applying(page: _Page, counters: Counters) -> None:
     page.gauge("queue_jobs", "Jobs handed out that no worker has begun.", counters.queue)
     page.gauge("backlog_transactions", "Transactions read and not handed out.", counters.backlog)
     page.gauge("low_water_mark", "Number of the block up to which everything is committed.", counters.low_water_mark)
-    page.gauge("ahead_of_low_water_mark_blocks", "Blocks committed ahead of the low-water mark, behind a gap.", counters.ahead)
+    page.gauge("ahead_of_low_water_mark_blocks", "Blocks committed after a gap, above the low-water mark.", counters.ahead)
     states = {
         "running": counters.running,
         "waiting_dependency": counters.waiting_dependency,
@@ -111,29 +111,27 @@ def _of_applying(page: _Page, counters: Counters) -> None:
     page.family(
         "workers",
         "gauge",
-        "Workers by what they do: apply or commit, wait for a dependency, for their turn to commit, for a job, rest or recover.",
+        "Workers by state: apply or commit, blocked by dependency, waiting to commit, waiting for input, resting, recovering.",
         [({"state": state}, count) for state, count in (states | {"recovering": max(0, others)}).items()],
     )
     page.counter("retries_total", "Blocks rolled back and applied again, whatever the reason.", counters.retries)
-    page.counter("younger_rolled_back_total", "Those where a younger transaction gave way to an older one.", counters.rollbacks)
+    page.counter("younger_rolled_back_total", "Retries in which a younger transaction released locks for an older one.", counters.rollbacks)
     page.counter("reconnects_total", "New connections after lost ones.", counters.reconnects)
-    page.gauge("serial", "1 while a storm of retries has degraded the apply to one block at a time.", int(counters.serial))
+    page.gauge("serial", "1 while a storm of retries restricts the apply to one block at a time.", int(counters.serial))
     page.gauge("merge_transactions", "Most transactions that become one commit now.", counters.merge)
-    page.gauge(
-        "foreign_blockers", "Connections of others that hold locks which the oldest block waits for.", len(counters.foreign_blockers)
-    )
+    page.gauge("foreign_blockers", "Connections of other processes that block the oldest block.", len(counters.foreign_blockers))
 
 
 def _of_coordinator(page: _Page, counters: Counters) -> None:
     prefix = "coordinator_last_processed_transaction"
     page.gauge(
         f"{prefix}_original_commit_timestamp_seconds",
-        "When the source committed the last transaction handed to a worker, in seconds since 1970.",
+        "Commit time on the source of the last transaction handed to a worker, in seconds since 1970.",
         _source_seconds(counters.handed_committed_at),
     )
     page.gauge(
         f"{prefix}_end_buffer_timestamp_seconds",
-        "When the last transaction was handed to a worker, in seconds since 1970.",
+        "Time at which the last transaction was handed to a worker, in seconds since 1970.",
         counters.handed_at or None,
     )
 
@@ -152,7 +150,7 @@ def _of_workers(page: _Page, workers: Iterable[WorkerCounters]) -> None:
     family(
         "younger_rolled_back_total",
         "counter",
-        "Times that it gave its locks to an older transaction.",
+        "Rollbacks that released locks for an older transaction.",
         ((who, w.rollbacks) for who, w in named),
     )
     family("reconnects_total", "counter", "New connections after lost ones.", ((who, w.reconnects) for who, w in named))
@@ -160,14 +158,14 @@ def _of_workers(page: _Page, workers: Iterable[WorkerCounters]) -> None:
     family(
         "wait_seconds_total",
         "counter",
-        "Time spent waiting, by what for: a job, a dependency, the turn to commit, another try, an older transaction, a connection.",
+        "Time spent waiting, by reason: a job, a dependency, the turn to commit, another try, an older transaction, a connection.",
         ((who | {"for": kind}, seconds) for who, w in named for kind, seconds in w.waits.items()),
     )
     for name, text, moment in _MOMENTS:
         family(f"{name}_seconds", "gauge", f"{text}, in seconds since 1970.", ((who, moment(w)) for who, w in named))
-    last_tries = "Tries again of the last transaction applied."
+    last_tries = "Retries of the last transaction applied."
     family("last_applied_transaction_retries_count", "gauge", last_tries, ((who, w.last_tries) for who, w in named))
-    tries = "Tries again of the transaction under way."
+    tries = "Retries of the transaction in progress."
     family("applying_transaction_retries_count", "gauge", tries, ((who, w.tries if w.block else 0) for who, w in named))
 
 
@@ -178,17 +176,17 @@ def _source_seconds(microseconds: int | None) -> float | None:
 _MOMENTS: tuple[tuple[str, str, Callable[[WorkerCounters], float | None]], ...] = (
     (
         "last_applied_transaction_original_commit_timestamp",
-        "When the source committed the last transaction applied",
+        "Commit time on the source of the last transaction applied",
         lambda worker: _source_seconds(worker.last_committed_at),
     ),
-    ("last_applied_transaction_start_apply_timestamp", "When the worker began with it", lambda worker: worker.last_began or None),
-    ("last_applied_transaction_end_apply_timestamp", "When it was committed", lambda worker: worker.last_ended or None),
+    ("last_applied_transaction_start_apply_timestamp", "Start time of its apply", lambda worker: worker.last_began or None),
+    ("last_applied_transaction_end_apply_timestamp", "Commit time on the target", lambda worker: worker.last_ended or None),
     (
         "applying_transaction_original_commit_timestamp",
-        "When the source committed the transaction under way",
+        "Commit time on the source of the transaction in progress",
         lambda worker: _source_seconds(worker.committed_at),
     ),
-    ("applying_transaction_start_apply_timestamp", "When the worker began with it", lambda worker: worker.began or None),
+    ("applying_transaction_start_apply_timestamp", "Start time of its apply", lambda worker: worker.began or None),
 )
 
 

@@ -1,4 +1,4 @@
-"""Serves the metrics of a run over HTTP, on the loopback interface unless told otherwise."""
+"""HTTP server for the metrics of a run, on the loopback interface by default."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _CLIENT_SECONDS = 5.0
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """What ``--metrics`` says.
+    """Return host and port of ``--metrics``.
 
     Args:
-        text: ``PORT`` on the loopback interface, or ``HOST:PORT``; an IPv6 address stands in brackets. Port 0 is any free one.
+        text: ``PORT`` on the loopback interface, or ``HOST:PORT``; an IPv6 address needs brackets. Port 0 takes any free one.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: The text has neither form.
 
     >>> parse_address("9104"), parse_address("0.0.0.0:9104"), parse_address("[::1]:9104")
     (('127.0.0.1', 9104), ('0.0.0.0', 9104), ('::1', 9104))
@@ -44,25 +44,25 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 class Watched(Protocol):
-    """What is shown: an ``Applier``."""
+    """A run to show: an ``Applier``."""
 
     def counters(self) -> Counters:
-        """A snapshot."""
+        """Return a snapshot."""
 
     def identity(self) -> RunIdentity | None:
-        """Which run it is, once that is known."""
+        """Return the run's identity, once it is known."""
 
 
 class MetricsServer:
-    """Answers ``/metrics`` (Prometheus) and ``/status`` (JSON) from threads of its own, until it is closed.
+    """Server of ``/metrics`` (Prometheus) and ``/status`` (JSON), in threads of its own, until it is closed.
 
     Args:
         host: The address to listen on.
         port: The port; 0 for any free one.
-        run: What to show.
+        run: The run to show.
 
     Raises:
-        UsageError: The address cannot be listened on.
+        UsageError: Listening on the address fails.
     """
 
     def __init__(self, host: str, port: int, run: Watched) -> None:
@@ -73,7 +73,7 @@ class MetricsServer:
             self._server: ThreadingHTTPServer = server(address, handler)
         except OSError as error:
             raise UsageError(
-                f"--metrics: {host}:{port} cannot be listened on: {error.strerror or error}; give another port, or 0 for any that is free"
+                f"--metrics: cannot listen on {host}:{port}: {error.strerror or error}; give another port, or 0 for any free one"
             ) from None
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, name="paraply-metrics", daemon=True
@@ -82,20 +82,20 @@ class MetricsServer:
 
     @property
     def url(self) -> str:
-        """Where the metrics are."""
+        """URL of the metrics."""
         host, port = self._server.server_address[:2]
         return f"http://{f'[{host!s}]' if ':' in str(host) else host!s}:{port}/metrics"
 
     def __enter__(self) -> MetricsServer:
-        """Nothing to do: it listens already."""
+        """Return the server, which listens already."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        """Closes the port."""
+        """Close the port."""
         self.close()
 
     def close(self) -> None:
-        """Closes the port."""
+        """Close the port."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -103,10 +103,10 @@ class MetricsServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    block_on_close = False  # a client that does not go away must not keep the run
+    block_on_close = False  # a client that stays connected must not delay the end of the run
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is nothing to tell."""
+        """Ignore errors of a client that has closed its connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
     run: ClassVar[Watched]
 
     def do_GET(self) -> None:
-        """Answers a request."""
+        """Answer a request."""
         path = self.path.partition("?")[0]
         if path == "/metrics":
             self._answer(CONTENT_TYPE, render_metrics(self.run.counters(), self.run.identity()))
@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name is the base class's
-        """Requests are not worth a line each."""
+        """Log nothing for a request."""
 
     def _answer(self, kind: str, text: str) -> None:
         body = text.encode()

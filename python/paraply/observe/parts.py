@@ -1,4 +1,4 @@
-"""The parts of a run that its status is taken from, as far as ``observe`` reads them; the applier has the classes."""
+"""Interfaces of the parts of a run whose state ``observe`` reads; the applier has the classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class JobQueue(Protocol):
 
     @property
     def serial(self) -> bool:
-        """Whether blocks are applied one after the other for a while."""
+        """True while blocks are applied one after the other."""
 
     def __len__(self) -> int: ...
 
@@ -47,11 +47,11 @@ class BatchSize(Protocol):
 
     @property
     def current(self) -> int:
-        """The number now."""
+        """Present number."""
 
 
 class AppliedJob(Protocol):
-    """A block under way."""
+    """A job in progress."""
 
     @property
     def block(self) -> Block:
@@ -63,7 +63,7 @@ class ObservedWorker(Protocol):
 
     @property
     def job(self) -> AppliedJob | None:
-        """The block under way; None for an idle worker."""
+        """The job in progress; None for an idle worker."""
 
     @property
     def counters(self) -> WorkerCounters:

@@ -1,4 +1,4 @@
-"""How far a run has come in its logs, how far it will go, and how long that may take."""
+"""Progress estimate: position of a run in its logs, its end, and the time left."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RATE_SECONDS = 20.0
 
 
 class Journey:
-    """Places in a sequence of log files as bytes from the first file's beginning.
+    """Progress estimate, in bytes from the start of the first log file.
 
     Args:
         paths: The log files, in order.
@@ -35,32 +35,32 @@ class Journey:
         sizes = [Path(path).stat().st_size for path in paths]
         self._begins = dict(zip(paths, accumulate(sizes, initial=0), strict=False))
         self.total = sum(sizes)
-        """Bytes up to the end, or up to the stop as soon as that is known."""
+        """Bytes up to the end, or up to the stop once it is known."""
         self._done = 0
         self._samples: deque[tuple[float, int]] = deque()
 
     def place(self, file: str, offset: int) -> int:
-        """Bytes up to a place in one of the files."""
+        """Return the bytes up to a position in one of the files."""
         return self._begins.get(file, 0) + offset
 
     def stops_at(self, file: str, offset: int) -> None:
-        """The logs will be left here."""
+        """Set the end of the run to this position."""
         self.total = max(1, min(self.total, self.place(file, offset)))
 
     def done(self, run: ObservedRun, feed: Feed) -> int:
-        """Bytes up to the last transaction that is committed, or that was passed over because it was so already; never goes back."""
+        """Return the bytes up to the last transaction that is committed or was skipped; never decreases."""
         last, handed = run.last_block, run.handed
         if last is not None:
             place = self.place(last.end_file, last.end_offset)
         elif handed is not None:
             place = self.place(handed.file, handed.offset)
-        else:  # everything read so far was passed over
+        else:  # everything read so far was skipped
             place = feed.read_bytes
         self._done = min(self.total, max(self._done, place))
         return self._done
 
     def sample(self, run: ObservedRun, feed: Feed) -> None:
-        """Notes how far the run is now; by one thread, a few times a second."""
+        """Record the present position; called by one thread, a few times a second."""
         now = time.perf_counter()
         self._samples.append((now, self.done(run, feed)))
         while len(self._samples) > 2 and self._samples[0][0] < now - _RATE_SECONDS:
@@ -68,7 +68,7 @@ class Journey:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest may take at the rate of the last seconds; None if that is not known yet."""
+        """Estimated seconds left at the rate of the last seconds; None if not known yet."""
         samples = list(self._samples)
         if len(samples) < 2:
             return None
@@ -81,10 +81,10 @@ class Journey:
 
 
 def file_of_stop(stop: StopPoint, files: Sequence[LogFile]) -> int:
-    """Index of the file in which a stop is looked for first, by the files' heads.
+    """Return the index of the file in which the search for the stop begins, by the files' heads.
 
-    A GTID is in the last file before which it was not executed; a time is in the last file whose first transaction was committed
-    before it.
+    A GTID is in the last file before which it was not executed. A time is in the last file whose first transaction was committed before
+    that time.
     """
     found = 0
     for index, file in enumerate(files[1:], 1):
@@ -100,10 +100,10 @@ def file_of_stop(stop: StopPoint, files: Sequence[LogFile]) -> int:
 
 
 class StopFinder:
-    """Looks for the stop in the logs, in a thread of its own that takes no more than half a core; only the progress needs it.
+    """Search for the stop in the logs, in a thread that takes at most half a core; only the progress estimate needs it.
 
     Args:
-        journey: Is told the place.
+        journey: Progress estimate that gets the position of the stop.
         stop: The stop.
         files: The logs with their heads.
     """
@@ -116,11 +116,11 @@ class StopFinder:
         self._thread = threading.Thread(target=self._look, name="paraply-stop-finder", daemon=True)
 
     def start(self) -> None:
-        """Begins."""
+        """Start the thread."""
         self._thread.start()
 
     def end(self) -> None:
-        """Gives up, or has found it, and waits for the thread's end."""
+        """End the search, whether or not it has found the stop, and wait for the thread's end."""
         self._ended.set()
         self._thread.join()
 
@@ -138,7 +138,7 @@ class StopFinder:
                 if self._ended.wait(now - began):
                     return
                 began = time.perf_counter()
-        except ParaplyError:  # the run itself will tell
+        except ParaplyError:  # the run itself reports the error
             return
         if (stopped := reader.stopped) is not None:
             file, offset, _, _, included = stopped

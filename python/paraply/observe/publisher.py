@@ -1,4 +1,4 @@
-"""Keeps a run's status in the target, where ``paraply status`` finds it from any machine."""
+"""Publication of a run's status in the target, so that ``paraply status`` works from any machine."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["PUBLISH_SECONDS", "Publisher"]
 
 PUBLISH_SECONDS = 2.0
-"""How often the row is written; readers take a row that is several times as old for that of a run that is gone."""
+"""Seconds between two writes of the row; a row several times as old counts as that of an ended run."""
 _PATIENCE_SECONDS = 5.0
 
 _log = logging.getLogger("paraply.observe")
 
 
 class Publisher:
-    """Writes the status every two seconds from a thread of its own; whatever goes wrong there does not concern the run.
+    """Publisher of the status, every two seconds from a thread of its own; its errors do not affect the run.
 
     Args:
-        open_board: Opens the row; may return None where there is no place for it.
-        status: Takes the status as a JSON object.
+        open_board: Opens the status row; returns None if the target has none.
+        status: Returns the status as a JSON object.
     """
 
     def __init__(self, open_board: Callable[[], StatusRow | None], status: Callable[[], dict[str, Any]]) -> None:
@@ -40,11 +40,11 @@ class Publisher:
         self._thread = threading.Thread(target=self._loop, name="paraply-status", daemon=True)
 
     def start(self) -> None:
-        """Begins."""
+        """Start the thread."""
         self._thread.start()
 
     def end(self, last: dict[str, Any]) -> None:
-        """Writes the last status, and ends; does not wait for a target that does not answer."""
+        """Write the last status, and end; does not wait for a target that does not answer."""
         self._last = last
         self._ended.set()
         self._thread.join(_PATIENCE_SECONDS)
@@ -60,7 +60,7 @@ class Publisher:
         self._close()
 
     def _publish(self, status: Callable[[], dict[str, Any]]) -> bool:
-        """Writes the row; False if there is no use in trying again."""
+        """Write the row; return False if further attempts are useless."""
         try:
             if self._board is None:
                 self._board = self._open_board()

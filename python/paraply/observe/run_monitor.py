@@ -1,4 +1,4 @@
-"""What is looked at while a run goes on: rate, progress, timeline, the published status."""
+"""Monitoring of a run: rate, progress estimate, timeline, published status."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _log = logging.getLogger("paraply.applier")
 
 
 class RunMonitor:
-    """Takes the counters of one run, and hands them to whoever wants to see them.
+    """Monitor of one run, which collects its counters and distributes them.
 
     Args:
         identity: The run's identity.
         files: Its logs.
         stop: The stop, if one was asked for.
-        on_progress: Called with the counters at every tick; not any more once it has failed.
-        timeline: Where the run is drawn, if anywhere.
-        receiver: Says what was received, where a relay log is followed, and how much of it these GTIDs leave.
-        live: A relay log is followed: there is no end that the progress could be compared with.
+        on_progress: Called with the counters at every tick; after an error it is not called any more.
+        timeline: Timeline of the run, if there is one.
+        receiver: Called with the executed GTIDs if a relay log is followed; returns the receiver's part of the status.
+        live: True if a relay log is followed, whose end is unknown.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class RunMonitor:
         self._parts: tuple[ObservedRun, Feed, Sequence[ObservedWorker], BatchSize] | None = None
 
     def watch(self, run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker], merge: BatchSize) -> None:
-        """Names the parts of the run, before its first block."""
+        """Set the parts of the run, before its first block."""
         self._parts = run, feed, workers, merge
         run.timeline = self._timeline
         if self._timeline is not None:
@@ -73,20 +73,20 @@ class RunMonitor:
                 self._timeline.name_track(worker.counters.number + 1, f"worker {worker.counters.number + 1}")
 
     def start(self, target: Target) -> None:
-        """Begins to look for the stop, and to publish the status where the target has a place for it."""
+        """Start to search for the stop, and to publish the status if the target has a status row."""
         if self._finder is not None:
             self._finder.start()
         self._publisher = Publisher(target.open_board, self.status)
         self._publisher.start()
 
     def counters(self) -> Counters:
-        """A snapshot of the run; from any thread, at any time."""
+        """Return a snapshot of the run. May be called from any thread at any time."""
         if self._parts is None:
             return Counters()
         return take_counters(*self._parts, self._meter.rate, self._journey)
 
     def status(self) -> dict[str, Any]:
-        """The run as a JSON object."""
+        """Return the run as a JSON object."""
         return status_object(self.identity, self.counters()) | self._received()
 
     def _received(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class RunMonitor:
         return {"receiver": dict(self._receiver(self._parts[0].executed()))}
 
     def tick(self) -> None:
-        """Samples the rates and reports progress; called about four times a second by one thread."""
+        """Sample the rates and report progress; called about four times a second by one thread."""
         if self._parts is None:
             return
         run, feed, *_ = self._parts
@@ -115,7 +115,7 @@ class RunMonitor:
                 _log.exception("on_progress failed and is not called any more")
 
     def end(self, error: BaseException | None) -> None:
-        """The run is over."""
+        """End the monitoring, and publish the outcome of the run."""
         if self._finder is not None:
             self._finder.end()
         self.tick()

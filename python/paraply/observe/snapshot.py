@@ -1,4 +1,4 @@
-"""Counters and reports, taken from a run's parts."""
+"""Snapshots and reports of a run."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["RateMeter", "make_report", "take_counters"]
 
 
 class RateMeter:
-    """Transactions a second over the last seconds.
+    """Transactions per second over the last seconds.
 
     Args:
-        seconds: How many.
+        seconds: Length of the period.
 
     >>> meter = RateMeter()
     >>> meter.add(0.0, 0), meter.add(2.0, 500)
@@ -38,14 +38,14 @@ class RateMeter:
         self._samples: deque[tuple[float, int]] = deque()
 
     def add(self, now: float, transactions: int) -> None:
-        """Adds a sample of the count."""
+        """Add a sample of the count."""
         self._samples.append((now, transactions))
         while len(self._samples) > 2 and self._samples[0][0] < now - self._seconds:
             self._samples.popleft()
 
     @property
     def rate(self) -> float:
-        """Per second; 0 before there are two samples."""
+        """Transactions per second; 0 before there are two samples."""
         samples = list(self._samples)
         if len(samples) < 2:
             return 0.0
@@ -56,7 +56,7 @@ class RateMeter:
 def take_counters(
     run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker], merge: BatchSize, rate: float, journey: Journey | None = None
 ) -> Counters:
-    """A snapshot, without making anyone wait."""
+    """Return a snapshot, without making any thread wait."""
     counters = tuple(_of_worker(worker) for worker in workers)
     states = [counter.state for counter in counters]
     last, handed = run.last_block, run.handed
@@ -102,14 +102,14 @@ def take_counters(
 
 
 def _of_worker(worker: ObservedWorker) -> WorkerCounters:
-    """A copy of its counters, with what it works on."""
+    """Return a copy of a worker's counters with its present transaction."""
     job, counters = worker.job, worker.counters
     gtid = job.block.first_gtid if job is not None else counters.gtid
     return replace(counters, waits=dict(counters.waits), gtid=gtid, committed_at=job.block.committed_at if job is not None else None)
 
 
 def make_report(run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker]) -> ApplyReport:
-    """What the run did."""
+    """Return the result of the run."""
     counters = [worker.counters for worker in workers]
     waits: dict[str, float] = {"reader": feed.wait_seconds}
     for counter in counters:

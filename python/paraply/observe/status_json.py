@@ -1,7 +1,7 @@
-"""A run as one JSON object: what ``paraply status`` shows of it, and what ``/status`` answers.
+"""A run as one JSON object, for ``paraply status`` and ``/status``.
 
 ``coordinator`` and ``workers`` have the columns of MySQL's ``performance_schema.replication_applier_status_by_coordinator`` and
-``_by_worker``, as far as they mean something here: "processing" is the block that is handed out, "applying" the one under way.
+``_by_worker``, as far as they apply here: "processing" is the last block handed out, "applying" a worker's present block.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _ROUNDED = ("seconds", "rate", "lag", "seconds_left")
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """Which run it is.
+    """Identity of a run.
 
     Attributes:
-        channel: Name under which it keeps its progress.
+        channel: Name of its progress in the target.
         logs: The log files.
-        workers: Parallel workers.
+        workers: Number of parallel workers.
         policy: Its policy.
         consistency: Its consistency level.
         gtid_mode: The GTID mode in force.
-        stop: The stop as the user gave it; empty for none.
-        host: The machine that it runs on.
-        pid: Its process.
-        started: When it began, seconds since 1970.
+        stop: The stop in the user's words; empty for none.
+        host: The machine on which it runs.
+        pid: Its process id.
+        started: Start time, seconds since 1970.
     """
 
     channel: str
@@ -57,13 +57,13 @@ class RunIdentity:
 def status_object(
     identity: RunIdentity, counters: Counters, *, outcome: str | None = None, error: BaseException | None = None
 ) -> dict[str, Any]:
-    """The JSON object.
+    """Return the JSON object of a run.
 
     Args:
-        identity: Which run it is.
-        counters: What it counts now.
-        outcome: How it ended: ``done``, ``stopped`` or ``failed``; None while it runs.
-        error: What it ended with.
+        identity: The run's identity.
+        counters: The run's present counters.
+        outcome: ``done``, ``stopped`` or ``failed``; None while it runs.
+        error: The error that ended it, if any.
     """
     from paraply._version import __version__
 
@@ -142,5 +142,5 @@ def _source_moment(microseconds: int | None) -> str | None:
 
 
 def _moment(seconds: float) -> str | None:
-    """Seconds since 1970 as text; None for 0, which is never."""
+    """Return seconds since 1970 as text; None for 0, which means never."""
     return moment_text(int(seconds * 1e6)) if seconds else None

@@ -1,4 +1,4 @@
-"""A timeline of a run in the Trace Event Format, which Perfetto and Chrome open: a track for each worker, tracks of counters.
+"""A timeline of a run in the Trace Event Format for Perfetto and Chrome: a track for each worker, and tracks of counters.
 
 The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU ("X" is a slice, "C" a counter, "i" an
 instant, "M" names a track). Times are in microseconds.
@@ -33,17 +33,17 @@ Arguments = dict[str, Any]
 
 
 class Timeline:
-    """Writes a timeline while the run goes on; memory holds a few thousand events at most.
+    """Timeline that is written during the run; memory holds a few thousand events at most.
 
-    After each write the file is a complete JSON object, also if the process is killed later. Where writing fails, the timeline ends
-    and the run does not; ``problem`` then says why.
+    After each write the file is a complete JSON object, even if the process is killed later. If writing fails, the timeline ends and
+    the run continues; ``problem`` then has the reason.
 
     Args:
         path: The file; an older timeline is replaced.
         title: Name of the process in the timeline.
 
     Raises:
-        UsageError: The file cannot be written, or is there and is no timeline.
+        UsageError: The file cannot be written, or exists and is not a timeline.
 
     >>> import json, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "trace.json"
@@ -55,7 +55,7 @@ class Timeline:
 
     def __init__(self, path: str | Path, title: str = "paraply apply") -> None:
         self.problem: str | None = None
-        """Why the timeline ended before the run; None if it did not."""
+        """Reason why the timeline ended before the run; None if it did not."""
         self._path = str(path)
         self._zero = time.perf_counter()
         self._mutex = threading.Lock()
@@ -74,30 +74,30 @@ class Timeline:
         self._name("process_name", 0, title)
 
     def __enter__(self) -> Timeline:
-        """Nothing to do: the file is open."""
+        """Return the timeline, whose file is already open."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        """Writes what is left, and closes the file."""
+        """Write the remaining events, and close the file."""
         self.close()
 
     def name_track(self, track: int, name: str) -> None:
-        """Names a track; tracks are shown in the order of their numbers."""
+        """Set the name of a track; tracks are shown in the order of their numbers."""
         self._name("thread_name", track, name)
         self._add(f'{{"ph":"M","name":"thread_sort_index","pid":{_PROCESS},"tid":{track},"args":{{"sort_index":{track}}}}}')
 
     def slice(self, track: int, name: str, begin: float, end: float, arguments: Arguments | None = None) -> None:
-        """Something that took time.
+        """Add an activity with a duration.
 
         Args:
-            track: Whose.
-            name: What, in a word.
-            begin: When it began (``time.perf_counter``).
-            end: When it ended.
-            arguments: What else is to be seen of it.
+            track: Track of the activity.
+            name: Name of the activity, one word.
+            begin: Start time (``time.perf_counter``).
+            end: End time.
+            arguments: Further details to show.
         """
         details = f',"args":{json.dumps(arguments)}' if arguments else ""
-        # Both ends are cut off alike, so that what follows without a pause does not overlap.
+        # Both ends are rounded down, so that adjacent slices do not overlap.
         since, until = self._nanos(begin), self._nanos(end)
         duration = max(0, until - since) / 1000
         self._add(
@@ -105,13 +105,13 @@ class Timeline:
         )
 
     def instant(self, track: int, name: str, arguments: Arguments | None = None) -> None:
-        """Something that happened now."""
+        """Add an event without a duration, at the present time."""
         details = f',"args":{json.dumps(arguments)}' if arguments else ""
         now = self._nanos(time.perf_counter()) / 1000
         self._add(f'{{"ph":"i","s":"t","name":{json.dumps(name)},"pid":{_PROCESS},"tid":{track},"ts":{now:.3f}{details}}}')
 
     def counters(self, counters: Counters) -> None:
-        """The counters of a run as they are now: one track for each group of them."""
+        """Add the present counters of a run: one track for each group of counters."""
         workers = {
             "running": counters.running,
             "waiting for a dependency": counters.waiting_dependency,
@@ -127,12 +127,12 @@ class Timeline:
         self._counter("retries", {"retries": counters.retries, "younger rolled back": counters.rollbacks})
 
     def flush(self) -> None:
-        """Writes what is held in memory."""
+        """Write the events held in memory."""
         with self._mutex:
             self._flush()
 
     def close(self) -> None:
-        """Writes what is left, and closes the file; may be called twice."""
+        """Write the remaining events, and close the file; may be called twice."""
         with self._mutex:
             self._flush()
             file, self._file = self._file, None
@@ -158,7 +158,7 @@ class Timeline:
                 self._flush()
 
     def _flush(self) -> None:
-        """Puts the events in the place of the end of the file, and the end behind them; under the mutex."""
+        """Write the events over the end mark of the file, and the end mark after them; called under the mutex."""
         self._flushed_at = time.perf_counter()
         if not self._events or self._file is None:
             return
@@ -184,7 +184,7 @@ class Timeline:
             self._repair(file)
 
     def _repair(self, file: int) -> None:
-        """Ends the file where the last complete write ended."""
+        """Truncate the file to the last complete write."""
         try:
             os.ftruncate(file, self._end)
             os.pwrite(file, _TAIL, self._end)
@@ -195,7 +195,7 @@ class Timeline:
 
 
 def _refuse_others(path: Path) -> None:
-    """A log whose name was given by mistake must not be overwritten."""
+    """Refuse to overwrite a file that is not a timeline, such as a log named by mistake."""
     try:
         with path.open("rb") as file:
             begin = file.read(len(_HEAD))
@@ -204,11 +204,11 @@ def _refuse_others(path: Path) -> None:
     except OSError as error:
         raise UsageError(f"--trace {path} cannot be written: {error.strerror}") from None
     if begin and begin != _HEAD:
-        raise UsageError(f"--trace {path}: this file is there and is no timeline of paraply; give another name, or remove it")
+        raise UsageError(f"--trace {path}: this file exists and is no timeline of paraply; give another name, or remove it")
 
 
 def block_arguments(block: Block) -> dict[str, object]:
-    """What a timeline says of a block."""
+    """Return the details of a block for a timeline."""
     return {
         "block": block.id,
         "gtid": block.first_gtid,

@@ -121,7 +121,7 @@ def test_a_client_that_says_nothing_does_not_keep_the_run() -> None:
 
 
 def test_a_port_in_use_is_a_usage_error() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match=r"cannot be listened on.*another port"):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match=r"cannot listen on.*another port"):
         MetricsServer("127.0.0.1", taken.getsockname()[1], Run())
 
 
