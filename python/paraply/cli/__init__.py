@@ -7,15 +7,15 @@ import gc
 __all__ = ["main"]
 
 _COLLECT_AFTER = 60_000
-"""New objects between two looks for cycles; modules that are loaded make many objects and no waste."""
+"""New objects between two cycle collections; loading modules makes many objects and no garbage."""
 
 
 def main() -> None:
-    """Runs the command line; ends the process with the exit code."""
+    """Run the command line, and end the process with the exit code."""
     from paraply.cli.secrets import hide_arguments
 
     hide_arguments()  # before anything that takes time
-    gc.disable()  # while modules are made there is nothing to collect
+    gc.disable()  # loading modules leaves nothing to collect
     from paraply.cli.app import main as run
 
     gc.freeze()

@@ -1,4 +1,4 @@
-"""The commands of ``paraply`` and how mistakes in their use are told."""
+"""The commands of ``paraply``, and the report of usage errors."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from paraply.cli.output import one_line, print_json, stderr
 __all__ = ["app", "main"]
 
 COMMANDS = ("apply", "replicate", "status", "verify", "trace", "group", "demo", "bench")
-"""The commands in the order of the help; each is the function of this name in the module of this name."""
+"""Command names in the order of the help; each command is the function of its name in the module of its name."""
 
 
 class Commands(TyperGroup):
-    """The commands; a module is imported, and its options are made, when its command is chosen or told of."""
+    """Group of the commands. A module is imported, and its options are made, when its command is chosen or listed."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """Their names."""
+        """Return the names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """One by its name; of a name that is none Typer compares all, to say which was meant."""
+        """Return a command by name; for an unknown name load all, so that Typer can suggest similar ones."""
         for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
             self.add_command(made(name), name)
         return super().get_command(ctx, cmd_name)
@@ -36,7 +36,7 @@ class Commands(TyperGroup):
 
 @cache
 def made(name: str) -> Any:
-    """Typer's form of a command."""
+    """Return Typer's form of a command."""
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
     alone.command(name)(getattr(import_module(f"paraply.cli.{name}"), name))
     return typer.main.get_command(alone)
@@ -49,13 +49,13 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Replays replicated MySQL and MariaDB transactions in parallel, in the source's order.",
+    help="Replay replicated MySQL and MariaDB transactions in parallel, in the source's order.",
     epilog="Exit codes: 0 done, 1 the apply failed, 2 usage, 3 the log is damaged or not understood, 4 stopped and resumable.",
 )
 
 
 def show_version(wanted: bool) -> None:
-    """Prints the version and leaves."""
+    """Print the version and exit."""
     if wanted:
         from paraply._version import __version__
 
@@ -67,18 +67,18 @@ def show_version(wanted: bool) -> None:
 def root(
     _version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
-    """Replays replicated MySQL and MariaDB transactions in parallel, in the source's order."""
+    """Replay replicated MySQL and MariaDB transactions in parallel, in the source's order."""
 
 
 def main() -> None:
-    """Runs the command line; ends the process with the exit code."""
+    """Run the command line, and end the process with the exit code."""
     code = invoke(sys.argv[1:])
-    gc.freeze()  # the process ends: nobody need look for cycles in what it leaves
+    gc.freeze()  # the process ends: cycles need not be collected
     sys.exit(code)
 
 
 def invoke(arguments: list[str]) -> int:
-    """Runs one command line and gives its exit code.
+    """Run one command line, and return its exit code.
 
     >>> invoke(["no-such-command"])
     2
@@ -93,10 +93,10 @@ def invoke(arguments: list[str]) -> int:
 
 
 def tell_usage(mistake: typer.TyperException, arguments: list[str]) -> int:
-    """Tells a mistake in the command line, as JSON too where that was asked for."""
+    """Report an error in the command line; also as JSON, if that was asked for."""
     message = one_line(mistake.format_message())
     context = getattr(mistake, "ctx", None)
-    if not message:  # no argument at all: the help was printed
+    if not message:  # without any argument the help was printed
         return 2
     name = context.info_name if context is not None and context.parent is not None else None
     advice = f"; see paraply {name} --help" if name else "; see paraply --help"

@@ -54,13 +54,13 @@ EXAMPLES = """
 
   paraply apply relay.000007 --to postgresql://localhost/copy --start-after 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2000
 
-Passwords need not stand in the URL: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
-Ctrl-C stops at a transaction boundary; the same command goes on from there.
+Passwords need not be part of the URL: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
+Ctrl-C stops at a transaction boundary; the same command continues from there.
 """
 
 
 NOTHING_DONE: Mapping[str, Any] = {"transactions": 0, "commits": 0, "skipped": 0, "executed": None, "fallbacks": 0, "fallback_reasons": []}
-"""The JSON fields of an apply that failed before its first transaction; what the target holds was not asked for."""
+"""JSON fields of an apply that failed before its first transaction; the content of the target is unknown then."""
 
 
 def apply(
@@ -68,11 +68,11 @@ def apply(
     to: TargetUrl = None,
     defaults_file: DefaultsFile = None,
     workers: Workers = None,
-    policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
+    policy: Annotated[str, typer.Option(metavar="NAME", help=f"Scheduling policy: {', '.join(POLICIES)}.")] = "dependency",
     consistency: ConsistencyLevel = "any-time",
     timestamp_column: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="For policy unordered: the column that says when a row was written; the last writer wins."),
+        typer.Option(metavar="COLUMN", help="For policy unordered: the column with the time of a row's last change; the last writer wins."),
     ] = None,
     merge: Merge = "auto",
     gtid: GtidMode = "auto",
@@ -81,11 +81,11 @@ def apply(
     start_after: StartAfter = None,
     stop_at: Annotated[
         str | None,
-        typer.Option(metavar="TIME|GTID", help="Stop before this time, such as 2026-03-01T14:07:00+01:00, or behind this GTID."),
+        typer.Option(metavar="TIME|GTID", help="Stop before this time, such as 2026-03-01T14:07:00+01:00, or after this GTID."),
     ] = None,
     stop_before: Annotated[str | None, typer.Option(metavar="GTID", help="Stop before this GTID.")] = None,
     allow_gap: Annotated[
-        bool, typer.Option("--allow-gap", help="Go on although transactions are missing between the target and the first log.")
+        bool, typer.Option("--allow-gap", help="Continue although transactions are missing between the target and the first log.")
     ] = False,
     database: Databases = None,
     table: Tables = None,
@@ -97,12 +97,12 @@ def apply(
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a timeline of the workers that ui.perfetto.dev opens.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be applied, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied, and write nothing.")] = False,
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
     ] = None,
     lower_case_table_names: Annotated[
-        int | None, typer.Option(min=0, max=2, help="The source's setting of this name, which no log says; 1 and 2 tell no case apart.")
+        int | None, typer.Option(min=0, max=2, help="The source's setting of this name, which logs do not contain; 1 and 2 ignore case.")
     ] = None,
     channel: Channel = "default",
     allow_nontransactional: AllowNontransactional = False,
@@ -176,7 +176,7 @@ def apply(
 
 
 def metrics_address(text: str | None) -> tuple[str, int] | None:
-    """What ``--metrics`` says, if it is there."""
+    """Return the address of ``--metrics``, or None."""
     if text is None:
         return None
     from paraply.observe.metrics_server import parse_address
@@ -185,7 +185,7 @@ def metrics_address(text: str | None) -> tuple[str, int] | None:
 
 
 def tables_of(schema: Path | None) -> SchemaCatalog | None:
-    """What ``--schema`` says, if it is there."""
+    """Return the definitions in the dump of ``--schema``, or None."""
     if schema is None:
         return None
     from paraply.schema.readers.dump import read_dump
@@ -194,7 +194,7 @@ def tables_of(schema: Path | None) -> SchemaCatalog | None:
 
 
 def merge_setting(text: str) -> Literal["auto", "off"] | int:
-    """What ``--merge`` says.
+    """Return the value of ``--merge``.
 
     >>> merge_setting("32")
     32
@@ -209,25 +209,25 @@ def merge_setting(text: str) -> Literal["auto", "off"] | int:
 
 
 def gtid_mode(text: str) -> Literal["auto", "record", "preserve", "none"]:
-    """What ``--gtid`` says."""
+    """Return the value of ``--gtid``."""
     modes: tuple[Literal["auto", "record", "preserve", "none"], ...] = ("auto", "record", "preserve", "none")
     for mode in modes:
         if text == mode:
             return mode
-    raise UsageError(f"--gtid {text}: it is one of {', '.join(modes)}")
+    raise UsageError(f"--gtid {text}: give one of {', '.join(modes)}")
 
 
 def via_setting(text: str) -> Literal["sessions", "replication"]:
-    """What ``--via`` says."""
+    """Return the value of ``--via``."""
     ways: tuple[Literal["sessions", "replication"], ...] = ("sessions", "replication")
     for way in ways:
         if text == way:
             return way
-    raise UsageError(f"--via {text}: it is one of {', '.join(ways)}")
+    raise UsageError(f"--via {text}: give one of {', '.join(ways)}")
 
 
 def ddl_decision(done: bool, not_done: bool) -> Literal["done", "not-done"] | None:
-    """What the user says of a DDL that a crash left undecided (R25b)."""
+    """Return the user's decision about a DDL that a crash left undecided (R25b), or None."""
     if done and not_done:
         raise UsageError("--ddl-done and --ddl-not-done exclude each other")
     return "done" if done else "not-done" if not_done else None
@@ -235,7 +235,7 @@ def ddl_decision(done: bool, not_done: bool) -> Literal["done", "not-done"] | No
 
 @contextmanager
 def metrics_of(applier: Applier, address: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
-    """Serves the metrics of a run while the block lasts, if an address is given."""
+    """Serve the metrics of a run during the ``with`` block, if an address is given."""
     if address is None:
         yield
         return
@@ -248,7 +248,7 @@ def metrics_of(applier: Applier, address: tuple[str, int] | None, *, quiet: bool
 
 
 def report_json(report: ApplyReport) -> dict[str, Any]:
-    """The JSON fields of an apply."""
+    """Return the JSON fields of an apply."""
     return {
         "transactions": report.transactions,
         "commits": report.commits,
@@ -268,7 +268,7 @@ def report_json(report: ApplyReport) -> dict[str, Any]:
 
 
 def show(report: ApplyReport) -> None:
-    """Prints the report for people."""
+    """Print the report for people."""
     rate = report.transactions / report.seconds if report.seconds else 0.0
     skipped = f", {report.skipped:,} skipped" if report.skipped else ""
     output.console.print(
@@ -276,7 +276,7 @@ def show(report: ApplyReport) -> None:
         f"{report.commits:,} commits{skipped}, {report.retries:,} retries"
     )
     if report.filtered:
-        output.console.print(f"{report.filtered:,} transactions had nothing that is to be applied; they are recorded as done")
+        output.console.print(f"{report.filtered:,} transactions were left empty by the filters; they are recorded as done")
     if report.stop is not None:
         asked = f", as {escape(report.stop.asked)} asked" if report.stop.asked else ""
         output.console.print(f"stopped {report.stop}{asked}", soft_wrap=True)

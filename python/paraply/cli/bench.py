@@ -64,14 +64,14 @@ def bench(
     ] = None,
     client: Annotated[str | None, typer.Option(metavar="COMMAND", help="The peer's client, instead of mysql or mariadb on PATH.")] = None,
     scale: Annotated[
-        bool, typer.Option("--scale", help="Measure how an apply scales with its workers: no conflicts, the target some way off.")
+        bool, typer.Option("--scale", help="Measure how an apply scales with its workers: no conflicts, and a delay before the target.")
     ] = False,
-    delay: Annotated[float, typer.Option(metavar="MS", min=0.0, help="With --scale: how far off, in milliseconds.")] = 1.0,
+    delay: Annotated[float, typer.Option(metavar="MS", min=0.0, help="With --scale: round trip to the target, in milliseconds.")] = 1.0,
     storage: Annotated[
         str | None,
         typer.Option(
             metavar="disk,memory",
-            help="With --scale: where the server that is started keeps its data; both, one after the other, if memory has room.",
+            help="With --scale: storage of the bench's own server; by default both, one after the other, if memory is large enough.",
             show_default=False,
         ),
     ] = None,
@@ -91,9 +91,9 @@ def bench(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="With --loads: of what the sessions draw.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="With --loads: seed of the random choices.")] = 1,
     rounds: Annotated[
-        int, typer.Option(metavar="N", min=1, help="With --loads and --scale: measure each way so often and take the median.")
+        int, typer.Option(metavar="N", min=1, help="With --loads and --scale: measure each variant this many times and take the median.")
     ] = 1,
     chart: Annotated[Path | None, typer.Option(metavar="FILE", help="With --loads: write a plot as SVG to this file.")] = None,
     data: Annotated[
@@ -140,7 +140,7 @@ def bench(
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """What the replays are asked to do."""
+    """Options of the replays."""
 
     to: str | None
     reset: bool
@@ -153,7 +153,7 @@ class ReplayOptions:
 
 
 def numbers(text: str) -> list[int]:
-    """Worker counts.
+    """Return the worker counts in a text.
 
     >>> numbers("0,8")
     [0, 8]
@@ -162,7 +162,7 @@ def numbers(text: str) -> list[int]:
 
 
 def kernel_results(log: Sequence[Path] | None, quiet: bool) -> list[KernelResult]:
-    """Measures the kernels, on the given log or the one that comes with paraply."""
+    """Measure the kernels on the given log, or on the one in the package."""
     from paraply.bench.kernels import measure_kernels
 
     with demo_log(log[0] if log else None) as path:
@@ -177,7 +177,7 @@ def kernel_results(log: Sequence[Path] | None, quiet: bool) -> list[KernelResult
 
 
 def text_results(quiet: bool) -> list[TextResult]:
-    """Measures how fast keys of text are hashed, under the format of the log that comes with paraply."""
+    """Measure the hashing of text keys, with the format of the log in the package."""
     from paraply.bench.texts import measure_texts
 
     with demo_log(None) as path:
@@ -192,7 +192,7 @@ def text_results(quiet: bool) -> list[TextResult]:
 
 
 def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> dict[str, Any]:
-    """Measures the replays; each line is shown as soon as it is known."""
+    """Measure the replays; each result is shown as soon as it is known."""
     from paraply.bench.own_applier import OwnApplier
     from paraply.bench.peers import measure_all, pipeline_for
     from paraply.bench.server import bench_server
@@ -218,7 +218,7 @@ def replay_results(log: Sequence[Path], options: ReplayOptions, quiet: bool) -> 
 
 
 def databases_of(log: Sequence[Path]) -> list[str]:
-    """The databases that the log writes to."""
+    """Return the databases that the log writes to."""
     from paraply.logs import open_log
 
     names: set[str] = set()
@@ -228,7 +228,7 @@ def databases_of(log: Sequence[Path]) -> list[str]:
 
 
 def show(found: Sequence[Measurement]) -> None:
-    """Prints the table; ratios are to its first line."""
+    """Print the table; ratios are to its first line."""
     numbers = output.columns_of_numbers("seconds", "transactions/s", "ratio")
     table = Table("replay", *numbers, title="Replays of one log; all end with the same CHECKSUM TABLE")
     for measurement in found:

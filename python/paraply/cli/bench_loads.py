@@ -21,7 +21,7 @@ __all__ = ["LoadOptions", "load_results"]
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """What ``--loads`` is asked to do."""
+    """Options of ``--loads``."""
 
     loads: str
     to: str | None
@@ -39,7 +39,7 @@ class LoadOptions:
 
 
 def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
-    """Measures the loads; each replay is shown as soon as it is known, and a table for each load behind it."""
+    """Measure the loads; each replay is shown as soon as it is known, and each load's table after its replays."""
     from paraply.bench.load_bench import LoadBench
     from paraply.bench.loads import LOADS, load_names
     from paraply.bench.own_applier import OwnApplier
@@ -78,7 +78,7 @@ def load_results(options: LoadOptions, quiet: bool) -> dict[str, Any]:
 
 
 def write_chart(path: Path, version: str, found: Sequence[dict[str, Any]]) -> None:
-    """Writes the plot."""
+    """Write the plot."""
     from paraply.bench.chart import bars
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def write_chart(path: Path, version: str, found: Sequence[dict[str, Any]]) -> No
 
 
 def show(result: LoadResult) -> None:
-    """Prints one load's table; ratios are to its first line."""
+    """Print one load's table; ratios are to its first line."""
     columns = output.columns_of_numbers("seconds", "transactions/s", "ratio", "commits", "redo syncs", "binlog syncs", "a group")
     title = f"{result.title}: {result.transactions:,} transactions; all tables as on the source; syncs for each transaction"
     table = Table("replay", *columns, title=title)

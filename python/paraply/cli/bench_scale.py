@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ScaleOptions", "scale_results"]
 
-PLACES = {"disk": "data on disk", "memory": "data in memory", "own": "data where it has it"}
-"""How a storage is told."""
+PLACES = {"disk": "data on disk", "memory": "data in memory", "own": "data in its own place"}
+"""Descriptions of the storages."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleOptions:
-    """What ``--scale`` is asked to do."""
+    """Options of ``--scale``."""
 
     to: str | None
     reset: bool
@@ -37,7 +37,7 @@ class ScaleOptions:
 
 
 def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
-    """Measures the speed-up over the numbers of workers, on each storage; each replay is shown as soon as it is known."""
+    """Measure the speed-up over the numbers of workers, on each storage; each replay is shown as soon as it is known."""
     from paraply.bench.scale import SCALE_WORKERS
 
     workers = SCALE_WORKERS if options.workers is None else options.workers
@@ -51,16 +51,16 @@ def scale_results(options: ScaleOptions, quiet: bool) -> dict[str, Any]:
 
 
 def folders(options: ScaleOptions, quiet: bool) -> Iterator[tuple[str, Path | None]]:
-    """What the server's data is kept on, and the folder for that; None for the temporary one.
+    """Yield each storage with the folder for the server's data; None for the default folder.
 
     Raises:
-        UsageError: An unknown storage, or one that cannot be had.
+        UsageError: A storage is unknown or not available.
     """
     from paraply.bench.server import memory_folder
 
     if options.to is not None:
         if options.storage is not None:
-            raise UsageError("--storage is where the bench's own server keeps its data: leave it out with --to")
+            raise UsageError("--storage chooses the storage of the bench's own server: leave it out with --to")
         yield "own", None
         return
     asked = ["disk", "memory"] if options.storage is None else [name.strip() for name in options.storage.split(",")]
@@ -82,7 +82,7 @@ def folders(options: ScaleOptions, quiet: bool) -> Iterator[tuple[str, Path | No
 def _measure(
     options: ScaleOptions, workers: Sequence[int], storage: str, folder: Path | None, quiet: bool
 ) -> tuple[str, list[ScaleResult]]:
-    """The server's version, and what was measured on it."""
+    """Measure on one server, and return its version and the results."""
     from paraply.bench.scale import measure_scale, summarize
     from paraply.bench.server import bench_server
 
@@ -108,7 +108,7 @@ def _measure(
 
 
 def _show(found: Sequence[ScaleResult], server: str) -> None:
-    """The table of one server."""
+    """Print the table of one server."""
     names = ("seconds", "transactions/s", "speed-up", "of linear", "CPUs busy", "linear needs", "plain clients", "of linear")
     columns = output.columns_of_numbers(*names)
     title = f"No conflicts, no merging, a round trip of {found[0].round_trip:.2f} ms, {server}"

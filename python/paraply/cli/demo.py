@@ -42,7 +42,7 @@ SYSTEM_SCHEMAS = ("pg_catalog", "information_schema", "pg_toast", "paraply", "pu
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One way to apply the log."""
+    """A way to apply the log."""
 
     name: str
     database: str
@@ -56,7 +56,7 @@ def demo(
         Path | None, typer.Option(exists=True, dir_okay=False, help="Another log, instead of the one that comes with paraply.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Keep the databases in this folder; by default they go when the demo ends.")
+        Path | None, typer.Option(file_okay=False, help="Keep the databases in this folder; by default they are removed at the end.")
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -88,7 +88,7 @@ def demo(
 
 @contextmanager
 def demo_log(log: Path | None) -> Iterator[Path]:
-    """The log to apply: the given one, or the one in the package, unpacked to a temporary file."""
+    """Yield the log to apply: the given one, or the one in the package, unpacked to a temporary file."""
     if log is not None:
         yield log
         return
@@ -105,7 +105,7 @@ def demo_log(log: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def folder(data: Path | None) -> Iterator[Path]:
-    """The data folder: the given one, or a temporary one."""
+    """Yield the data folder: the given one, or a temporary one."""
     if data is not None:
         data.mkdir(parents=True, exist_ok=True)
         yield data
@@ -115,7 +115,7 @@ def folder(data: Path | None) -> Iterator[Path]:
 
 
 def apply_once(server: EmbeddedPostgres, log: Path, run: Run, *, quiet: bool) -> ApplyReport:
-    """Applies the log into a fresh database."""
+    """Apply the log to a fresh database."""
     from paraply.applier import Applier
     from paraply.targets import open_target
 
@@ -132,7 +132,7 @@ def apply_once(server: EmbeddedPostgres, log: Path, run: Run, *, quiet: bool) ->
 
 
 def fresh_database(admin: str, name: str) -> None:
-    """Makes an empty database, in place of an older one of that name."""
+    """Make an empty database; drop an older one of that name."""
     import psycopg  # here, because every command imports this module, and few need ten megabytes more
     from psycopg import sql
 
@@ -142,7 +142,7 @@ def fresh_database(admin: str, name: str) -> None:
 
 
 def differing_tables(left: str, right: str) -> list[str]:
-    """Tables whose rows are not the same in two databases; progress does not count."""
+    """Return the tables whose rows differ between two databases, except the progress."""
     import psycopg
 
     with psycopg.connect(left) as one, psycopg.connect(right) as other:
@@ -156,13 +156,13 @@ def differing_tables(left: str, right: str) -> list[str]:
 
 
 def table_names(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
-    """All tables that hold replicated rows."""
+    """Return all tables with replicated rows."""
     query = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname <> ALL(%s) ORDER BY 1, 2"
     return [(schema, table) for schema, table in connection.execute(query, [list(SYSTEM_SCHEMAS)]).fetchall()]
 
 
 def rows(connection: psycopg.Connection[Any], schema: str, table: str) -> list[str]:
-    """Every row of a table as text, in the order of that text."""
+    """Return every row of a table as text, in the order of that text."""
     from psycopg import sql
 
     query = sql.SQL('SELECT t::text FROM {} t ORDER BY t::text COLLATE "C"').format(sql.Identifier(schema, table))
@@ -170,7 +170,7 @@ def rows(connection: psycopg.Connection[Any], schema: str, table: str) -> list[s
 
 
 def run_json(name: str, report: ApplyReport) -> dict[str, Any]:
-    """One run in the JSON object."""
+    """Return one run as a JSON object."""
     return {
         "name": name,
         "seconds": round(report.seconds, 3),
@@ -183,7 +183,7 @@ def run_json(name: str, report: ApplyReport) -> dict[str, Any]:
 
 
 def show(reports: Mapping[str, ApplyReport], ratio: float, differing: list[str]) -> None:
-    """Prints both runs side by side; waits are seconds, summed over the workers."""
+    """Print both runs side by side; waits are seconds, summed over the workers."""
     count = max(report.transactions for report in reports.values())
     numbers = output.columns_of_numbers("seconds", "tx/s", "commits", "wait rows", "wait turn", "retries")
     table = Table("run", *numbers, title=f"A group's relay log of {count:,} transactions, applied to the embedded PostgreSQL")

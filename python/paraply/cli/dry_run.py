@@ -1,4 +1,4 @@
-"""How ``paraply apply`` shows its plan, and what ``--dry-run`` prints."""
+"""Output of the plan of ``paraply apply`` and of ``--dry-run``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MOST_STATEMENTS = 40
 
 
 def show_plan(outline: Outline) -> None:
-    """Prints the plan of a run, before its first write, on standard error."""
+    """Print the plan of a run, before its first write, on standard error."""
     for line in outline.lines():
         output.stderr.print(escape(line), soft_wrap=True)
 
 
 def dry_run_json(found: DryRun | None) -> dict[str, Any]:
-    """The JSON fields of a dry run."""
+    """Return the JSON fields of a dry run."""
     if found is None:
         return {"dry_run": True, "transactions": 0, "rows": 0, "bytes": 0, "skipped": 0, "filtered": 0, "statements": [], "stops": []}
     return {
@@ -45,7 +45,7 @@ def dry_run_json(found: DryRun | None) -> dict[str, Any]:
 
 
 def show_dry_run(found: DryRun | None) -> None:
-    """Prints a dry run for people."""
+    """Print a dry run for people."""
     if found is None:
         output.console.print("there is no transaction in the logs")
         return
@@ -56,13 +56,13 @@ def show_dry_run(found: DryRun | None) -> None:
     if found.stop is not None:
         lines.append(f"  stops  {found.stop}")
     if found.skipped:
-        lines.append(f"{found.skipped:,} transactions are in the target already")
+        lines.append(f"{found.skipped:,} transactions are already in the target")
     if found.filtered:
-        lines.append(f"{found.filtered:,} transactions have nothing that is to be applied; they are recorded as done")
+        lines.append(f"{found.filtered:,} transactions are left empty by the filters; they are recorded as done")
     lines += _statements(found)
     lines += _stops(found)
     low, high = found.estimate
-    lines.append(f"time: a guess by other machines is {duration(low)} to {duration(high)}; the progress bar knows better once it runs")
+    lines.append(f"time: about {duration(low)} to {duration(high)}, by measurements on other machines; the progress bar is more exact")
     lines.append("nothing was written")
     for line in lines:
         output.console.print(escape(line), soft_wrap=True)
@@ -96,7 +96,7 @@ def _stops(found: DryRun) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """A duration in words.
+    """Return a duration in words.
 
     >>> duration(0.4), duration(90), duration(5400)
     ('1 s', '2 min', '1.5 h')

@@ -35,7 +35,7 @@ EXAMPLES = """
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run has shown."""
+    """Result of a run."""
 
     seconds: float
     committed: int
@@ -47,7 +47,7 @@ class Result:
     stopped: bool
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of the JSON object."""
+        """Return the fields of the JSON object."""
         sent = self.committed + self.conflicts
         return {
             "transactions": sent,
@@ -73,23 +73,23 @@ class Result:
 
 def group(
     members: Annotated[int, typer.Option(min=1, max=9, help="Members.")] = 3,
-    seconds: Annotated[float, typer.Option(min=0, help="How long the load runs.")] = 20.0,
-    sessions: Annotated[int, typer.Option(min=1, max=64, help="Clients' sessions, at the members in turn.")] = 8,
+    seconds: Annotated[float, typer.Option(min=0, help="Duration of the load.")] = 20.0,
+    sessions: Annotated[int, typer.Option(min=1, max=64, help="Client sessions, spread over the members.")] = 8,
     hot_share: Annotated[float, typer.Option(min=0, max=1, help="Share of the transactions that write one of four hot rows.")] = 0.1,
-    latency: Annotated[float, typer.Option(min=0, metavar="MS", help="Milliseconds that a message of the group takes.")] = 0.0,
+    latency: Annotated[float, typer.Option(min=0, metavar="MS", help="Delay of each message of the group, in milliseconds.")] = 0.0,
     mode: Annotated[str, typer.Option(help="[bold]multi-primary[/bold] or [bold]single-primary[/bold].")] = "multi-primary",
     workers: Annotated[int, typer.Option(min=1, max=64, help="Workers of each member's applier.")] = 4,
     consistency: Annotated[
-        str, typer.Option(metavar="LEVEL", help="When appliers commit: any-time, most-of-the-time or eventual.")
+        str, typer.Option(metavar="LEVEL", help="Order of the appliers' commits: any-time, most-of-the-time or eventual.")
     ] = "any-time",
-    seed: Annotated[int, typer.Option(help="Chooses the rows that are written.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of rows.")] = 1,
     data: Annotated[
-        Path | None, typer.Option(file_okay=False, help="Keep databases and logs in this folder; by default they go at the end.")
+        Path | None, typer.Option(file_okay=False, help="Keep databases and logs in this folder; by default they are removed at the end.")
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Run a group of members under a load, and show conflicts, numbers and whether all members end equal."""
+    """Run a group of members under load; show conflicts and figures, and compare the members at the end."""
     from paraply.errors import ApplyFailed, Stopped
     from paraply.group import GroupOptions, LiveGroup
     from paraply.group.load import SCHEMA, Load, LoadOptions
@@ -107,7 +107,7 @@ def group(
         if result.differing:
             raise ApplyFailed(f"the members differ in {', '.join(result.differing)}")
         if result.stopped:
-            raise Stopped("the load was stopped on request; all members came to rest and are equal")
+            raise Stopped("the load was stopped on request; all members have applied everything and are equal")
         return 0, fields
 
     fields: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def group(
 
 
 def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Result:
-    """Runs the load, lets the members come to rest, and compares them; Ctrl-C ends the load early."""
+    """Run the load, wait until the members have applied everything, and compare them; Ctrl-C ends the load early."""
     from paraply.group.parallelism import relay_parallelism
 
     stopped = False
@@ -142,7 +142,7 @@ def measure(live: LiveGroup, load: Load, seconds: float, *, quiet: bool) -> Resu
 
 
 def show(result: Result) -> None:
-    """Prints the result for people."""
+    """Print the result for people."""
     columns = ("checked", "conflicts", "sent", "refused", "applied", "parallel")
     single = any(row.member_role == "SECONDARY" for row in result.members)
     title = "The group, member by member" + (" (* the primary)" if single else "")

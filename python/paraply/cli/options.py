@@ -37,38 +37,36 @@ TargetUrl = Annotated[
 """The target's URL."""
 
 DefaultsFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for what a URL lacks. Default: ~/.my.cnf.")
+    Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A MySQL option file for values missing in the URL. Default: ~/.my.cnf.")
 ]
-"""Where the rest of a URL comes from."""
+"""Option file for values missing in a URL."""
 
 Workers = Annotated[
     int | None,
     typer.Option(min=0, max=256, help="Parallel workers; 0 applies inline on one connection. Default: by the number of cores."),
 ]
-"""How many sessions apply."""
+"""Number of workers."""
 
-ConsistencyLevel = Annotated[str, typer.Option(metavar="LEVEL", help=f"What a reader may see meanwhile: {', '.join(CONSISTENCIES)}.")]
+ConsistencyLevel = Annotated[str, typer.Option(metavar="LEVEL", help=f"States that a reader may see: {', '.join(CONSISTENCIES)}.")]
 """The consistency level (R20)."""
 
 Merge = Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")]
 """Number of transactions that share a commit (R21)."""
 
-GtidMode = Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")]
+GtidMode = Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="GTIDs of the target after the apply.")]
 """The GTID mode (R26)."""
 
 Via = Annotated[
     str,
-    typer.Option(metavar="sessions|replication", help="Who applies: sessions of paraply's, or MySQL's own workers, fed as a replica's."),
+    typer.Option(metavar="sessions|replication", help="Executor: paraply's own sessions, or MySQL's replica workers."),
 ]
-"""Through whom transactions reach the target."""
+"""Executor of the transactions."""
 
-Listen = Annotated[
-    str | None, typer.Option(metavar="HOST[:PORT]", help="With --via replication: this machine's address that the target reads from.")
-]
-"""Where the target's replication reads from."""
+Listen = Annotated[str | None, typer.Option(metavar="HOST[:PORT]", help="With --via replication: this machine's address for the target.")]
+"""Address at which the target's replication reads."""
 
-StartAfter = Annotated[str | None, typer.Option(metavar="SET", help="GTIDs that the target holds already, such as those of the backup.")]
-"""What is skipped at the start."""
+StartAfter = Annotated[str | None, typer.Option(metavar="SET", help="GTIDs that the target already holds, such as those of the backup.")]
+"""GTIDs to skip at the start."""
 
 Databases = Annotated[list[str] | None, typer.Option(metavar="D", help="Apply this database only; may be repeated.")]
 """Databases to apply."""
@@ -86,15 +84,15 @@ Channel = Annotated[str, typer.Option(help="Name under which progress is kept in
 """The channel."""
 
 AllowNontransactional = Annotated[
-    bool, typer.Option("--allow-nontransactional", help="Take tables without transactions; gives up exactly-once for them.")
+    bool, typer.Option("--allow-nontransactional", help="Accept tables without transactions; they lose exactly-once.")
 ]
-"""Whether tables of engines without transactions are taken."""
+"""Permission to apply tables of engines without transactions."""
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
-"""Whether nothing but the result is printed."""
+"""Suppression of progress output."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-"""Whether the result is one JSON object."""
+"""Output as one JSON object."""
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)]
-"""Whether an error shows its traceback."""
+"""Output of tracebacks."""

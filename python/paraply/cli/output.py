@@ -1,4 +1,4 @@
-"""How a command ends: one JSON object on stdout with ``--json``, a few lines for people otherwise, and the exit code."""
+"""End of a command: one JSON object on stdout with ``--json``, else a few lines for people, and the exit code."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _WIDTH_OF_FILES = 160
 
 
 class PatientConsole(Console):
-    """A console whose reader may go away, or whose disk may be full: that does not change how a command ends."""
+    """Console that ignores a closed reader and a full disk, which must not change how a command ends."""
 
     @property
     def size(self) -> ConsoleDimensions:
-        """Of the terminal; in a file or a pipe there is room for a table's every column, unless COLUMNS says otherwise."""
+        """Size of the terminal; for a file or pipe wide enough for every column of a table, unless COLUMNS is set."""
         if self._width is None and not self.is_terminal and "COLUMNS" not in os.environ:
             return ConsoleDimensions(_WIDTH_OF_FILES, 25)
         return super().size
@@ -41,19 +41,19 @@ class PatientConsole(Console):
         self._width, self._height = new_size
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Prints, if there is still somebody to print for."""
+        """Print, unless the reader has closed its end."""
         try:
             super().print(*objects, **options)
         except (OSError, ValueError):
             silence(self.file)
 
     def on_broken_pipe(self) -> None:
-        """Goes on without output."""
+        """Continue without output."""
         silence(self.file)
 
 
 def silence(file: IO[str]) -> None:
-    """Sends what is still to be written nowhere, so that the interpreter's own flush at the end does not fail again."""
+    """Discard all further output, so that the interpreter's own flush at the end does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
 
@@ -65,12 +65,12 @@ INTERNAL_ERROR = 1
 
 
 def columns_of_numbers(*names: str) -> list[Column]:
-    """Columns of a table whose values stand to the right."""
+    """Return right-aligned columns of a table."""
     return [Column(name, justify="right") for name in names]
 
 
 def error_object(error: BaseException) -> dict[str, Any]:
-    """An error as the contract's JSON object.
+    """Return an error as the contract's JSON object.
 
     >>> error_object(ParaplyError("no room left", file="binlog.000003", position=120))
     {'class': 'ParaplyError', 'message': 'no room left', 'file': 'binlog.000003', 'position': 120, 'gtid': None}
@@ -87,7 +87,7 @@ def error_object(error: BaseException) -> dict[str, Any]:
 
 
 def message_of(error: ParaplyError) -> str:
-    """The message with the table and the key, which have no field of their own.
+    """Return the message with the table and the key, which have no JSON field.
 
     >>> message_of(ParaplyError("the row is not there", table="shop.item", key="7", position=120))
     'the row is not there (table shop.item, key 7)'
@@ -98,7 +98,7 @@ def message_of(error: ParaplyError) -> str:
 
 
 def fallback_reasons(fallbacks: Sequence[Fallback]) -> list[dict[str, Any]]:
-    """Write-set fallbacks (R13) as the contract lists them.
+    """Return write-set fallbacks (R13) as the contract lists them.
 
     >>> fallback_reasons([("no unique key", "shop.log", 3)])
     [{'reason': 'no unique key', 'table': 'shop.log', 'count': 3}]
@@ -114,14 +114,14 @@ def run(
     debug: bool = False,
     so_far: Callable[[], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Runs a command's body and leaves with its exit code.
+    """Run a command's body, and exit with its exit code.
 
     Args:
         command: The command's name, for the JSON object.
-        body: Does the work; gives the exit code and the JSON fields of the command.
+        body: Does the work; returns the exit code and the JSON fields of the command.
         as_json: Print one JSON object on stdout.
         debug: Show the traceback of any error.
-        so_far: The JSON fields of a command that did not come to its end: what it had done until then.
+        so_far: Returns the JSON fields of a command that failed or was stopped.
 
     Raises:
         typer.Exit: Always, with the exit code.
@@ -135,7 +135,7 @@ def run(
         code, error = failure.exit_code, error_object(failure)
         show_failure(failure, debug)
     except KeyboardInterrupt:
-        stop = Stopped("stopped on request; run the same command to go on")
+        stop = Stopped("stopped on request; run the same command to continue")
         code, error = stop.exit_code, error_object(stop)
         show_failure(stop, debug)
     except OSError as failure:
@@ -144,7 +144,7 @@ def run(
         stderr.print(f"[red]error:[/red] {escape(one_line(reason))}", soft_wrap=True)
         if debug:
             print_traceback(failure)
-    except Exception as defect:  # ours: never a traceback unless asked for
+    except Exception as defect:  # a defect of paraply: no traceback unless asked for
         code, error = INTERNAL_ERROR, error_object(defect)
         stderr.print(
             f"[red]error:[/red] unexpected {escape(type(defect).__name__)}: {escape(one_line(str(defect)))}; this is a defect of paraply, "
@@ -163,8 +163,8 @@ def run(
 
 
 def print_json(fields: Mapping[str, Any]) -> None:
-    """Prints the one JSON object; a reader that is gone does not change how the command ends."""
-    if sys.stdout is None:  # the shell closed it: nobody reads
+    """Print the one JSON object; a closed reader does not change how the command ends."""
+    if sys.stdout is None:  # the shell has closed standard output
         return
     try:
         print(json.dumps(fields))
@@ -174,7 +174,7 @@ def print_json(fields: Mapping[str, Any]) -> None:
 
 
 def one_line(text: str) -> str:
-    r"""A message in one line and without passwords, whatever a server or a library put into it.
+    r"""Return a message in one line and without passwords, whatever a server or a library put into it.
 
     >>> one_line("connection refused\n\tIs the server running?")
     'connection refused Is the server running?'
@@ -183,7 +183,7 @@ def one_line(text: str) -> str:
 
 
 def show_failure(failure: ParaplyError, debug: bool) -> None:
-    """Prints an error for people, in one line."""
+    """Print an error for people, in one line."""
     name, colour = ("stopped", "yellow") if isinstance(failure, Stopped) else ("error", "red")
     stderr.print(f"[{colour}]{name}:[/{colour}] {escape(one_line(str(failure)))}", soft_wrap=True)
     if debug:
@@ -191,5 +191,5 @@ def show_failure(failure: ParaplyError, debug: bool) -> None:
 
 
 def print_traceback(failure: BaseException) -> None:
-    """Prints where an error came from, without passwords."""
+    """Print the traceback of an error, without passwords."""
     stderr.print(escape(redacted("".join(traceback.format_exception(failure)))), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Progress on a terminal; nothing at all where output is not one."""
+"""Progress on a terminal; no output elsewhere."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ __all__ = ["ApplyLine", "ProgressLine", "apply_line", "counter_words", "progress
 
 
 class ProgressLine(Protocol):
-    """Shows how far a command is."""
+    """Progress display of a command."""
 
     def update(self, done: float, text: str) -> None:
-        """Shows ``done`` of the total given at the start, and a few words."""
+        """Show ``done`` of the total given at the start, and a few words."""
 
 
 class Silent:
-    """Shows nothing."""
+    """Display that shows nothing."""
 
     def update(self, done: float, text: str) -> None:
-        """Shows nothing."""
+        """Do nothing."""
 
 
 class Bar:
-    """A bar on standard error."""
+    """Progress bar on standard error."""
 
     def __init__(self, progress: Progress, total: float) -> None:
         self._progress = progress
         self._task = progress.add_task("", total=total or None, note="")
 
     def update(self, done: float, text: str) -> None:
-        """Moves the bar."""
+        """Move the bar."""
         self._progress.update(self._task, completed=done, note=text)
 
 
 @contextmanager
 def progress_line(title: str, total: float, *, quiet: bool = False) -> Iterator[ProgressLine]:
-    """A progress bar for the duration of a ``with`` block.
+    """Show a progress bar during a ``with`` block.
 
     Args:
-        title: What is going on, in a word.
-        total: What counts as all, in any unit; bytes of the logs, usually.
+        title: Name of the activity, one word.
+        total: The total, in any unit; usually bytes of the logs.
         quiet: Show nothing even on a terminal.
     """
     if quiet or not stderr.is_terminal:
@@ -70,7 +70,7 @@ def progress_line(title: str, total: float, *, quiet: bool = False) -> Iterator[
 
 
 class ApplyLine:
-    """The progress of an apply in two lines: how far and how long, and what the workers do."""
+    """Progress of an apply in two lines: position and time left, and the states of the workers."""
 
     def __init__(self, live: Live, bar: Progress) -> None:
         self._live = live
@@ -80,14 +80,14 @@ class ApplyLine:
         live.update(Group(bar, self._words))
 
     def update(self, counters: Counters) -> None:
-        """Shows the counters."""
+        """Show the counters."""
         note = f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s"
         total = counters.bytes_total or None
         self._bar.update(self._task, completed=counters.bytes_done, total=total, note=note, left=time_left(counters.seconds_left))
         self._words.plain = counter_words(counters)
 
     def complete(self) -> None:
-        """Everything is applied, up to the end or to the stop."""
+        """Show that everything is applied, up to the end or to the stop."""
         total = self._bar.tasks[0].total or 1
         self._bar.update(self._task, completed=total, total=total, left=time_left(0.0))
         self._live.update(self._bar)
@@ -95,7 +95,7 @@ class ApplyLine:
 
 @contextmanager
 def apply_line(*, quiet: bool = False) -> Iterator[ApplyLine | None]:
-    """The progress of an apply for the duration of a ``with`` block; None where nothing is shown.
+    """Show the progress of an apply during a ``with`` block; yield None if nothing is shown.
 
     Args:
         quiet: Show nothing even on a terminal.
@@ -117,7 +117,7 @@ def apply_line(*, quiet: bool = False) -> Iterator[ApplyLine | None]:
 
 
 def time_left(seconds: float | None) -> str:
-    """How long it may still take.
+    """Return the time left in words.
 
     >>> time_left(None), time_left(75.4), time_left(7300)
     ('', '1:15 left', '2:01:40 left')
@@ -130,15 +130,15 @@ def time_left(seconds: float | None) -> str:
 
 
 def counter_words(counters: Counters) -> str:
-    """What the workers do, in a line.
+    """Return the states of the workers in a line.
 
     >>> from paraply.observe.counters import Counters
     >>> counter_words(Counters(queue=12, running=3, waiting_turn=1, retries=2, merge=32))
-    'queue 12, 3 running, 0 wait for a dependency, 1 for the turn, 0 for input; merging up to 32, 2 retries'
+    'queue 12, 3 running, 0 blocked by dependency, 1 waiting to commit, 0 waiting for input; merging up to 32, 2 retries'
     """
     words = (
-        f"queue {counters.queue}, {counters.running} running, {counters.waiting_dependency} wait for a dependency,"
-        f" {counters.waiting_turn} for the turn, {counters.waiting_input} for input"
+        f"queue {counters.queue}, {counters.running} running, {counters.waiting_dependency} blocked by dependency,"
+        f" {counters.waiting_turn} waiting to commit, {counters.waiting_input} waiting for input"
         f"{f', {counters.resting} resting' if counters.resting else ''}; merging up to {counters.merge},"
         f" {counters.retries:,} retries"
     )

@@ -48,12 +48,12 @@ EXAMPLES = """
 
   paraply replicate --from mysql://repl@db1.example.org --until 2026-03-01T14:07:00Z
 
-Passwords need not stand in the URLs: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
-Ctrl-C stops at a transaction boundary; the same command goes on from there.
+Passwords need not be part of the URLs: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
+Ctrl-C stops at a transaction boundary; the same command continues from there.
 """
 
 LONGEST_HOST = 60
-"""What every server takes."""
+"""Most characters of a host name that every server accepts."""
 LARGEST_PORT = 65535
 _REPORT_HOST = re.compile(r"(?:\[([0-9A-Za-z:.%]+)\]|([^:\[\]\s]+))(?::(\d{1,5}))?", re.ASCII)
 
@@ -65,37 +65,34 @@ def replicate(
     to: TargetUrl = None,
     defaults_file: DefaultsFile = None,
     relay_log: Annotated[
-        Path, typer.Option("--relay-log", metavar="DIR", file_okay=False, help="Where the relay log is; keep it for the next start.")
+        Path, typer.Option("--relay-log", metavar="DIR", file_okay=False, help="Folder of the relay log; keep it for the next start.")
     ] = Path("paraply-relay"),
-    relay_log_size: Annotated[
-        int, typer.Option(metavar="BYTES", min=4096, help="A file of the relay log is followed by the next one when it is so large.")
-    ] = 256 << 20,
+    relay_log_size: Annotated[int, typer.Option(metavar="BYTES", min=4096, help="Size at which the relay log begins a new file.")] = 256
+    << 20,
     until: Annotated[
         str | None,
-        typer.Option(metavar="view-change|GTID|TIME", help="Stop behind a group's view change, behind this GTID, or before this time."),
+        typer.Option(metavar="view-change|GTID|TIME", help="Stop after a group's view change, after this GTID, or before this time."),
     ] = None,
     start_after: StartAfter = None,
     start_at: Annotated[
-        str | None, typer.Option(metavar="FILE:POSITION", help="Begin here in the source's log, and go by positions in place of GTIDs.")
+        str | None, typer.Option(metavar="FILE:POSITION", help="Start of the source's log to read, by positions in place of GTIDs.")
     ] = None,
     server_id: Annotated[
-        int | None, typer.Option(min=1, max=4294967295, help="The source knows this replica by it. Default: by the relay log's folder.")
+        int | None, typer.Option(min=1, max=4294967295, help="Server id of this replica. Default: derived from the relay log's folder.")
     ] = None,
     semi_sync: Annotated[
         bool,
-        typer.Option("--semi-sync", help="Let the source wait, if it does so, until a transaction is in the relay log and on the disk."),
+        typer.Option("--semi-sync", help="Acknowledge transactions once they are on disk in the relay log, for semi-synchronous sources."),
     ] = False,
     source_timeout: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS", min=3.0, help="A source that sends nothing for so long, not even a heartbeat, is connected to anew."
-        ),
+        typer.Option(metavar="SECONDS", min=3.0, help="Reconnect to a source that has sent nothing for so long, not even a heartbeat."),
     ] = 30.0,
     report_host: Annotated[
-        str | None, typer.Option(metavar="HOST[:PORT]", help="What the source's SHOW REPLICAS shows for this replica. Default: nothing.")
+        str | None, typer.Option(metavar="HOST[:PORT]", help="Address of this replica in the source's SHOW REPLICAS. Default: none.")
     ] = None,
     workers: Workers = None,
-    policy: Annotated[str, typer.Option(metavar="NAME", help=f"Who may start when: {', '.join(POLICIES)}.")] = "dependency",
+    policy: Annotated[str, typer.Option(metavar="NAME", help=f"Scheduling policy: {', '.join(POLICIES)}.")] = "dependency",
     consistency: ConsistencyLevel = "any-time",
     merge: Merge = "auto",
     gtid: GtidMode = "auto",
@@ -119,7 +116,7 @@ def replicate(
 
         nonlocal replication
         if policy not in POLICIES:
-            raise UsageError(f"--policy {policy}: a live replication takes one of {', '.join(POLICIES)}")
+            raise UsageError(f"--policy {policy}: a live replication accepts one of {', '.join(POLICIES)}")
         defaults = str(defaults_file) if defaults_file is not None else None
         to_mysql = to is not None and to.partition(":")[0].lower() in ("mysql", "mariadb")
         with apply_line(quiet=quiet or as_json) as line:
@@ -174,10 +171,10 @@ def replicate(
 
 
 def parse_place(text: str) -> tuple[str, int]:
-    """What ``--start-at`` says.
+    """Return file and position of ``--start-at``.
 
     Raises:
-        UsageError: It is no file and position.
+        UsageError: The text is not a file and a position.
 
     >>> parse_place("binlog.000041:157")
     ('binlog.000041', 157)
@@ -189,10 +186,10 @@ def parse_place(text: str) -> tuple[str, int]:
 
 
 def parse_report_host(text: str) -> tuple[str, int]:
-    """What ``--report-host`` says; port 0 is none.
+    """Return host and port of ``--report-host``; port 0 if there is none.
 
     Raises:
-        UsageError: It is no host with or without a port.
+        UsageError: The text is not a host with or without a port.
 
     >>> parse_report_host("db2.example.org:3306")
     ('db2.example.org', 3306)

@@ -1,4 +1,4 @@
-"""Passwords of the command line: out of the process list, out of messages."""
+"""Removal of passwords from the process list and from messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 __all__ = ["hide_arguments", "redacted"]
 
-# A path loses one of the two slashes.
+# A path has only one of the two slashes.
 _IN_TEXT = re.compile(r"(\b[A-Za-z][A-Za-z0-9+]*:/{1,2}[^\s:/@]*):\S+@")
 _IN_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]+")
 _ARGUMENT = re.compile(rb"[A-Za-z][A-Za-z0-9+]*://[^:/@]*:(?P<password>.+)@")
@@ -16,11 +16,11 @@ _QUERY = re.compile(rb"[?&](?:ssl)?password=(?P<password>[^&]+)")
 _STAT = Path("/proc/self/stat")
 _MEMORY = Path("/proc/self/mem")
 _ARGUMENTS_BEGIN, _ARGUMENTS_END = 48 - 3, 49 - 3
-"""Fields of the former, counted from 0 behind the name of the program."""
+"""Indexes of the arguments' start and end in ``_STAT``, counted from 0 after the name of the program."""
 
 
 def redacted(text: str) -> str:
-    """A text without the passwords of URLs in it.
+    """Return a text without the passwords of URLs in it.
 
     >>> redacted("cannot read mysql://app:secret@db/shop?x=1")
     'cannot read mysql://app:***@db/shop?x=1'
@@ -31,9 +31,9 @@ def redacted(text: str) -> str:
 
 
 def hide_arguments() -> None:
-    """Overwrites the passwords of URLs in the arguments that ``ps`` shows of this process; does nothing where it cannot.
+    """Overwrite the passwords of URLs in this process's arguments, which ``ps`` shows; do nothing if that fails.
 
-    As the servers' own clients do. Between the start of the process and this call they can be seen.
+    The servers' own clients do the same. Between the start of the process and this call the passwords are visible.
     """
     with contextlib.suppress(OSError, ValueError, IndexError):
         fields = _STAT.read_bytes().rpartition(b")")[2].split()
@@ -49,7 +49,7 @@ def hide_arguments() -> None:
 
 
 def password_places(arguments: bytes) -> list[tuple[int, int]]:
-    r"""Where passwords stand in arguments that are separated by NUL: offsets and lengths.
+    r"""Return offsets and lengths of passwords in arguments that are separated by NUL.
 
     >>> password_places(b"paraply\0--to\0mysql://app:se@cret@db\0")
     [(25, 7)]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM."""
+"""Handling of Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stops_on_signal(stop: Callable[[], None]) -> Iterator[None]:
-    """While the block lasts, Ctrl-C and SIGTERM stop at a transaction boundary.
+    """Let Ctrl-C and SIGTERM stop at a transaction boundary during the ``with`` block.
 
     Args:
-        stop: Is called at each signal. The first asks for a stop at a boundary; a second one gives up what is under way, which rolls back.
+        stop: Called at each signal. The first call asks for a stop at a boundary; the second one rolls back the blocks in progress.
     """
 
     def handler(_signal: int, _frame: FrameType | None) -> None:
@@ -32,9 +32,9 @@ def stops_on_signal(stop: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def interrupted_by_signal() -> Iterator[None]:
-    """While the block lasts, Ctrl-C and SIGTERM raise KeyboardInterrupt.
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt during the ``with`` block.
 
-    They do so in a script's background process too, which begins with SIGINT ignored: Python makes no exception of it there by itself.
+    This includes a script's background process, which starts with SIGINT ignored, so that Python raises no exception by itself.
     """
     with _handled_by(signal.default_int_handler):
         yield

@@ -39,7 +39,7 @@ def status(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Show what a target holds, and what an apply that is running there is doing; writes nothing."""
+    """Show what a target holds, and what an apply running there is doing; writes nothing."""
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.targets import open_target
@@ -58,7 +58,7 @@ def status(
 
 
 def channel_json(channel: ChannelStatus) -> dict[str, Any]:
-    """The JSON object of a channel."""
+    """Return the JSON object of a channel."""
     sign = channel.sign
     return {
         "channel": channel.name,
@@ -79,7 +79,7 @@ def channel_json(channel: ChannelStatus) -> dict[str, Any]:
 
 
 def show(channels: list[ChannelStatus]) -> None:
-    """Prints the channels for people."""
+    """Print the channels for people."""
     if not channels:
         output.console.print("no apply has kept its progress in this target")
     for channel in channels:
@@ -96,13 +96,13 @@ def _state(channel: ChannelStatus) -> str:
     if sign is None:
         return channel.state
     if sign.epoch != channel.epoch:
-        return f"{channel.state}; of the run that has begun last there is no sign"
+        return f"{channel.state}; the latest run has not reported yet"
     run = sign.status
     where = f"process {run.get('pid')} on {run.get('host')}, last sign of it {_age(sign)} ago"
     if channel.state == "failed":
         return f"failed: {(run.get('error') or {}).get('message')} ({where})"
     if channel.state == "incomplete" and run.get("outcome") is None:
-        return f"incomplete, and its run gives no sign ({where}); the same command goes on from here"
+        return f"incomplete, and its run has stopped reporting ({where}); the same command continues from here"
     return f"{channel.state} ({where})"
 
 
@@ -114,10 +114,10 @@ def _progress(channel: ChannelStatus) -> list[str]:
         when = f", committed on the source {counters['committed_at']}" if counters.get("committed_at") else ""
         lines.append(f"last       {counters.get('last_gtid') or 'a transaction without GTID'}{when}")
     if channel.file is not None:
-        lines.append(f"position   {channel.file}:{channel.position}, {channel.ordinal:,} transactions of the logs are through")
+        lines.append(f"position   {channel.file}:{channel.position}, {channel.ordinal:,} transactions of the logs are committed")
     if channel.executed:
         lines.append(f"executed   {_shortened(channel.executed)}")
-    gaps = f"{_shortened(', '.join(channel.gaps))} ({channel.ahead:,} transactions are committed behind that)" if channel.gaps else "none"
+    gaps = f"{_shortened(', '.join(channel.gaps))} ({channel.ahead:,} transactions are committed after that)" if channel.gaps else "none"
     lines.append(f"gaps       {gaps}")
     lines.append(f"epoch      {channel.epoch}")
     if channel.pending is not None:
@@ -140,12 +140,12 @@ def _live(run: Mapping[str, Any]) -> list[str]:
             f" {counters['skipped']:,} skipped, {counters['rows']:,} rows"
         ),
         (
-            f"queue      {counters['queue']} jobs, {counters['backlog']:,} transactions behind them, low-water mark block"
+            f"queue      {counters['queue']} jobs, {counters['backlog']:,} transactions waiting behind them, low-water mark block"
             f" {counters['low_water_mark']:,}, {counters['ahead']} ahead of it"
         ),
         (
-            f"workers    {counters['running']} running, {counters['waiting_dependency']} wait for a dependency,"
-            f" {counters['waiting_turn']} for their turn to commit, {counters['waiting_input']} for input"
+            f"workers    {counters['running']} running, {counters['waiting_dependency']} blocked by dependency,"
+            f" {counters['waiting_turn']} waiting to commit, {counters['waiting_input']} waiting for input"
             + (f", {counters['resting']} resting" if counters.get("resting") else "")
         ),
         f"retries    {counters['retries']:,}, younger rolled back {counters['rollbacks']:,}, reconnects {counters['reconnects']:,}"
@@ -155,7 +155,7 @@ def _live(run: Mapping[str, Any]) -> list[str]:
 
 
 def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[str]:
-    """Of a replication: what has come, and what of it is not applied yet."""
+    """Return the lines about a replication: received transactions, and the lag of the apply."""
     state = "connected" if receiver["connected"] else f"not connected ({receiver['last_error'] or 'not yet'})"
     heard = f", heard {receiver['heard_seconds_ago']:,.1f} s ago" if receiver["heard_seconds_ago"] is not None else ""
     pending = receiver["lag_transactions"]
@@ -172,7 +172,7 @@ def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[
 
 
 def _semi_sync(receiver: Mapping[str, Any]) -> str:
-    """Whether the source waits for this replica; nothing where that was not asked for."""
+    """Return the state of semi-synchronous replication; empty if it was not asked for."""
     match receiver.get("semi_sync"):
         case "on":
             return f", semi-synchronous ({receiver['acknowledgements']:,} acknowledgements)"
@@ -195,7 +195,7 @@ def _workers(run: Mapping[str, Any]) -> Table:
 
 
 def _short(gtid: str) -> str:
-    """A GTID that leaves room for others in a row: of a UUID only the beginning."""
+    """Return a GTID shortened for a table: only the beginning of a UUID."""
     uuid, colon, number = gtid.partition(":")
     return f"{uuid[:8]}..:{number}" if colon else gtid
 
@@ -205,7 +205,7 @@ def _age(sign: LastSign) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... (all of it with --json)"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... (in full with --json)"
 
 
 status.__doc__ = (status.__doc__ or "") + "\n" + EXAMPLES

@@ -63,7 +63,7 @@ def trace(
 
 
 def show(report: TraceReport) -> None:
-    """Prints the report for people."""
+    """Print the report for people."""
     places = ", ".join(report.files)
     output.console.print(
         f"{report.transactions:,} transactions, {report.bytes / 1e6:,.1f} MB in {places}; fallbacks {report.fallbacks:,}", soft_wrap=True

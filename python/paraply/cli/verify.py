@@ -35,11 +35,11 @@ def verify(
     scheme: Annotated[
         str,
         typer.Option(
-            help="Whose numbers the log carries: [bold]group[/bold] (the certifier's, in a group member's relay log) or"
+            help="Origin of the log's numbers: [bold]group[/bold] (the certifier's, in a group member's relay log) or"
             " [bold]writeset[/bold] (a source's tracker's, in its binary log)."
         ),
     ] = "group",
-    server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: the log's own.")] = None,
+    server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: as in the log.")] = None,
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
     ] = None,
@@ -111,15 +111,13 @@ def verify(
 
 
 def show(report: VerifyReport) -> None:
-    """Prints the report for people."""
+    """Print the report for people."""
     colour = "green" if report.different == 0 else "red"
     output.console.print(
         f"{report.transactions:,} transactions, [{colour}]{report.different:,} different[/{colour}], fallbacks {report.fallbacks:,}"
     )
     if report.check == "bound":
-        output.console.print(
-            f"check: bound ({report.checked_exactly:,} exactly; of the others the log shows only between which numbers theirs must be)"
-        )
+        output.console.print(f"check: bound ({report.checked_exactly:,} exactly; for the others the log gives only bounds)")
     else:
         output.console.print("check: exact")
     if report.gc_after:
@@ -128,7 +126,7 @@ def show(report: VerifyReport) -> None:
         first = report.first_difference
         output.console.print(
             f"first difference: {first['gtid']} at {first['file']}:{first['position']}: "
-            f"the log says ({first['logged'][0]}, {first['logged'][1]}), the rules say ({first['computed'][0]}, {first['computed'][1]})"
+            f"the log has ({first['logged'][0]}, {first['logged'][1]}), the rules give ({first['computed'][0]}, {first['computed'][1]})"
         )
     for fallback in report.fallback_reasons:
         output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {fallback['count']:,} times")
