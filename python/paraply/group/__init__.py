@@ -1,4 +1,4 @@
-"""A group: members that certify, apply and keep equal (WL#8440)."""
+"""A replication group: members that certify, apply and stay equal (WL#8440)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FlowOptions", "Group", "GroupOptions", "LiveGroup", "MemberState", "
 
 
 def __getattr__(name: str) -> Any:
-    """Live groups need the extra ``paraply[postgres]``, groups in memory do not."""
+    """Import LiveGroup on demand: live groups need the extra ``paraply[postgres]``, groups in memory do not."""
     if name == "LiveGroup":
         from paraply.group.live import LiveGroup
 

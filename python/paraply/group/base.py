@@ -1,4 +1,4 @@
-"""What all groups have: members, views, sessions, statistics."""
+"""Base of all groups: members, views, sessions, statistics."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from paraply.group.stream import MessageStream
 __all__ = ["RUNNING", "BaseGroup"]
 
 RUNNING = (MemberState.ONLINE, MemberState.RECOVERING)
-"""The states in which a member is in the group."""
+"""States of a member that belongs to the group."""
 
 
 class BaseGroup(ABC):
-    """Members that come and go, and clients' sessions at them.
+    """Group whose members join and leave, with client sessions at them.
 
     Args:
-        members: How many, or their names.
-        options: How the group is set up.
-        schema: CREATE TABLE statements with full names, run in the database of every member before it joins for the first time, as a
-            backup that all were restored from.
+        members: Number of members, or their names.
+        options: Options of the group.
+        schema: CREATE TABLE statements with full names. They are run in every member's database before it first joins, like a backup from
+            which all members were restored.
     """
 
     def __init__(self, members: int | list[str], options: GroupOptions | None, schema: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ class BaseGroup(ABC):
         self.stream = MessageStream(self.options.latency)
         self.membership = Membership(self.stream)
         self.members: dict[str, Member] = {}
-        """Members by name, those included that have left or crashed."""
+        """Members by name, including those that have left or crashed."""
         self._schema = tuple(schema)
         self._disks: dict[str, Disk] = {}
         self._sessions = 0
@@ -52,7 +52,7 @@ class BaseGroup(ABC):
         self._first_names = names
 
     def _bootstrap(self) -> None:
-        """All members of the first view begin together."""
+        """Start all members of the first view together."""
         readers = {name: self.stream.reader() for name in self._first_names}
         view = self.membership.bootstrap(self._first_names)
         for me in view.members:
@@ -62,20 +62,20 @@ class BaseGroup(ABC):
 
     @abstractmethod
     def _make_disk(self, name: str, server_id: int) -> Disk:
-        """Database and logs of a member that was never in the group."""
+        """Make database and logs of a new member."""
 
     @abstractmethod
     def _start(self, member: Member, *, joins: bool) -> None:
-        """Starts a member's applier; one that joins recovers first what came before its view."""
+        """Start a member's applier; a joining member first recovers everything before its view."""
 
     @abstractmethod
     def _commit_local(self, pending: Pending) -> None:
-        """Waits for the group's answer, and sees that the transaction is committed at its own member."""
+        """Wait for the group's decision, and ensure that the transaction is committed at its own member."""
 
     # Clients.
 
     def session(self, name: str) -> Session:
-        """A client's session at a member.
+        """Return a new client session at a member.
 
         Raises:
             UsageError: There is no such member.
@@ -85,40 +85,40 @@ class BaseGroup(ABC):
         return Session(member, self._sessions, self._commit_local, lambda: self.may_write(name))
 
     def may_write(self, name: str) -> bool:
-        """Whether a member takes writes."""
+        """Return True if a member accepts writes."""
         return not self.options.single_primary or self.primary == name
 
     @property
     def primary(self) -> str | None:
-        """In single-primary mode, the member that takes writes: the oldest one that is online."""
+        """In single-primary mode, the member that accepts writes: the oldest online member."""
         if not self.options.single_primary:
             return None
         online = [me.name for me in self.membership.view.members if self.members[me.name].state is MemberState.ONLINE]
         return online[0] if online else None
 
     def member(self, name: str) -> Member:
-        """A member by its name.
+        """Return a member by its name.
 
         Raises:
-            UsageError: There is none of that name.
+            UsageError: No member has this name.
         """
         if name not in self.members:
             raise UsageError(f"the group has no member {name}; it has {', '.join(self.members)}")
         return self.members[name]
 
     def exchange(self) -> None:
-        """Every member tells what it has executed; once all have heard that, what is executed everywhere is collected (R7, R8)."""
+        """Let every member report its executed transactions; what all members have executed is then collected (R7, R8)."""
         for member in list(self.members.values()):
             if member.state in RUNNING and member.certification is not None:
                 member.report()
 
-    # Members that come and go.
+    # Members that join and leave.
 
     def join(self, name: str) -> None:
-        """A member joins, with an empty database or, if it was in the group before, with its own.
+        """Let a member join, with an empty database or, after an earlier membership, with its own.
 
         Raises:
-            UsageError: It is in the group, or nobody is there whom it could join.
+            UsageError: The member is in the group, or no online member is left to join.
         """
         online = [member for member in self.members.values() if member.state is MemberState.ONLINE and member.name != name]
         if not online:
@@ -128,18 +128,18 @@ class BaseGroup(ABC):
         self._start(self._make(me.name, reader), joins=True)
 
     def leave(self, name: str) -> None:
-        """A member leaves in order: what it has sent is decided first."""
+        """Let a member leave in order: its messages sent before are decided first."""
         member = self.member(name)
         if member.state is not MemberState.ONLINE:
             raise UsageError(f"member {name} is {member.state.value}: only one that is ONLINE can leave")
         self.membership.remove(name)
 
     def expel(self, name: str) -> None:
-        """The others notice that a member is gone."""
+        """Remove a member whose failure the others have noticed."""
         self.membership.remove(name)
 
     def flush_relay_log(self, name: str, channel: str) -> None:
-        """Begins a new relay log file of a channel.
+        """Begin a new relay log file of a channel.
 
         Raises:
             UsageError: The channel is the group's, and the member is in the group.
@@ -148,18 +148,18 @@ class BaseGroup(ABC):
         refuse_flush(channel, running=member.state in RUNNING)
         self._disks[name].relay.rotate()
 
-    # What can be seen.
+    # Observable state.
 
     def contents(self, name: str) -> Mapping[str, Any]:
-        """All rows of a member by table."""
+        """Return all rows of a member by table."""
         return self._disks[name].store.contents()
 
     def statistics(self) -> list[MemberStats]:
-        """What replication_group_member_stats shows, one for each member."""
+        """Return the rows of replication_group_member_stats, one for each member."""
         return [stats_of(member, self.membership.view, self.primary) for member in list(self.members.values())]
 
     def disk(self, name: str) -> Disk:
-        """A member's database and logs."""
+        """Return a member's database and logs."""
         return self._disks[name]
 
     # Parts.
@@ -175,24 +175,24 @@ class BaseGroup(ABC):
         return member
 
     def _donor(self, name: str) -> Disk | None:
-        """The disk of the oldest other member that is online."""
+        """Return the disk of the oldest other online member."""
         for me in self.membership.view.members:
             if me.name != name and self.members[me.name].state is MemberState.ONLINE:
                 return self._disks[me.name]
         return None
 
     def _transfer(self, member: Member) -> bool:
-        """Fetches the certification info from any member that has reached the view."""
+        """Fetch the certification info from any member that has reached the view."""
         for other in list(self.members.values()):
             chunks = other.transfers.get(member.awaited or 0)
             if chunks is not None and other.state is MemberState.ONLINE:
                 member.install(chunks)
                 return True
         if not any(self._can_give(other, member) for other in list(self.members.values())):
-            member.close(MemberUnavailable(f"nobody is left who could give member {member.name} its certification info: join again"))
+            member.close(MemberUnavailable(f"no member is left that could send member {member.name} the certification info: join again"))
         return False
 
     @staticmethod
     def _can_give(other: Member, member: Member) -> bool:
-        """Whether another member has reached, or will reach, the view with which this one joined."""
+        """Return True if another member has reached, or will reach, the view with which this member joined."""
         return other.me.joined < (member.awaited or 0) and other.state in RUNNING

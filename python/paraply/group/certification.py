@@ -1,4 +1,4 @@
-"""What a member decides about each message of the group, in the group's order (R1 to R10)."""
+"""Certification of the group's messages by one member, in the group's order (R1 to R10)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ KNOWN = "known"
 
 
 def known_gtids(exported: Any) -> GtidSet:
-    """The GTIDs that stand in certification info."""
+    """Return the GTIDs recorded in certification info."""
     return GtidSet(exported.schema.metadata[KNOWN.encode()].decode())
 
 
 @dataclass(frozen=True, slots=True)
 class CertifierOptions:
-    """What all members of a group must agree on.
+    """Options on which all members of a group must agree.
 
     Attributes:
         group: The group's name, a UUID.
         block_size: GTIDs of a member's block (R10).
-        first_remote_alone: The first remote transaction of a member that has just started is stamped (0,0), as MySQL 9.7 does (R6);
-            WL#8440's examples do without.
-        collection_burns_number: A collection uses up one number, as in MySQL 5.7 (R7).
+        first_remote_alone: Stamp the first remote transaction of a started member with (0,0), as MySQL 9.7 does (R6); WL#8440's examples
+            do not.
+        collection_burns_number: Let a collection use up one number, as in MySQL 5.7 (R7).
     """
 
     group: str
@@ -37,7 +37,7 @@ class CertifierOptions:
     collection_burns_number: bool = False
 
     def arguments(self) -> dict[str, Any]:
-        """For the native certifier."""
+        """Return the arguments of the native certifier."""
         return {
             "group": self.group,
             "block_size": self.block_size,
@@ -48,14 +48,14 @@ class CertifierOptions:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer for one transaction.
+    """Decision about one transaction.
 
     Attributes:
-        committed: Whether it may commit.
+        committed: True if it may commit.
         gtid: Its GTID; None if it is rejected.
-        last_committed: What must be committed before it starts; None for a local or rejected one.
-        sequence_number: Its own number; likewise.
-        reason: Why it is rejected.
+        last_committed: Number up to which transactions must be committed before it starts; None for a local or rejected one.
+        sequence_number: Its own number; None for a local or rejected one.
+        reason: Reason of the rejection.
     """
 
     committed: bool
@@ -66,15 +66,15 @@ class Decision:
 
 
 class Certification:
-    """A member's certifier, and what it knows of the others.
+    """A member's certifier, and its knowledge of the other members.
 
-    Members that certify the same messages in the same order come to the same decisions; their numbers differ, because a local
-    transaction uses up none (R4).
+    Members that certify the same messages in the same order make the same decisions. Their numbers differ, because a local transaction
+    uses up no number (R4).
 
     Args:
-        options: What the group has agreed on.
+        options: Options of the group.
         me: The member.
-        certifier: The certifier of a member that joined; a new one by default.
+        certifier: Certifier of a joining member; a new one by default.
     """
 
     def __init__(self, options: CertifierOptions, me: MemberId, certifier: Certifier | None = None) -> None:
@@ -83,29 +83,29 @@ class Certification:
         self._certifier = certifier if certifier is not None else Certifier(**options.arguments())
         self._reports: dict[str, GtidSet] = {}
         self.stable = GtidSet()
-        """What every member is known to have executed."""
+        """GTIDs known to be executed by every member."""
         self.collections = 0
-        """Collections that removed something."""
+        """Number of collections that removed items."""
 
     @classmethod
     def joined(cls, options: CertifierOptions, me: MemberId, exported: Any) -> Certification:
-        """That of a member which joins, with the certification info of another one (R9)."""
+        """Return the certification of a joining member, made from another member's certification info (R9)."""
         certifier = Certifier.joined(exported, **options.arguments())
         certifier.commit(known_gtids(exported))
         return cls(options, me, certifier)
 
     @property
     def rows(self) -> int:
-        """Items of the certification info."""
+        """Number of items of the certification info."""
         return len(self._certifier)
 
     @property
     def next_number(self) -> int:
-        """The number that the next remote transaction gets."""
+        """Number of the next remote transaction."""
         return self._certifier.next_sequence_number
 
     def certify(self, message: TransactionMessage) -> Decision:
-        """Decides about a transaction."""
+        """Decide about a transaction."""
         answer = self._certifier.certify(
             message.write_set,
             snapshot=message.snapshot,
@@ -115,16 +115,16 @@ class Certification:
             barrier=message.statement is not None,
         )
         if answer.committed and answer.gtid is not None:
-            # Certified is as good as committed: when a member has committed it differs, and all must reject the same (R10).
+            # Certified counts as committed: members commit at different times, and all must reject the same (R10).
             self._certifier.commit(GtidSet(answer.gtid))
             return Decision(True, answer.gtid, answer.last_committed, answer.sequence_number)
         return Decision(False, reason=answer.reason)
 
     def report(self, message: ExecutedMessage, view: View) -> bool:
-        """Takes what a member has executed; once all members of the view have told, the common part is collected (R7, R8).
+        """Record the executed GTIDs of a member; when all members of the view have reported, collect the common part (R7, R8).
 
         Returns:
-            Whether a collection ran with a grown stable set.
+            True if a collection ran with a grown stable set.
         """
         self._reports[message.sender.name] = message.executed
         told = [self._reports.get(member.name) for member in view.members]
@@ -141,10 +141,10 @@ class Certification:
         return collected
 
     def change_view(self) -> tuple[int, int]:
-        """A view begins: blocks of GTIDs are given out anew, and reports of the old view count no more; gives its numbers (R6)."""
+        """Begin a view: assign new blocks of GTIDs, forget reports of the old view, and return the view's numbers (R6)."""
         self._reports.clear()
         return self._certifier.view_change()
 
     def export(self) -> Any:
-        """The certification info for a member that joins with the view that begins here."""
+        """Return the certification info for a member that joins with the view that begins now."""
         return self._certifier.export()

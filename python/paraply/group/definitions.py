@@ -1,4 +1,4 @@
-"""The tables that a member's database has, and the write sets of rows in them."""
+"""Tables of a member's database, and write sets of their rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paraply.schema.model import Table
 __all__ = ["SERVER_VERSION", "Definitions"]
 
 SERVER_VERSION = (9, 7, 0)
-"""Whose DDL the group speaks."""
+"""Version whose DDL the group accepts."""
 
 CHARSETS = (255, 255, 255)
 """Collations of client, connection and server by number: utf8mb4_0900_ai_ci."""
@@ -25,7 +25,7 @@ Key = tuple[Any, ...]
 
 
 class Definitions:
-    """Follows the DDL of one member.
+    """Table definitions of one member, kept up to date by its DDL.
 
     >>> definitions = Definitions()
     >>> definitions.advance("create table item (id bigint primary key, name varchar(40))", "shop")
@@ -39,13 +39,13 @@ class Definitions:
         self._schema = SchemaCatalog(complete=True)
         self._catalog = Catalog()
         self.collations: dict[str, int] = {}
-        """The numbers of the collations of text columns."""
+        """Numbers of the collations of text columns, by name."""
 
     def __iter__(self) -> Any:
         return iter(self._schema)
 
     def advance(self, statement: str, database: str) -> None:
-        """Takes over what a statement does."""
+        """Apply a statement to the definitions."""
         for _change in advance(self._schema, statement, database, {"charset": CHARSETS}, mariadb=False, version=SERVER_VERSION):
             pass
         self._catalog = Catalog()
@@ -60,46 +60,46 @@ class Definitions:
 
     @property
     def catalog(self) -> Catalog:
-        """For hashing and for encoding rows."""
+        """Catalog for hashing and encoding rows."""
         return self._catalog
 
     def adopt(self, tables: Iterable[Table]) -> None:
-        """Takes over definitions that stand in a database."""
+        """Add definitions that were read from a database."""
         for table in tables:
             self._schema.put(table)
         self._take(self._schema)
 
     def table(self, name: str) -> Table:
-        """A table by its full name.
+        """Return a table by its full name.
 
         Raises:
-            UsageError: There is none of that name, or it has no primary key, which a group needs.
+            UsageError: No table has this name, or it has no primary key, which a group needs.
         """
         database, _, plain = name.partition(".")
         table = self._schema.table(database, plain)
         if table is None:
             raise UsageError(f"there is no table {name} in the group: create it first, and name it with its database")
         if table.primary_key is None:
-            raise UsageError(f"table {name} has no primary key: a group takes rows only of tables that have one")
+            raise UsageError(f"table {name} has no primary key: a group accepts only rows of tables with a primary key")
         return table
 
     def key_columns(self, name: str) -> list[str]:
-        """The columns of a table's primary key."""
+        """Return the columns of a table's primary key."""
         key = self.table(name).primary_key
         return [part.column for part in key.parts if part.column is not None] if key is not None else []
 
     def key(self, name: str, row: Row) -> Key:
-        """The primary key of a row."""
+        """Return the primary key of a row."""
         try:
             return tuple(row[column] for column in self.key_columns(name))
         except KeyError as missing:
             raise UsageError(f"a row of table {name} needs its key column {missing}") from None
 
     def complete(self, name: str, row: Row) -> dict[str, Any]:
-        """A row with all columns of its table, NULL where it has none.
+        """Return a row with all columns of its table; missing values are NULL.
 
         Raises:
-            UsageError: It has a column that the table lacks.
+            UsageError: The row has a column that the table lacks.
         """
         columns = [column.name for column in self.table(name).columns]
         unknown = [column for column in row if column not in columns]
@@ -108,7 +108,7 @@ class Definitions:
         return {column: row.get(column) for column in columns}
 
     def write_set(self, changes: Sequence[RowChange]) -> tuple[int, ...]:
-        """What a member's certifier hashes of some rows (R11, R12); empty, which is a barrier, where keys are not known (R13)."""
+        """Return the hashes of a member's certifier for some rows (R11, R12); empty, which means a barrier, if keys are unknown (R13)."""
         items: dict[int, None] = {}
         for change in changes:
             table = self.table(change.table)
@@ -120,5 +120,5 @@ class Definitions:
         return tuple(items)
 
     def names(self) -> Iterable[str]:
-        """The full names of all tables."""
+        """Return the full names of all tables."""
         return [table.full_name for table in self._schema]

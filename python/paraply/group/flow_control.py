@@ -1,4 +1,4 @@
-"""Flow control: writers slow down when a member cannot keep up, as group_replication_flow_control_mode QUOTA does."""
+"""Flow control: writers slow down while a member lags, as with group_replication_flow_control_mode QUOTA."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["FlowControl", "FlowOptions"]
 
 @dataclass(frozen=True, slots=True)
 class FlowOptions:
-    """When writers are slowed down, and by how much; defaults as of MySQL's variables of these names.
+    """Thresholds and effects of flow control; the defaults are those of MySQL's variables of these names.
 
     Attributes:
-        certifier_threshold: Messages waiting for certification at a member.
-        applier_threshold: Transactions waiting for the applier of a member.
+        certifier_threshold: Messages that wait for certification at a member.
+        applier_threshold: Transactions that wait for the applier of a member.
         hold_percent: Part of the quota that stays unused, so that the backlog shrinks.
-        release_percent: How much the quota grows in each period without a backlog.
-        enabled: Whether flow control acts at all.
+        release_percent: Growth of the quota in each period without a backlog.
+        enabled: True to use flow control.
     """
 
     certifier_threshold: int = 25_000
@@ -31,7 +31,7 @@ class FlowOptions:
 
 
 class FlowControl:
-    """One member's view of how all keep up, and the transactions that it may send in this period.
+    """Flow control at one member: the reports of all members, and the quota of this period.
 
     >>> from paraply import GtidSet
     >>> from paraply.group.messages import MemberId
@@ -58,12 +58,12 @@ class FlowControl:
         self._used = 0
         self._closed = False
         self.quota: int | None = None
-        """Transactions that this member may send in a period; None for no limit."""
+        """Transactions that this member may send in a period; None without a limit."""
         self.throttled = 0
-        """Transactions that had to wait for a period."""
+        """Number of transactions that had to wait for a period."""
 
     def keep(self, names: Iterable[str]) -> None:
-        """Forgets members that are gone."""
+        """Forget members that are not in the list."""
         kept = set(names)
         with self._mutex:
             for known in (self._last, self._now):
@@ -71,12 +71,12 @@ class FlowControl:
                     del known[name]
 
     def observe(self, message: ExecutedMessage) -> None:
-        """How a member keeps up."""
+        """Record a member's report."""
         with self._mutex:
             self._now[message.sender.name] = message
 
     def next_period(self) -> None:
-        """A period ends: sets the quota of the next one."""
+        """End a period, and set the quota of the next one."""
         with self._mutex:
             lagging = [message for message in self._now.values() if self._lags(message)]
             if not self._options.enabled:
@@ -92,7 +92,7 @@ class FlowControl:
             self._free.notify_all()
 
     def acquire(self, wait: float = 5.0) -> None:
-        """Counts a transaction; waits for the next period if the quota of this one is used up."""
+        """Count a transaction; if the quota of this period is used up, wait for the next period first."""
         with self._mutex:
             if self.quota is not None and self._used >= self.quota and not self._closed:
                 self.throttled += 1
@@ -100,7 +100,7 @@ class FlowControl:
             self._used += 1
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """End all waits."""
         with self._mutex:
             self._closed = True
             self._free.notify_all()
@@ -110,7 +110,7 @@ class FlowControl:
         return message.certifier_queue > options.certifier_threshold or message.applier_queue > options.applier_threshold
 
     def _share(self, lagging: list[ExecutedMessage]) -> int:
-        """What the slowest member got done in the last period, less a part, divided among those that send."""
+        """Return the slowest member's throughput in the last period, less a reserve, divided by the number of sending members."""
         done = []
         for message in lagging:
             before = self._last.get(message.sender.name)
@@ -119,5 +119,5 @@ class FlowControl:
         return max(1, capacity // max(1, self._writers()))
 
     def _writers(self) -> int:
-        """Members that sent something in this period."""
+        """Return the number of members that sent transactions in this period."""
         return sum(message.sent > (self._last[name].sent if name in self._last else 0) for name, message in self._now.items())

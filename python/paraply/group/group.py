@@ -1,4 +1,4 @@
-"""A group of members in memory, one step at a time."""
+"""Group of members in memory, run in single steps."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["Group"]
 
 
 class Group(BaseGroup):
-    """A group whose members keep their rows in memory, driven step by step: nothing happens but what is asked for.
+    """Group whose members keep their rows in memory and run step by step: each step is a call.
 
     Every order of events can be tried, and the same calls give the same result. ``paraply.group.LiveGroup`` is the same with threads and
     real databases.
 
     Args:
-        members: How many, or their names.
-        options: How the group is set up.
-        schema: CREATE TABLE statements with full names, run in the database of every member before it joins for the first time, as a
-            backup that all were restored from.
+        members: Number of members, or their names.
+        options: Options of the group.
+        schema: CREATE TABLE statements with full names. They are run in every member's database before it first joins, like a backup from
+            which all members were restored.
 
     >>> group = Group(2)
     >>> alice, bob = group.session("member1"), group.session("member2")
@@ -50,21 +50,21 @@ class Group(BaseGroup):
     def __init__(self, members: int | list[str] = 3, options: GroupOptions | None = None, schema: Sequence[str] = ()) -> None:
         super().__init__(members, options, schema)
         self.appliers: dict[str, SteppedApplier] = {}
-        """The members' appliers."""
+        """Appliers of the members, by name."""
         self._bootstrap()
         self.settle()
 
     # Steps.
 
     def deliver(self, name: str) -> bool:
-        """Hands a member its next message; one that joins fetches the certification info first. False if there was nothing to do."""
+        """Deliver the next message to a member; a joining one fetches the certification info first. Return False if there was none."""
         member = self.member(name)
         if member.awaited is not None:
             return self._transfer(member)
         return member.deliver()
 
     def choices(self) -> list[Callable[[], object]]:
-        """Every step that could be done now: a message delivered, a transaction begun or committed."""
+        """Return every step that is possible now: to deliver a message, to begin or to commit a transaction."""
         steps: list[Callable[[], object]] = []
         for name, member in self.members.items():
             if member.awaited is not None or (member.certifier_queue and member.state in RUNNING):
@@ -77,7 +77,7 @@ class Group(BaseGroup):
         return self.appliers[name].choices() if running else []
 
     def settle(self) -> None:
-        """Does everything that can be done."""
+        """Run all steps until none is possible."""
         moved = True
         while moved:
             moved = False
@@ -97,7 +97,7 @@ class Group(BaseGroup):
                 step()
 
     def crash(self, name: str) -> None:
-        """A member is gone at once: its memory is lost, its database and its logs stay. The others are told later, by ``expel``."""
+        """Crash a member: its memory is lost, its database and logs stay. The others notice later, by ``expel``."""
         member = self.member(name)
         member.close(MemberUnavailable(f"member {name} crashed"))
         store = self._disks[name].store
@@ -105,7 +105,7 @@ class Group(BaseGroup):
             store.crash()
 
     def restart_applier(self, name: str) -> None:
-        """Stops a member's applier wherever it is and starts it anew: from the beginning of the relay log, by GTIDs alone."""
+        """Stop a member's applier at once, and restart it at the beginning of the relay log, by GTIDs alone."""
         member = self.member(name)
         if member.state is not MemberState.ONLINE:
             raise UsageError(f"member {name} is {member.state.value}: only one that is ONLINE can start its applier")

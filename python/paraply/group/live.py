@@ -1,4 +1,4 @@
-"""A group with threads, logs in files and databases in PostgreSQL."""
+"""Group with threads, logs in files and databases in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ ANSWER_SECONDS = 60.0
 
 
 class LiveGroup(BaseGroup):
-    """A group whose members run in threads of this process, each with a PostgreSQL database and logs of its own.
+    """Group whose members run in threads of this process, each with its own PostgreSQL database and logs.
 
-    Use it as a context; at its end members stop, and a folder that was not given is removed.
+    Use it as a context manager; at its end members stop, and a temporary folder is removed.
 
     Args:
-        members: How many, or their names.
-        options: How the group is set up.
-        schema: CREATE TABLE statements with full names, for the databases that members begin with.
-        folder: Where databases and logs are; a temporary one by default.
-        period: Seconds between two reports of a member on what it has executed.
+        members: Number of members, or their names.
+        options: Options of the group.
+        schema: CREATE TABLE statements with full names, for the databases of new members.
+        folder: Folder of databases and logs; a temporary one by default.
+        period: Seconds between two reports of a member's executed transactions.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class LiveGroup(BaseGroup):
         super().__init__(members, options, schema)
         self._temporary = folder is None
         self.folder = Path(tempfile.mkdtemp(prefix="paraply-group-") if folder is None else folder)
-        """Where databases and logs are."""
+        """Folder of databases and logs."""
         self._period = period
         self._server = EmbeddedPostgres(self.folder / "databases")
         self._appliers: dict[str, LiveApplier] = {}
@@ -90,7 +90,7 @@ class LiveGroup(BaseGroup):
         self.close()
 
     def close(self) -> None:
-        """Stops all members at transaction boundaries."""
+        """Stop all members at transaction boundaries."""
         self._ended.set()
         for name in list(self.members):
             self._stop(name, MemberUnavailable("the group has ended"))
@@ -107,18 +107,18 @@ class LiveGroup(BaseGroup):
     # Waiting.
 
     def wait_online(self, seconds: float = 60.0) -> None:
-        """Waits until every member of the view is online.
+        """Wait until every member of the view is online.
 
         Raises:
-            MemberUnavailable: One failed, or it takes too long.
+            MemberUnavailable: A member failed, or it takes too long.
         """
         self._wait(lambda: all(self.members[me.name].state is MemberState.ONLINE for me in self.membership.view.members), seconds)
 
     def settle(self, seconds: float = 60.0) -> None:
-        """Waits until every member has certified and applied everything; nothing may be sent meanwhile.
+        """Wait until every member has certified and applied everything; nothing may be sent meanwhile.
 
         Raises:
-            MemberUnavailable: One failed, or it takes too long.
+            MemberUnavailable: A member failed, or it takes too long.
         """
         self._wait(self._settled, seconds)
 
@@ -140,23 +140,23 @@ class LiveGroup(BaseGroup):
                 return
             if time.monotonic() > deadline:
                 states = ", ".join(f"{name} {member.state.value}" for name, member in self.members.items())
-                raise MemberUnavailable(f"the members did not come so far within {seconds:.0f} seconds: {states}")
+                raise MemberUnavailable(f"the members have not finished within {seconds:.0f} seconds: {states}")
             time.sleep(0.01)
 
-    # Members that come and go.
+    # Members that join and leave.
 
     def crash(self, name: str) -> None:
-        """A member is gone at once: what is under way is rolled back; its database and its logs stay."""
+        """Crash a member: its transactions in progress are rolled back, its database and logs stay."""
         self.member(name)
         self._stop(name, MemberUnavailable(f"member {name} crashed"), abort=True)
         self._disks[name].store.close()
 
     def join(self, name: str) -> None:
-        """A member joins, with an empty database or, if it was in the group before, with its own."""
+        """Let a member join, with an empty database or, after an earlier membership, with its own."""
         if name in self._appliers:
             if self.members[name].state in RUNNING:
                 raise UsageError(f"member {name} is in the group already")
-            self._stop(name, MemberUnavailable(f"member {name} starts anew"))
+            self._stop(name, MemberUnavailable(f"member {name} is restarted"))
         if name in self._disks:
             disk = self._disks[name]
             disk.store.close()
@@ -166,11 +166,11 @@ class LiveGroup(BaseGroup):
         super().join(name)
 
     def relay_files(self, name: str) -> list[str]:
-        """The files of a member's relay log, in order."""
+        """Return the files of a member's relay log, in order."""
         return cast("FileLog", self._disks[name].relay).files
 
     def busy_seconds(self, name: str) -> float:
-        """Seconds that a member's workers have applied, added up; known once it has stopped."""
+        """Return the seconds that a member's workers have applied, added up; known once the member has stopped."""
         return self._appliers[name].busy_seconds
 
     # Parts.
@@ -205,7 +205,7 @@ class LiveGroup(BaseGroup):
         return None if donor is None else cast("FileLog", donor.log).follow(executed, until)
 
     def _deliver(self, member: Member) -> None:
-        """The member's delivery thread."""
+        """Deliver messages to a member; the body of its delivery thread."""
         try:
             while member.state in RUNNING and not self._ended.is_set():
                 if member.awaited is None:
@@ -227,13 +227,13 @@ class LiveGroup(BaseGroup):
         thread.start()
 
     def _failed(self, member: Member, error: BaseException) -> None:
-        """A member that cannot go on leaves the group."""
+        """Remove a member that cannot continue from the group."""
         if member.state not in RUNNING:
             return
         _log.error("member %s failed: %s", member.name, error)
         member.close(error, MemberState.ERROR)
         member.flow.close()
-        with suppress(UsageError):  # it is out already
+        with suppress(UsageError):  # it has left already
             self.membership.remove(member.name)
 
     def _stop(self, name: str, reason: MemberUnavailable, *, abort: bool = False) -> None:
@@ -248,7 +248,7 @@ class LiveGroup(BaseGroup):
     # Local transactions.
 
     def _local_decided(self, member: Member, pending: Pending) -> None:
-        """DDL goes through the member's own relay log, alone and without using up a number (R4)."""
+        """Append local DDL to the member's own relay log, which runs it alone and uses up no number (R4)."""
         entry = pending.entry
         if entry is not None and entry.statement is not None:
             self._statements[entry.gtid] = (member, pending)

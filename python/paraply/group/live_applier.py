@@ -1,4 +1,4 @@
-"""A member's applier with threads: the parts that apply logs to databases, fed by the relay log while it is written."""
+"""A member's applier with threads: applies the relay log while it is written."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ __all__ = ["LiveApplier", "Part"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A log to be applied before the next one is begun.
+    """Log that is applied to its end before the next one begins.
 
     Attributes:
-        follow: Opens it behind what is executed; None while there is nobody to read from.
-        ended: Called at its end.
+        follow: Opens the log after the executed transactions; returns None while no member can supply it.
+        ended: Called at the end of the log.
     """
 
     follow: Callable[[GtidSet], LogFollower | None]
@@ -55,11 +55,11 @@ class Part:
 
 
 class MemberTarget(PostgresTarget):
-    """The member's database as its applier sees it: tells the member what is about to be committed, and what is.
+    """The database of a member, as target of its applier; reports to the member before and after each commit.
 
     Args:
-        uri: The database.
-        applier: Told.
+        uri: URI of the database.
+        applier: The applier to report to.
     """
 
     def __init__(self, uri: str, applier: LiveApplier) -> None:
@@ -67,12 +67,12 @@ class MemberTarget(PostgresTarget):
         self._applier = applier
 
     def session(self) -> Session:  # type: ignore[override]
-        """A connection for a worker."""
+        """Return a connection for a worker."""
         return MemberSession(super().session(), self._applier)
 
 
 class MemberSession:
-    """A worker's connection that waits for local transactions before it, and logs what it commits."""
+    """A worker's connection that waits for earlier local transactions, and logs each transaction before its commit."""
 
     def __init__(self, session: PostgresSession, applier: LiveApplier) -> None:
         self._session = session
@@ -85,44 +85,44 @@ class MemberSession:
 
     @property
     def connection_id(self) -> int:
-        """The server process of this connection."""
+        """Server process of this connection."""
         return self._session.connection_id
 
     def apply(self, block: Block) -> None:
-        """As a session of the target."""
+        """Apply a block; see ``Session``."""
         self._applier.begin(block)
         self._block = block
         self._session.apply(block)
 
     def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
-        """As a session of the target."""
+        """Apply a block with early rows; see ``Session``."""
         self._applier.begin(block)
         self._block = block
         self._session.apply_waves(block, waves)
 
     def commit(self) -> None:
-        """As a session of the target."""
+        """Log the block, and commit it."""
         if self._block is not None:
             self._applier.log(self._block)
         self._session.commit()
 
     def execute_statement(self, block: Block) -> None:
-        """As a session of the target."""
+        """Log and run a statement; see ``Session``."""
         self._applier.begin(block)
         self._applier.log(block)
         self._session.execute_statement(block)
 
 
 class LiveApplier:
-    """Applies a member's logs in threads of its own, until it is stopped.
+    """Applier of a member's logs, in threads of its own, until it is stopped.
 
     Args:
         member: The member.
         store: Its database.
-        options: How the group is set up.
-        parts: What to apply, one after the other.
-        on_failure: Called with what the applier failed with.
-        on_statement: Called with the GTID of each DDL that is committed.
+        options: Options of the group.
+        parts: Logs to apply, one after the other.
+        on_failure: Called with the error of a failed applier.
+        on_statement: Called with the GTID of each committed DDL.
     """
 
     def __init__(
@@ -148,10 +148,10 @@ class LiveApplier:
         self._recovering = False
         self._thread = threading.Thread(target=self._work, name=f"paraply-applier-{member.name}", daemon=True)
         self.busy_seconds = 0.0
-        """Seconds that workers have applied and committed, added up."""
+        """Sum of the seconds in which workers applied and committed."""
 
     def open(self, tables: Sequence[Table]) -> None:
-        """Opens the database, and makes the tables that a member begins with."""
+        """Open the database, and make the tables that a member begins with."""
         plan = ApplyPlan(GROUP_CHANNEL, f"group {self._options.name}", self._options.workers, gaps=not self._consistency.keeps_order)
         self._target.open(plan)
         self._target.create_tables(tables)
@@ -159,11 +159,11 @@ class LiveApplier:
         self._store.open()
 
     def start(self) -> None:
-        """Begins to apply."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, *, abort: bool = False) -> None:
-        """Ends; with ``abort``, rolls back what is under way."""
+        """Stop; with ``abort``, roll back the transactions in progress."""
         self._stopping.set()
         follower, run = self._follower, self._run
         if follower is not None:
@@ -174,21 +174,21 @@ class LiveApplier:
             self._thread.join()
         self._target.close()
 
-    # What the sessions ask.
+    # Calls of the sessions.
 
     def begin(self, block: Block) -> None:
-        """Waits for local transactions that came before and share a row."""
+        """Wait for earlier local transactions that share a row with the block."""
         for transaction in block.transactions:
             if not self._member.locals.wait(transaction.gtid or ""):
                 raise MemberUnavailable(f"member {self._member.name} has stopped")
 
     def log(self, block: Block) -> None:
-        """Writes what is about to be committed into the log of all."""
+        """Write the block's transactions to the member's log of all transactions, before their commit."""
         for transaction in block.transactions:
             self._member.log(self._entry(transaction))
 
     def committed(self, block: Block) -> None:
-        """The block is in."""
+        """Record that the block is committed."""
         self._store.acknowledged(block.gtids)
         if not self._recovering:
             self._member.count_applied(block.transaction_count + block.skipped)
@@ -228,12 +228,12 @@ class LiveApplier:
                         return
                 if part.ended is not None:
                     part.ended()
-        except BaseException as error:  # the member must hear of it, whatever it is
+        except BaseException as error:  # any error must reach the member
             if not self._stopping.is_set():
                 self._on_failure(error)
 
     def _apply_part(self, part: Part) -> bool:
-        """Applies a log to its end; False if there was none, or its member went away."""
+        """Apply a log to its end; return False if there was none, or its member has left."""
         follower = self._follower = part.follow(self._store.executed())
         if follower is None:
             return False

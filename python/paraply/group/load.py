@@ -1,4 +1,4 @@
-"""A load for a group: sessions at all members that write rows which everybody wants, and rows which nobody else does."""
+"""Load for a group: sessions at all members that write contended rows and rows of their own."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _IDS_OF_A_SESSION = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """What the sessions do.
+    """Options of the sessions.
 
     Attributes:
-        sessions: How many, at the members in turn.
+        sessions: Number of sessions, spread over the members.
         hot_share: Share of the transactions that write one of the hot rows, 0 to 1.
-        hot_rows: How many rows are hot.
+        hot_rows: Number of hot rows.
         rows: Rows of the table of accounts.
-        seed: For the choice of rows.
+        seed: Seed of the choice of rows.
     """
 
     sessions: int = 8
@@ -49,7 +49,7 @@ class LoadOptions:
 
 @dataclass(slots=True)
 class Counts:
-    """What one session has seen."""
+    """Counts of one session."""
 
     committed: int = 0
     conflicts: int = 0
@@ -60,11 +60,11 @@ class Counts:
 
 @dataclass(slots=True)
 class Load:
-    """Runs sessions against a group.
+    """Sessions that run transactions against a group.
 
     Args:
         group: The group, with the tables of ``SCHEMA``.
-        options: What they do.
+        options: Options of the sessions.
     """
 
     group: LiveGroup
@@ -74,7 +74,7 @@ class Load:
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def fill(self) -> None:
-        """Makes the accounts."""
+        """Insert the accounts."""
         session = self.group.session(self._members()[0])
         for first in range(0, self.options.rows, 1000):
             for number in range(first, min(first + 1000, self.options.rows)):
@@ -83,10 +83,10 @@ class Load:
         self.group.settle()
 
     def run(self, seconds: float, on_tick: Callable[[], None] | None = None) -> float:
-        """Runs for so many seconds, or until it is interrupted; gives how long it ran.
+        """Run for so many seconds, or until interrupted; return the seconds that it ran.
 
         Raises:
-            BaseException: What a session failed with.
+            BaseException: The error of a session.
         """
         self.counts = [Counts() for _ in range(self.options.sessions)]
         threads = [
@@ -112,17 +112,17 @@ class Load:
 
     @property
     def committed(self) -> int:
-        """Transactions that were committed so far."""
+        """Number of transactions committed so far."""
         return sum(count.committed for count in self.counts)
 
     @property
     def conflicts(self) -> int:
-        """Transactions that were rolled back so far."""
+        """Number of transactions rolled back so far."""
         return sum(count.conflicts for count in self.counts)
 
     @property
     def unavailable(self) -> int:
-        """Transactions whose member went away."""
+        """Number of transactions whose member became unavailable."""
         return sum(count.unavailable for count in self.counts)
 
     def _members(self) -> list[str]:
@@ -150,7 +150,7 @@ class Load:
                     session = None
                     time.sleep(0.05)
                 counts.seconds += time.monotonic() - began
-        except BaseException as error:  # the load ends, and says why
+        except BaseException as error:  # the error ends the load and is raised by ``run``
             self.failure = error
             self._ended.set()
 

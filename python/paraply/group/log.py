@@ -1,4 +1,4 @@
-"""What members write their transactions into: a relay log for remote ones, a log of all for members that join."""
+"""A member's logs: a relay log for remote transactions, and a log of all transactions for joining members."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from paraply.group.messages import LogEntry
 __all__ = ["GROUP_CHANNEL", "Logged", "MemoryLog", "ReadableLog", "TransactionLog", "refuse_flush"]
 
 GROUP_CHANNEL = "group_replication_applier"
-"""The channel of a member's applier, as MySQL names it."""
+"""Channel of a member's applier, as in MySQL."""
 
 
 class Logged(NamedTuple):
-    """An entry as it stands in a log.
+    """Entry of a log.
 
     Attributes:
         entry: The transaction.
-        file: Number of the log's file; numbers start over with each.
-        end: Position behind it.
+        file: Number of the log's file; numbers of transactions start anew in each.
+        end: Position after the entry.
     """
 
     entry: LogEntry
@@ -29,28 +29,28 @@ class Logged(NamedTuple):
 
 
 class TransactionLog(Protocol):
-    """One writer appends whole transactions; readers read up to the published end, and nobody waits for the other."""
+    """Log of whole transactions. One writer appends, and readers read up to the published end; neither waits for the other."""
 
     def append(self, entry: LogEntry) -> int:
-        """Appends a transaction and gives the new end."""
+        """Append a transaction, and return the new end."""
 
     @property
     def end(self) -> int:
-        """Position behind the last transaction; 0 for an empty log."""
+        """Position after the last transaction; 0 for an empty log."""
 
     def rotate(self) -> None:
-        """Begins a new file."""
+        """Begin a new file."""
 
 
 class ReadableLog(TransactionLog, Protocol):
-    """A log that is read by positions."""
+    """Log that can be read by position."""
 
     def read(self, after: int, most: int = 256) -> list[Logged]:
-        """Transactions behind a position; none at the end."""
+        """Return transactions after a position; an empty list at the end."""
 
 
 class MemoryLog:
-    """A log in memory, for tests and for groups that live no longer than their process.
+    """Log in memory, for tests and for groups that exist only as long as their process.
 
     >>> log = MemoryLog()
     >>> log.append(LogEntry("00000000-0000-0000-0000-000000000001:1", "empty", 1, 2))
@@ -67,33 +67,33 @@ class MemoryLog:
 
     @property
     def end(self) -> int:
-        """Transactions so far."""
+        """Number of transactions so far."""
         return len(self._entries)
 
     def append(self, entry: LogEntry) -> int:
-        """Appends a transaction."""
+        """Append a transaction."""
         with self._mutex:
             end = len(self._entries) + 1
             self._entries.append(Logged(entry, self._file, end))
             return end
 
     def read(self, after: int, most: int = 256) -> list[Logged]:
-        """Transactions behind a position."""
+        """Return transactions after a position."""
         return self._entries[after : after + most]
 
     def rotate(self) -> None:
-        """Begins a new file."""
+        """Begin a new file."""
         with self._mutex:
             self._file += 1
 
     def cut(self, end: int) -> None:
-        """Loses what stands behind a position, as a crash does that tears a file's tail."""
+        """Drop everything after a position, like a crash that tears the tail of a file."""
         with self._mutex:
             del self._entries[end:]
 
 
 def refuse_flush(channel: str, *, running: bool) -> None:
-    """FLUSH RELAY LOGS FOR CHANNEL of the group's own channel could tear a transaction in two, so it waits for the group to stop (R28).
+    """Refuse FLUSH RELAY LOGS for the channel of a running group, because it could tear a transaction in two (R28).
 
     Raises:
         UsageError: The channel is the group's, and the group is running.

@@ -1,4 +1,4 @@
-"""A member: certifies what the group sends it, in order, and writes it into its logs."""
+"""A member: certifies the group's messages in order, and writes them to its logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Member", "MemberCounters", "MemberState", "view_gtid"]
 
 
 class MemberState(enum.Enum):
-    """Where a member stands; the values are those of replication_group_members."""
+    """State of a member; the values are those of replication_group_members."""
 
     OFFLINE = "OFFLINE"
     RECOVERING = "RECOVERING"
@@ -34,7 +34,7 @@ class MemberState(enum.Enum):
 
 @dataclass(slots=True)
 class MemberCounters:
-    """What a member has done since it joined."""
+    """Counters of a member since it joined."""
 
     checked: int = 0
     conflicts: int = 0
@@ -48,20 +48,20 @@ class MemberCounters:
 
 
 def view_gtid(options: CertifierOptions, number: int) -> str:
-    """The GTID of a view change: under a UUID of its own, as group_replication_view_change_uuid keeps them apart."""
+    """Return the GTID of a view change, under a UUID of its own as with group_replication_view_change_uuid."""
     return f"{uuid.uuid5(uuid.UUID(options.group), 'view change')}:{number}"
 
 
 @dataclass(slots=True)
 class Disk:
-    """What outlives a crash of the member: its database and its logs.
+    """Parts of a member that survive its crash: database and logs.
 
     Attributes:
         store: The database.
         relay: The remote transactions, with the numbers of this member's certifier.
-        log: All transactions in an order in which they can be applied, for members that join.
-        logged: What stands in ``log``.
-        clock: Numbers ``log``.
+        log: All transactions in an order in which they can be applied, for joining members.
+        logged: GTIDs of the transactions in ``log``.
+        clock: Certifier that numbers the transactions of ``log``.
     """
 
     store: Store
@@ -72,17 +72,17 @@ class Disk:
 
 
 class Member:
-    """A member from the moment it joins until it leaves or crashes.
+    """Member of a group, from its join until it leaves or crashes.
 
-    One thread delivers; sessions send; the applier tells what is committed.
+    One thread delivers messages; sessions send transactions; the applier reports commits.
 
     Args:
-        me: Who it is.
+        me: Identity of the member.
         disk: Its database and logs.
-        options: What the group has agreed on.
+        options: Options of the group.
         stream: The group's messages.
-        reader: Its place in them: before the view that it is in for the first time.
-        flow: Slows its sessions down when a member lags.
+        reader: Its reader of the messages, positioned before its first view.
+        flow: Flow control for its sessions.
     """
 
     def __init__(
@@ -99,17 +99,17 @@ class Member:
         self.flow = flow
         self.counters = MemberCounters()
         self.certified = GtidSet()
-        """Everything that may commit, as far as this member has certified."""
+        """GTIDs of everything that may commit, as far as this member has certified."""
         self.relay_start = disk.relay.end
-        """Where the relay log of this membership begins."""
+        """Start of this membership in the relay log."""
         self.transfers: dict[int, list[Chunk]] = {}
-        """Certification info at the beginning of views with members that join."""
+        """Certification info at the beginning of each view with joining members."""
         self.awaited: int | None = None
-        """The view whose certification info must come before anything more is certified."""
+        """View whose certification info must arrive before anything more is certified."""
         self.certification: Certification | None = None
         self.failure: BaseException | None = None
         self.on_local: Callable[[Pending], None] = lambda _pending: None
-        """Told of each local transaction that may commit; sessions with a thread of their own wait for it instead."""
+        """Called with each local transaction that may commit; sessions with a thread of their own wait for it instead."""
         self._stream = stream
         self._reader = reader
         self._mutex = threading.Lock()
@@ -118,36 +118,36 @@ class Member:
         self._last = 0
         self._barriers = GtidSet()
         self.decisions: list[tuple[int, Decision]] | None = None
-        """Every decision with its position in the stream; only where somebody wants to compare."""
+        """Every decision with its position in the stream; None unless a caller wants to compare decisions."""
 
     @property
     def name(self) -> str:
-        """The member's name."""
+        """Name of the member."""
         return self.me.name
 
     @property
     def position(self) -> int:
-        """Position of the last message delivered."""
+        """Position of the last delivered message."""
         return self._reader.position
 
     @property
     def certifier_queue(self) -> int:
-        """Messages that are not certified."""
+        """Number of messages that are not certified."""
         return self._reader.waiting
 
     @property
     def applier_queue(self) -> int:
-        """Remote transactions that are certified and not applied."""
+        """Number of remote transactions that are certified and not applied."""
         return max(0, self.counters.remote - self.counters.applied)
 
     def begin(self, certification: Certification) -> None:
-        """Starts without certification info from others: the group begins with this member."""
+        """Start without certification info from other members, at the beginning of the group."""
         self.certification = certification
 
     # Delivery.
 
     def deliver(self, wait: float = 0.0) -> bool:
-        """Takes the next message, if it is there; False if nothing was done."""
+        """Handle the next message, if there is one; return False if nothing was done."""
         if self.awaited is not None or self.state in (MemberState.OFFLINE, MemberState.ERROR):
             return False
         message = self._reader.take(wait)
@@ -164,7 +164,7 @@ class Member:
                 self._certify(message)
             case ExecutedMessage(sender=sender) if sender in self.view.members:
                 self._take_report(message)
-            case _:  # of a member that was out of the group when its message got its place
+            case _:  # the sender had left the group before its message
                 if message.sender == self.me:
                     self.close(MemberUnavailable(f"member {self.name} was expelled from the group"))
 
@@ -199,7 +199,7 @@ class Member:
             self._decide(message.number, decision)
 
     def _keep_local(self, number: int, decision: Decision, entry: LogEntry) -> None:
-        """The session commits it; a barrier behind everything before it, everything else behind the last barrier."""
+        """Keep a local transaction for its session: a barrier commits after all earlier transactions, others after the last barrier."""
         needs = (self.certified if entry.barrier else self._barriers).copy()
         self.locals.begin(entry.gtid, entry.write_set, barrier=entry.barrier)
         self._count(entry)
@@ -256,10 +256,10 @@ class Member:
         self.disk.relay.append(entry)
 
     def install(self, chunks: Sequence[Chunk]) -> None:
-        """Takes the certification info that another member had when the view began with which this one joins (R9).
+        """Install the certification info that another member had at the beginning of the view with which this one joins (R9).
 
         Raises:
-            TransferDamaged: It is not what was sent.
+            TransferDamaged: The info is not what was sent.
         """
         exported = unpack(chunks)
         self.certification = Certification.joined(self.options, self.me, exported)
@@ -269,11 +269,11 @@ class Member:
         self._open_view(self.view)
 
     def recovered(self) -> None:
-        """Everything before the view with which it joined is applied."""
+        """Go online, after everything before the member's first view is applied."""
         if self.state is MemberState.RECOVERING:
             self.state = MemberState.ONLINE
 
-    # Its own transactions.
+    # Local transactions.
 
     def propose(
         self,
@@ -284,15 +284,15 @@ class Member:
         token: int,
         gtid: str | None = None,
     ) -> Pending:
-        """Sends rows to the group.
+        """Send rows to the group.
 
         Args:
-            session: The client's session.
-            snapshot: What the transaction has read.
-            write_set: The hashes of its keys.
-            changes: Its rows.
-            token: Its snapshot's, in the horizon.
-            gtid: A GTID that it brings (R10).
+            session: Number of the client's session.
+            snapshot: GTIDs of the snapshot that the transaction has read.
+            write_set: Hashes of its keys.
+            changes: Rows of the transaction.
+            token: Token of its snapshot in the horizon.
+            gtid: GTID that the transaction brings (R10).
         """
         now = time.time_ns() // 1000
         rows = self.store.encode(self.me.server_id, now, changes)
@@ -303,7 +303,7 @@ class Member:
         return pending
 
     def propose_statement(self, session: int, snapshot: GtidSet, statement: str, database: str, token: int) -> Pending:
-        """Sends DDL to the group."""
+        """Send DDL to the group."""
         now = time.time_ns() // 1000
         pending = self._new_pending(token)
         self._stream.send(
@@ -321,25 +321,25 @@ class Member:
             return pending
 
     def require_online(self) -> None:
-        """Clients are served by members that are online only.
+        """Raise an error unless the member is online, because only then it may serve clients.
 
         Raises:
-            MemberUnavailable: It is not.
+            MemberUnavailable: The member is not online.
         """
         if self.state is not MemberState.ONLINE:
             raise MemberUnavailable(f"member {self.name} is {self.state.value}: use a member that is ONLINE")
 
     def report(self) -> None:
-        """Tells the group what is executed here, for the stable set and for flow control."""
+        """Send the executed GTIDs and the queue lengths to the group, for the stable set and for flow control."""
         counters = self.counters
         executed = self.horizon.floor(self.store.executed())
         queues = (self.certifier_queue, self.applier_queue, counters.applied, counters.proposed)
         self._stream.send(ExecutedMessage(self.me, executed, *queues))
 
-    # What the applier and the sessions tell.
+    # Reports of the applier and the sessions.
 
     def log(self, entry: LogEntry) -> None:
-        """Writes a transaction that is about to be committed into the log of all, once."""
+        """Write a transaction to the log of all transactions before its commit, once."""
         with self._logging:
             if entry.gtid in self.disk.logged:
                 return
@@ -353,18 +353,18 @@ class Member:
             self.disk.logged.add(entry.gtid)
 
     def count_applied(self, count: int) -> None:
-        """So many remote transactions of this membership are committed, or were before."""
+        """Add to the number of applied remote transactions of this membership."""
         with self._mutex:
             self.counters.applied += count
 
     def local_committed(self, pending: Pending) -> None:
-        """A local transaction is committed."""
+        """Record that a local transaction is committed."""
         if pending.entry is not None:
             pending.committed = True
             self.locals.end(pending.entry.gtid)
 
     def close(self, failure: BaseException, state: MemberState = MemberState.OFFLINE) -> None:
-        """Ends the membership; sessions that wait get no answer."""
+        """End the membership; waiting sessions get an error."""
         with self._mutex:
             self.state = state
             self.failure = self.failure or failure
@@ -377,7 +377,7 @@ class Member:
 
 
 def entry_of(message: TransactionMessage, decision: Decision) -> LogEntry:
-    """A certified transaction as a log holds it."""
+    """Return a certified transaction as a log entry."""
     kind = "ddl" if message.statement is not None else "dml" if message.changes else "empty"
     return LogEntry(
         decision.gtid or "",
@@ -396,5 +396,5 @@ def entry_of(message: TransactionMessage, decision: Decision) -> LogEntry:
 
 
 def renumbered(entry: LogEntry, last_committed: int, sequence_number: int) -> LogEntry:
-    """The same transaction with the numbers of another log."""
+    """Return the same transaction with the numbers of another log."""
     return replace(entry, last_committed=last_committed, sequence_number=sequence_number)

@@ -1,4 +1,4 @@
-"""Who belongs to the group: views, each at its place among the messages."""
+"""Membership of the group: a sequence of views, each with a position among the messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Membership"]
 
 
 class Membership:
-    """Makes views and sends them, so that every member changes views between the same two messages.
+    """Membership that makes views and sends them, so that every member changes views between the same two messages.
 
     Args:
         stream: The group's messages.
@@ -26,16 +26,16 @@ class Membership:
         """The newest view."""
 
     def bootstrap(self, names: list[str]) -> View:
-        """The first view, with all members that begin the group."""
+        """Send the first view, with all initial members."""
         with self._mutex:
             members = tuple(MemberId(name, self._number(name), 1) for name in names)
             return self._send(View(1, members))
 
     def join(self, name: str) -> MemberId:
-        """A view with one member more.
+        """Send a view with one member more.
 
         Raises:
-            UsageError: It is in the view already.
+            UsageError: The member is already in the view.
         """
         with self._mutex:
             if self.view.find(name) is not None:
@@ -46,10 +46,10 @@ class Membership:
             return me
 
     def remove(self, name: str) -> View:
-        """A view with one member less.
+        """Send a view with one member less.
 
         Raises:
-            UsageError: It is not in the view.
+            UsageError: The member is not in the view.
         """
         with self._mutex:
             if self.view.find(name) is None:

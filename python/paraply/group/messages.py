@@ -1,4 +1,4 @@
-"""What travels through the group: transactions, reports of what is executed, and views."""
+"""Messages of a group: transactions, reports of executed GTIDs, and views."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MemberId:
-    """A member, from the view with which it joined until it is gone.
+    """Identity of a member, from the view with which it joined until it leaves.
 
     Attributes:
         name: The member's name in the group.
-        server_id: Its number, by which its block of GTIDs is found.
-        joined: Number of the view with which it joined; a member that comes back is another one.
+        server_id: Its number, which selects its block of GTIDs.
+        joined: Number of the view with which it joined; a returning member has another identity.
     """
 
     name: str
@@ -31,12 +31,12 @@ class MemberId:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """One row of a transaction.
+    """Change of one row.
 
     Attributes:
         table: ``database.table``.
         before: The row before the change; None for an insert.
-        after: The row after it; None for a delete.
+        after: The row after the change; None for a delete.
     """
 
     table: str
@@ -46,20 +46,20 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class TransactionMessage:
-    """A transaction on its way to certification.
+    """Transaction on its way to certification.
 
     Attributes:
-        sender: Where it began.
-        number: Its number among the sender's.
+        sender: Member where it began.
+        number: Its number among the sender's transactions.
         session: The client's session at the sender.
-        snapshot: What the sender had executed when the transaction began.
+        snapshot: GTIDs that the sender had executed when the transaction began.
         write_set: Hashes of the keys of its rows; empty for DDL.
         changes: Its rows in order.
         statement: The DDL, or None.
-        database: The database that the DDL is run in.
-        gtid: A GTID that it brings, or None (R10).
-        rows: Its row events, where members write real logs.
-        committed_at: When it was sent, microseconds since 1970, UTC.
+        database: Default database of the DDL.
+        gtid: GTID that it brings, or None (R10).
+        rows: Its row events, if members write real logs.
+        committed_at: Time of sending, microseconds since 1970, UTC.
     """
 
     sender: MemberId
@@ -77,11 +77,11 @@ class TransactionMessage:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedMessage:
-    """What a member tells from time to time: what it has executed, and how it keeps up.
+    """Periodic report of a member: its executed GTIDs and its queues.
 
     Attributes:
         sender: The member.
-        executed: GTIDs that it has executed and that each of its open transactions sees.
+        executed: GTIDs that it has executed and that all its open transactions see.
         certifier_queue: Messages that it has not certified.
         applier_queue: Transactions that it has certified and not applied.
         applied: Remote transactions that it has applied since it joined.
@@ -98,13 +98,13 @@ class ExecutedMessage:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Who belongs to the group.
+    """View of a group: its members at one time.
 
     Attributes:
-        number: From 1; each view has the next one.
-        members: In the order in which they joined.
-        joined: Names of those that were not in the view before.
-        left: Names of those that were, and are not any more.
+        number: Number of the view, from 1, increased by each view.
+        members: Members in the order in which they joined.
+        joined: Names of the members that were not in the previous view.
+        left: Names of the members of the previous view that have left.
     """
 
     number: int
@@ -113,13 +113,13 @@ class View:
     left: tuple[str, ...] = ()
 
     def find(self, name: str) -> MemberId | None:
-        """The member of that name, if it is in the view."""
+        """Return the member with that name, if it is in the view."""
         return next((member for member in self.members if member.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ViewMessage:
-    """From here on another view holds."""
+    """Message with which a new view begins."""
 
     view: View
 
@@ -129,21 +129,21 @@ Message = TransactionMessage | ExecutedMessage | ViewMessage
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """A transaction in a member's log.
+    """Transaction in a member's log.
 
     Attributes:
         gtid: Its GTID.
         kind: ``dml``, ``ddl``, ``empty`` or ``view_change``.
-        last_committed: The number that must be committed before it starts.
+        last_committed: Number up to which transactions must be committed before it starts.
         sequence_number: Its own number; (0,0) runs alone.
-        server_id: The server where it began.
-        session: The client's session there.
-        write_set: Its hashes, as the certifier got them.
-        changes: Its rows.
+        server_id: Server id of the member where it began.
+        session: The client's session at that member.
+        write_set: Hashes of its keys, as certified.
+        changes: Rows of the transaction.
         statement: Its DDL.
-        database: Where the DDL is run.
-        rows: Its row events, where members write real logs.
-        committed_at: When its sender sent it, microseconds since 1970, UTC.
+        database: Default database of the DDL.
+        rows: Its row events, if members write real logs.
+        committed_at: Time of sending, microseconds since 1970, UTC.
     """
 
     gtid: str
@@ -161,5 +161,5 @@ class LogEntry:
 
     @property
     def barrier(self) -> bool:
-        """Whether it conflicts with every other."""
+        """True if it conflicts with every other transaction."""
         return self.statement is not None or not self.write_set

@@ -1,4 +1,4 @@
-"""How a group is set up."""
+"""Options of a group."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ PER_DATABASE = ("database", "table")
 
 
 def new_group_name() -> str:
-    """A UUID for a group."""
+    """Return a new UUID for a group."""
     return str(uuid.uuid4())
 
 
 @dataclass(frozen=True, slots=True)
 class GroupOptions:
-    """How a group is set up; the same for all members.
+    """Options of a group; the same for all members.
 
     Attributes:
         name: The group's UUID, under which its transactions get their GTIDs.
-        mode: ``multi-primary`` (every member takes writes) or ``single-primary`` (one does).
-        policy: How members apply: ``logical-clock``. Types that go by database or table know no order between them, and are refused.
+        mode: ``multi-primary`` (every member accepts writes) or ``single-primary`` (one member does).
+        policy: Scheduling policy of the members' appliers: ``logical-clock``. Policies by database or table keep no common order.
         workers: Transactions that a member applies at the same time.
         consistency: ``any-time``, ``most-of-the-time`` or ``eventual`` (R20).
-        latency: Seconds that a message takes.
+        latency: Delay of a message in seconds.
         block_size: GTIDs of a member's block (R10).
-        first_remote_alone: As MySQL 9.7 stamps (R6).
-        collection_burns_number: As MySQL 5.7 stamps (R7).
-        flow: When writers slow down.
+        first_remote_alone: Numbering as in MySQL 9.7 (R6).
+        collection_burns_number: Numbering as in MySQL 5.7 (R7).
+        flow: Options of flow control.
 
     Raises:
-        UsageError: An option is not known, or not for a group.
+        UsageError: An option is unknown, or not allowed for a group.
 
     >>> GroupOptions(policy="table")
     Traceback (most recent call last):
@@ -76,5 +76,5 @@ class GroupOptions:
 
     @property
     def single_primary(self) -> bool:
-        """Whether only one member takes writes."""
+        """True if only one member accepts writes."""
         return self.mode == SINGLE_PRIMARY

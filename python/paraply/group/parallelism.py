@@ -1,4 +1,4 @@
-"""How parallel the numbers in a relay log let its applier be."""
+"""Parallelism that the numbers in a relay log allow its applier."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Parallelism", "parallelism_of", "relay_parallelism"]
 
 @dataclass(frozen=True, slots=True)
 class Parallelism:
-    """What a log allows.
+    """Parallelism that a log allows.
 
     Attributes:
-        transactions: How many there are.
-        steps: The fewest steps in which they can be applied, one step for each transaction of the longest chain.
+        transactions: Number of transactions.
+        steps: Least number of steps to apply them: the length of the longest chain of dependent transactions.
     """
 
     transactions: int
@@ -24,12 +24,12 @@ class Parallelism:
 
     @property
     def average(self) -> float:
-        """Transactions of a step."""
+        """Average number of transactions in a step."""
         return self.transactions / self.steps if self.steps else 0.0
 
 
 def parallelism_of(numbers: Iterable[tuple[int, int]]) -> Parallelism:
-    """The longest chain of ``last_committed`` and ``sequence_number``: a transaction starts when all up to ``last_committed`` are through.
+    """Return the parallelism of pairs of ``last_committed`` and ``sequence_number``; a start waits for all up to ``last_committed``.
 
     >>> parallelism_of([(1, 2), (1, 3), (2, 4), (1, 5), (1, 6), (6, 7), (1, 8), (1, 9)])
     Parallelism(transactions=8, steps=3)
@@ -56,7 +56,7 @@ def parallelism_of(numbers: Iterable[tuple[int, int]]) -> Parallelism:
 
 
 def relay_parallelism(paths: Sequence[str | Path]) -> Parallelism:
-    """That of log files, in order."""
+    """Return the parallelism of log files, in order."""
     from paraply.logs import open_log
 
     transactions = (transaction for path in paths for transaction in open_log(path))

@@ -1,4 +1,4 @@
-"""A member's own transactions on their way: sent, decided, committed."""
+"""A member's own transactions: sent, decided, committed."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["Horizon", "LocalsInFlight", "Owner", "Pending"]
 
 
 class Owner(Protocol):
-    """The member that sent a transaction, as its session needs to know it."""
+    """Interface of the member that sent a transaction, for its session."""
 
     def local_committed(self, pending: Pending) -> None:
         """Note that a local transaction is committed."""
 
 
 class Pending:
-    """A transaction that a session has sent.
+    """Transaction that a session has sent.
 
     Attributes:
-        number: Its number among the member's.
-        decision: The group's answer, once there is one.
-        entry: The transaction as it is logged, if it may commit.
-        needs: What must be executed before it is committed in the member's own database.
-        failure: Why there will be no answer.
-        committed: Whether it is committed in the member's own database.
-        token: Its snapshot's, in the member's horizon.
+        number: Its number among the member's transactions.
+        decision: Decision of the group, once known.
+        entry: Its log entry, if it may commit.
+        needs: GTIDs that must be executed before it is committed in the member's own database.
+        failure: Error in place of a decision.
+        committed: True if it is committed in the member's own database.
+        token: Token of its snapshot in the member's horizon.
         owner: The member that sent it.
     """
 
@@ -49,36 +49,36 @@ class Pending:
         self._done = threading.Event()
 
     def decide(self, decision: Decision, entry: LogEntry | None = None, needs: GtidSet | None = None) -> None:
-        """The group's answer is there."""
+        """Record the group's decision."""
         self.decision, self.entry = decision, entry
         if needs is not None:
             self.needs = needs
         self._decided.set()
 
     def fail(self, failure: MemberUnavailable) -> None:
-        """There will be no answer: the member is gone."""
+        """Record that there will be no decision, because the member is unavailable."""
         if not self._decided.is_set():
             self.failure = failure
             self._decided.set()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits for the answer."""
+        """Wait for the decision."""
         return self._decided.wait(seconds)
 
     def done(self) -> None:
-        """Somebody else has committed it."""
+        """Record that another thread has committed it."""
         self._done.set()
 
     def wait_done(self, seconds: float | None = None) -> bool:
-        """Waits until somebody else has committed it."""
+        """Wait until another thread has committed it."""
         return self._done.wait(seconds)
 
 
 class LocalsInFlight:
-    """Local transactions that may commit and have not yet, and the remote ones behind them that must wait.
+    """Local transactions that may commit and have not yet, and the later remote transactions that must wait for them.
 
-    A server keeps them apart by row locks. Here a session's rows are written after certification, so that a remote transaction which
-    came later and shares a row with a local one waits until that is committed, and a barrier until all are.
+    A server separates them by row locks. Here a session's rows are written after certification. So a later remote transaction that shares
+    a row with a local one waits for the local commit, and a barrier waits for all local commits.
     """
 
     def __init__(self) -> None:
@@ -89,12 +89,12 @@ class LocalsInFlight:
         self._closed = False
 
     def begin(self, gtid: str, items: Iterable[int], *, barrier: bool) -> None:
-        """A local transaction may commit."""
+        """Add a local transaction that may commit."""
         with self._mutex:
             self._flying[gtid] = (frozenset(items), barrier)
 
     def behind(self, gtid: str, items: Iterable[int], *, barrier: bool) -> None:
-        """A remote transaction comes: it waits for those that it conflicts with."""
+        """Add a remote transaction, which waits for the local transactions that conflict with it."""
         with self._mutex:
             if not self._flying:
                 return
@@ -104,7 +104,7 @@ class LocalsInFlight:
                 self._waits[gtid] = older
 
     def end(self, gtid: str) -> None:
-        """A local transaction is committed."""
+        """Record that a local transaction is committed."""
         with self._mutex:
             self._flying.pop(gtid, None)
             for waiter, older in list(self._waits.items()):
@@ -114,28 +114,28 @@ class LocalsInFlight:
             self._done.notify_all()
 
     def may_start(self, gtid: str) -> bool:
-        """Whether a remote transaction need not wait."""
+        """Return True if a remote transaction need not wait."""
         return gtid not in self._waits
 
     def wait(self, gtid: str) -> bool:
-        """Waits until a remote transaction need not wait; False if the member ends before."""
+        """Wait until a remote transaction may start; return False if the member ends before that."""
         with self._mutex:
             while gtid in self._waits and not self._closed:
                 self._done.wait()
             return not self._closed
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """End all waits."""
         with self._mutex:
             self._closed = True
             self._done.notify_all()
 
 
 class Horizon:
-    """How old the snapshots are that the member's open transactions read.
+    """Age of the snapshots that the member's open transactions read.
 
-    Nothing may be collected that such a transaction does not see: it could then no longer be told that it is in conflict. A server
-    need not ask, because it takes the snapshot version when the transaction ends, behind its row locks.
+    Nothing that such a transaction does not see may be collected, because its conflicts would no longer be found. A server does not need
+    this: it takes the snapshot version at the end of the transaction, under its row locks.
     """
 
     def __init__(self) -> None:
@@ -147,19 +147,19 @@ class Horizon:
         return len(self._open)
 
     def begin(self, executed: GtidSet) -> int:
-        """A transaction begins with what is executed now, before it takes its snapshot; gives a token."""
+        """Add a transaction with the GTIDs executed before its snapshot; return a token."""
         with self._mutex:
             self._last += 1
             self._open[self._last] = executed
             return self._last
 
     def end(self, token: int) -> None:
-        """It is decided, or given up."""
+        """Remove a transaction that is decided or given up."""
         with self._mutex, suppress(KeyError):
             del self._open[token]
 
     def floor(self, executed: GtidSet) -> GtidSet:
-        """What is executed and seen by all open transactions.
+        """Return the GTIDs that are executed and seen by all open transactions.
 
         >>> horizon = Horizon()
         >>> uuid = "00000000-0000-0000-0000-000000000001"

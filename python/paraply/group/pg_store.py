@@ -1,4 +1,4 @@
-"""A member's database in PostgreSQL."""
+"""Database of a member in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _KEEP = "INSERT INTO paraply.group_local VALUES (%s, %s) ON CONFLICT (slot) DO U
 _CONFLICTS = frozenset({"40001", "40P01", "55P03"})
 _CONSTRAINTS = frozenset({"23505", "23503", "23502", "23514"})
 _DATA = "22"
-"""Values that do not fit their column."""
+"""Class of SQLSTATE codes for values that do not fit their column."""
 _TRIES = 20
 LOCK_TIMEOUT_MS = 200
 
 
 class PgStore:
-    """The member's database: sessions read and write it here, the applier through its target.
+    """Database of a member; its sessions use this object, its applier uses the target.
 
-    What sessions commit is kept in ``paraply.group_local``, a row for each connection, beside the applier's progress; both are read in
-    one snapshot, so that what is executed is known exactly for the state that a session reads.
+    The GTIDs committed by sessions are kept in ``paraply.group_local``, a row for each connection, beside the applier's progress. Both
+    are read in one snapshot, so that the executed GTIDs are known exactly for the state that a session reads.
 
     Args:
-        uri: The database.
+        uri: URI of the database.
     """
 
     def __init__(self, uri: str) -> None:
@@ -54,23 +54,23 @@ class PgStore:
         self._slots = 0
 
     def open(self) -> None:
-        """Makes the table of the sessions, once the applier has made the schema, and reads what is executed."""
+        """Make the table of the sessions, after the applier has made the schema, and read the executed GTIDs."""
         with self.snapshot(make=True) as snapshot:
             self.acknowledged(snapshot.executed)
             self._local = snapshot.executed
 
     def executed(self) -> GtidSet:
-        """What is known to be committed."""
+        """Return the GTIDs that are known to be committed."""
         with self._mutex:
             return self._executed.copy()
 
     def acknowledged(self, gtids: GtidSet) -> None:
-        """These are committed."""
+        """Add committed GTIDs."""
         with self._mutex:
             self._executed.update(gtids)
 
     def snapshot(self, *, make: bool = False) -> PgSnapshot:
-        """The state now."""
+        """Take a snapshot of the present state."""
         connection = self._take()
         try:
             if make:
@@ -83,7 +83,7 @@ class PgStore:
         return PgSnapshot(self, connection, read_executed(texts, GtidSet).gtids)
 
     def commit_local(self, entry: LogEntry) -> None:
-        """Writes a session's rows and its GTID, and commits them; tries again where locks are in the way."""
+        """Commit a session's rows with its GTID; try again after lock conflicts."""
         connection = self._take()
         try:
             for attempt in range(_TRIES):
@@ -110,7 +110,7 @@ class PgStore:
             self._local.add(entry.gtid)
 
     def encode(self, server_id: int, committed_at: int, changes: Sequence[RowChange]) -> bytes:
-        """Rows as row events."""
+        """Encode rows as row events."""
         rows = []
         for change in changes:
             database, _, table = change.table.partition(".")
@@ -118,7 +118,7 @@ class PgStore:
         return encode_rows(self.definitions.catalog, self.definitions.collations, server_id, committed_at, rows)
 
     def contents(self) -> Mapping[str, Any]:
-        """All rows by table, as text in the order of that text."""
+        """Return all rows by table, as text in the order of that text."""
         found = {}
         with self.snapshot() as snapshot:
             for name in sorted(self.definitions.names()):
@@ -127,7 +127,7 @@ class PgStore:
         return found
 
     def close(self) -> None:
-        """Closes all connections; what is under way on them is rolled back."""
+        """Close all connections; their open transactions are rolled back."""
         with self._mutex:
             connections, self._all, self._free = self._all, [], []
         for connection in connections:
@@ -145,14 +145,14 @@ class PgStore:
         return connection
 
     def give_back(self, connection: _Connection) -> None:
-        """The connection is idle again."""
+        """Return an idle connection to the pool."""
         with self._mutex:
             if not connection.broken and connection in self._all:
                 self._free.append(connection)
 
 
 class _Connection(PgConnection):
-    """A session's connection and the row where it keeps what it has committed."""
+    """Connection of a session, with the number of the row for its committed GTIDs."""
 
     def __init__(self, uri: str, slot: int) -> None:
         super().__init__(uri, lock_timeout_ms=LOCK_TIMEOUT_MS, name=f"paraply session {slot}")
@@ -160,7 +160,7 @@ class _Connection(PgConnection):
 
 
 class PgSnapshot:
-    """One state of the database; made by ``PgStore.snapshot``."""
+    """Snapshot of the database; made by ``PgStore.snapshot``."""
 
     def __init__(self, store: PgStore, connection: _Connection, executed: GtidSet) -> None:
         self._store = store
@@ -175,7 +175,7 @@ class PgSnapshot:
         self.close()
 
     def get(self, table: str, key: Key) -> Row | None:
-        """A row by its primary key."""
+        """Return a row by its primary key."""
         definitions = self._store.definitions
         columns = [column.name for column in definitions.table(table).columns]
         query = sql.SQL("SELECT {} FROM {} WHERE {}").format(
@@ -185,11 +185,11 @@ class PgSnapshot:
         return None if row is None else dict(zip(columns, row, strict=True))
 
     def check(self, changes: Sequence[RowChange]) -> None:
-        """Writes the rows and takes them back: constraints speak now, where the client hears them, and not after certification.
+        """Write the rows and undo that, so that constraints fail now at the client and not after certification.
 
         Raises:
-            WriteConflict: Somebody else changed one of them meanwhile.
-            UsageError: A constraint forbids them.
+            WriteConflict: Another transaction changed one of the rows meanwhile.
+            UsageError: A constraint forbids the rows.
         """
         try:
             write(self.connection.raw, self._store.definitions, changes)
@@ -203,7 +203,7 @@ class PgSnapshot:
             raise from_psycopg(error) from error
 
     def close(self) -> None:
-        """Ends the transaction, whose writes are not kept."""
+        """End the transaction, whose writes are not kept."""
         if not self._closed:
             self._closed = True
             try:
@@ -214,22 +214,22 @@ class PgSnapshot:
 
 
 def identifier(table: str) -> sql.Identifier:
-    """A table's name in the database."""
+    """Return a table's name in the database."""
     database, _, name = table.partition(".")
     return sql.Identifier(database, name)
 
 
 def condition(columns: Sequence[str]) -> sql.Composed:
-    """Equality of the columns with parameters."""
+    """Return the condition that the columns equal parameters."""
     return sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in columns)
 
 
 def write(connection: psycopg.Connection[Any], definitions: Definitions, changes: Sequence[RowChange]) -> None:
-    """Writes rows; each must be there as the change says.
+    """Write rows, each of which must exist as the change says.
 
     Raises:
-        RowNotFound: A row to change is not there.
-        psycopg.Error: What the server says.
+        RowNotFound: A row to change does not exist.
+        psycopg.Error: The server reports an error.
     """
     for change in changes:
         columns = definitions.key_columns(change.table)
@@ -240,7 +240,7 @@ def write(connection: psycopg.Connection[Any], definitions: Definitions, changes
 
 
 def statement_of(change: RowChange, key_columns: Sequence[str]) -> tuple[sql.Composed, list[Any]]:
-    """The statement of one change and its parameters."""
+    """Return the statement of one change, and its parameters."""
     table = identifier(change.table)
     if change.before is None:
         row = change.after or {}

@@ -1,4 +1,4 @@
-"""A member's logs as files in MySQL's format, which mysqlbinlog reads (R28)."""
+"""A member's logs as files in MySQL's format, readable by mysqlbinlog (R28)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["FileLog", "LogFollower"]
 
 
 class FileLog:
-    """A log in a folder: one writer, many readers.
+    """Log in a folder, with one writer and many readers.
 
     Args:
-        folder: Made if it is missing.
-        server_id: The member's.
-        name: What the files' names begin with.
+        folder: The folder; made if it is missing.
+        server_id: Server id of the member.
+        name: Prefix of the files' names.
     """
 
     def __init__(self, folder: Path, server_id: int, name: str) -> None:
@@ -32,16 +32,16 @@ class FileLog:
 
     @property
     def end(self) -> int:
-        """Transactions that were appended."""
+        """Number of appended transactions."""
         return self._end
 
     @property
     def files(self) -> list[str]:
-        """The names of its files."""
+        """Names of the files."""
         return list(self._log.files)
 
     def append(self, entry: LogEntry) -> int:
-        """Appends a transaction and makes it readable."""
+        """Append a transaction and make it readable."""
         events = encoded(entry)
         with self._mutex:
             self._log.append(events)
@@ -49,25 +49,25 @@ class FileLog:
             return self._end
 
     def rotate(self) -> None:
-        """Begins a new file."""
+        """Begin a new file."""
         with self._mutex:
             self._log.flush()
 
     def follow(self, executed: GtidSet, until: str | None = None) -> LogFollower:
-        """Reads the log from its beginning, what is executed is passed over; ends behind the transaction ``until``."""
+        """Return a reader from the log's beginning that skips executed transactions and ends after the transaction ``until``."""
         return LogFollower(self._log.reader(executed=executed, stop_after=until))
 
     def close(self) -> None:
-        """Ends the log; readers come to its end."""
+        """End the log; readers reach its end."""
         with self._mutex:
             self._log.close()
 
 
 class LogFollower:
-    """A reader that waits at the end of a log until there is more, or it is stopped.
+    """Reader that waits at the end of a log until there is more, or it is stopped.
 
     Args:
-        reader: The native one, which gives an empty batch where there is nothing for the moment.
+        reader: The native reader, which returns an empty batch if there is nothing at the moment.
     """
 
     def __init__(self, reader: LogReader) -> None:
@@ -75,7 +75,7 @@ class LogFollower:
         self._stopped = False
 
     def next_batch(self, max_transactions: int = 1024, max_bytes: int = 16 << 20) -> TransactionBatch | None:
-        """The next transactions; None at the end."""
+        """Return the next transactions; None at the end."""
         while not self._stopped:
             batch = self._reader.next_batch(max_transactions, max_bytes)
             if batch is None or len(batch):
@@ -83,13 +83,13 @@ class LogFollower:
         return None
 
     def stop(self) -> None:
-        """Ends, from any thread."""
+        """Stop reading. May be called from any thread."""
         self._stopped = True
         self._reader.stop()
 
 
 def encoded(entry: LogEntry) -> bytes:
-    """The events of a transaction.
+    """Return the events of a transaction.
 
     >>> entry = LogEntry("00000000-0000-0000-0000-00000000000a:1", "ddl", 1, 2, 7, 3, statement="create table t (id int primary key)")
     >>> b"create table t" in encoded(entry)

@@ -20,12 +20,12 @@ CONFLICT = "rolled back (conflict)"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a transaction ended.
+    """Outcome of a transaction.
 
     Attributes:
-        committed: Whether it is committed.
-        gtid: Its GTID; None for one that was rolled back or wrote nothing.
-        reason: Why it was rolled back.
+        committed: True if it is committed.
+        gtid: Its GTID; None if it was rolled back or wrote nothing.
+        reason: Reason of the rollback.
     """
 
     committed: bool
@@ -33,22 +33,22 @@ class Outcome:
     reason: str | None = None
 
     def __str__(self) -> str:
-        """``committed`` or ``rolled back (conflict)``."""
+        """Return ``committed`` or ``rolled back (conflict)``."""
         return "committed" if self.committed else CONFLICT
 
 
 class Session:
-    """Reads and writes through one member; made by ``Group.session``. Not shared between threads.
+    """Session for reads and writes at one member; made by ``Group.session``. Must not be shared between threads.
 
-    A transaction begins with the first read or write, reads one state of its member's database, keeps its writes to itself, and sends
-    them to the group when it commits. It may commit if nobody else changed one of its rows since it began: the first committer wins.
-    Two transactions that each read what the other writes (write skew) may both commit, as in MySQL.
+    A transaction begins with the first read or write and reads one state of its member's database. Its writes stay in the session until
+    the commit sends them to the group. It may commit if no other transaction has changed one of its rows since it began: the first
+    committer wins. Two transactions that each read what the other writes (write skew) may both commit, as in MySQL.
 
     Args:
-        member: Where.
-        number: Its number among the group's sessions.
-        commit_local: Waits for the group's answer and commits; None where the group is driven step by step.
-        may_write: Whether the member takes writes now.
+        member: Member of the session.
+        number: Number among the group's sessions.
+        commit_local: Waits for the group's decision and commits; None if the group runs step by step.
+        may_write: Returns True while the member accepts writes.
     """
 
     def __init__(self, member: Member, number: int, commit_local: Callable[[Pending], None] | None, may_write: Callable[[], bool]) -> None:
@@ -63,36 +63,36 @@ class Session:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The state that the transaction reads; begins one if there is none."""
+        """State that the transaction reads; begins a transaction if there is none."""
         if self._snapshot is None:
             self.member.require_online()
-            # The horizon first: what is executed meanwhile may be in the snapshot, but nothing before it can be missing.
+            # The horizon first: GTIDs executed meanwhile may be in the snapshot, but none of the earlier ones can be missing.
             self._token = self.member.horizon.begin(self.member.store.executed())
             self._snapshot = self.member.store.snapshot()
         return self._snapshot
 
     def get(self, table: str, *key: Any) -> Row | None:
-        """A row by its primary key, as this transaction sees it; None if there is none."""
+        """Return a row by its primary key, as this transaction sees it; None if there is none."""
         place = (table, key)
         if place in self._after:
             return self._after[place]
         return self.snapshot.get(table, key)
 
     def insert(self, table: str, **row: Any) -> None:
-        """Adds a row.
+        """Insert a row.
 
         Raises:
-            UsageError: A row with that primary key is there, or the table has no such column.
+            UsageError: A row with that primary key exists, or the table has no such column.
         """
         definitions = self.member.store.definitions
         complete = definitions.complete(table, row)
         key = definitions.key(table, complete)
         if self.get(table, *key) is not None:
-            raise UsageError(f"a row with key {key} is in table {table} already")
+            raise UsageError(f"a row with key {key} already exists in table {table}")
         self._write(table, key, complete)
 
     def update(self, table: str, *key: Any, **values: Any) -> None:
-        """Changes columns of a row, but not of its primary key.
+        """Change columns of a row, except its primary key.
 
         Raises:
             UsageError: There is no such row or column.
@@ -107,7 +107,7 @@ class Session:
         self._write(table, key, changed)
 
     def delete(self, table: str, *key: Any) -> None:
-        """Removes a row.
+        """Delete a row.
 
         Raises:
             UsageError: There is no such row.
@@ -117,11 +117,11 @@ class Session:
         self._write(table, key, None)
 
     def commit(self) -> Outcome:
-        """Sends the transaction to the group, and waits until it is committed at this member or rolled back.
+        """Send the transaction to the group, and wait until it is committed at this member or rolled back.
 
         Raises:
-            MemberUnavailable: The member went away before there was an answer; the transaction may be committed or not.
-            ReadOnlyMember: Only the primary takes writes.
+            MemberUnavailable: The member became unavailable before its answer; the transaction may be committed or not.
+            ReadOnlyMember: Only the primary accepts writes.
         """
         try:
             pending = self.send()
@@ -130,7 +130,7 @@ class Session:
         return Outcome(True) if pending is None else self.outcome(pending)
 
     def execute(self, statement: str, database: str = "") -> Outcome:
-        """Runs DDL on all members, alone in the order of transactions.
+        """Run DDL on all members, alone in the order of transactions.
 
         Raises:
             UsageError: A transaction is open.
@@ -140,12 +140,12 @@ class Session:
         return self.outcome(self.send_statement(statement, database))
 
     def send(self) -> Pending | None:
-        """Sends the transaction without waiting for the answer; None if it wrote nothing.
+        """Send the transaction without waiting for the decision; return None if it wrote nothing.
 
-        In a live group ``outcome`` must follow: it commits what may commit, and others may wait for that.
+        In a live group a call of ``outcome`` must follow: it commits the transaction, and others may wait for that.
 
         Raises:
-            WriteConflict: The member itself sees that somebody else was first; the transaction is rolled back.
+            WriteConflict: The member itself finds that another transaction was first; the transaction is rolled back.
         """
         changes = self.changes()
         if not changes:
@@ -167,26 +167,26 @@ class Session:
         return pending
 
     def send_statement(self, statement: str, database: str) -> Pending:
-        """Sends DDL without waiting for the answer."""
+        """Send DDL without waiting for the decision."""
         self._refuse_writes()
         token = self.member.horizon.begin(self.member.store.executed())
         return self.member.propose_statement(self.number, self.member.store.executed(), statement, database, token=token)
 
     def outcome(self, pending: Pending) -> Outcome:
-        """Waits for the end of a transaction that was sent."""
+        """Wait for the end of a sent transaction, and return its outcome."""
         if self._commit_local is not None:
             self._commit_local(pending)
         if pending.failure is not None:
             raise MemberUnavailable(
-                f"member {self.member.name} went away before it said whether the transaction is committed: read at another member"
+                f"member {self.member.name} became unavailable before it reported the outcome of the transaction: read it at another member"
             ) from pending.failure
         decision = pending.decision
         if decision is None:
-            raise MemberUnavailable(f"member {self.member.name} did not say whether the transaction is committed")
+            raise MemberUnavailable(f"member {self.member.name} did not report the outcome of the transaction")
         return Outcome(decision.committed, decision.gtid, decision.reason)
 
     def rollback(self) -> None:
-        """Forgets the transaction."""
+        """Discard the transaction."""
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is not None:
             snapshot.close()
@@ -197,7 +197,7 @@ class Session:
         self._after.clear()
 
     def changes(self) -> tuple[RowChange, ...]:
-        """The rows that the transaction has changed so far, in order."""
+        """Return the rows that the transaction has changed so far, in order."""
         return tuple(
             RowChange(table, self._before[table, key], after)
             for (table, key), after in self._after.items()

@@ -1,4 +1,4 @@
-"""What a member shows of itself, under the names of performance_schema.replication_group_member_stats."""
+"""Statistics of a member, under the names of performance_schema.replication_group_member_stats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["MemberStats", "stats_of"]
 
 @dataclass(frozen=True, slots=True)
 class MemberStats:
-    """One row of replication_group_member_stats, with state and role as replication_group_members has them."""
+    """Row of replication_group_member_stats, with state and role as in replication_group_members."""
 
     channel_name: str
     view_id: str
@@ -35,12 +35,12 @@ class MemberStats:
     count_transactions_local_rollback: int
 
     def as_json(self) -> dict[str, Any]:
-        """By the names of the columns, in lower case."""
+        """Return the values by the names of the columns, in lower case."""
         return asdict(self)
 
 
 def stats_of(member: Member, view: View, primary: str | None) -> MemberStats:
-    """What a member shows now.
+    """Return the present statistics of a member.
 
     Args:
         member: The member.

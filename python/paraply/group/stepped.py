@@ -1,4 +1,4 @@
-"""An applier that takes one step at a time, so that every order of steps can be tried: same policy, same commit order, no threads."""
+"""Applier that takes one step at a time, so that every order of steps can be tried: same policy and commit order, no threads."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ DONOR = "donor"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of a log that is applied before the next one is begun.
+    """Part of a log that is applied before the next one begins.
 
     Attributes:
-        log: Asked for the log; another one if a donor is gone.
-        after: Position behind which to begin.
-        until: Ends when the transaction with this GTID is applied (WAIT_UNTIL_VIEW_CHANGE).
-        restamp: Whether the numbers in the log are another member's, so that they are given anew.
-        ended: Called at its end.
+        log: Returns the log; after the loss of a donor another one.
+        after: Position after which to begin.
+        until: GTID of the transaction after which the phase ends (WAIT_UNTIL_VIEW_CHANGE).
+        restamp: True if the numbers in the log are another member's, so that new ones are computed.
+        ended: Called at the end of the phase.
     """
 
     log: Callable[[], ReadableLog | None]
@@ -50,7 +50,7 @@ class Phase:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A transaction that was handed out; it looks like a block to policy and session order."""
+    """Transaction that was handed out, with the attributes of a block for policy and session order."""
 
     id: int
     entry: LogEntry
@@ -65,37 +65,37 @@ class Job:
 
     @property
     def kind(self) -> str:
-        """As a block's."""
+        """Kind of the transaction."""
         return self.entry.kind
 
     @property
     def first_gtid(self) -> str:
-        """As a block's."""
+        """GTID of the transaction."""
         return self.entry.gtid
 
     @property
     def last_committed(self) -> int:
-        """As a block's."""
+        """Its ``last_committed``."""
         return self.entry.last_committed
 
     @property
     def sequence_number(self) -> int:
-        """As a block's."""
+        """Its ``sequence_number``."""
         return self.entry.sequence_number
 
     @property
     def sessions(self) -> list[tuple[int, int | None]]:
-        """As a block's."""
+        """Session of the transaction, as a block names it."""
         return [(self.entry.server_id, self.entry.session)]
 
 
 class SteppedApplier:
-    """Applies a member's logs, one step at a time.
+    """Applier of a member's logs, one step at a time.
 
     Args:
         member: The member.
-        workers: Transactions that are under way at the same time.
-        consistency: When a commit may be sent (R20).
+        workers: Most transactions in progress at the same time.
+        consistency: Level that decides when a commit may be sent (R20).
     """
 
     def __init__(self, member: Member, workers: int = 4, consistency: Consistency = Consistency.ANY_TIME) -> None:
@@ -117,17 +117,17 @@ class SteppedApplier:
         self.locals: list[Pending] = []
         """Local transactions that may commit."""
         self.committed: list[LogEntry] = []
-        """What was applied, in the order of the commits."""
+        """Applied transactions, in the order of their commits."""
         self.most_at_once = 0
-        """The most transactions that were under way at the same time."""
+        """Most transactions that were in progress at the same time."""
 
     def plan(self, phases: list[Phase]) -> None:
-        """What to apply, part by part."""
+        """Set the phases to apply, one after the other."""
         self._phases = deque(phases)
         self._position = phases[0].after if phases else 0
 
     def choices(self) -> list[Callable[[], None]]:
-        """Every step that could be done now."""
+        """Return every step that is possible now."""
         self._pull()
         steps: list[Callable[[], None]] = []
         job = self._next_to_start()
@@ -145,7 +145,7 @@ class SteppedApplier:
         return steps
 
     def step(self) -> bool:
-        """Does the first possible step; False if there is none."""
+        """Run the first possible step; return False if there is none."""
         steps = self.choices()
         if steps:
             steps[0]()
@@ -159,7 +159,7 @@ class SteppedApplier:
                 return
             phase = self._phases[0]
             log = phase.log()
-            if log is not self._source:  # the first one, or another donor: what is executed is skipped
+            if log is not self._source:  # the first log, or another donor's: executed transactions are skipped
                 self._source, self._position = log, phase.after
             found = [] if log is None or self._seen_until else log.read(self._position, 1)
             if found:
@@ -204,7 +204,7 @@ class SteppedApplier:
     # Applying.
 
     def _next_to_start(self) -> Job | None:
-        """The oldest one that the policy lets start, as the job list hands them out; so the oldest of all never lacks a worker."""
+        """Return the oldest transaction that the policy lets start, as the job list does; so the oldest of all never lacks a worker."""
         if sum(job.started for job in self._jobs) >= self._workers:
             return None
         mark = self._order.low_water_mark

@@ -1,4 +1,4 @@
-"""A member's database: what the group asks of one, and one in memory."""
+"""A member's database: the interface, and an implementation in memory."""
 
 from __future__ import annotations
 
@@ -18,58 +18,58 @@ Contents = dict[str, dict[Key, Row]]
 
 
 class Snapshot(Protocol):
-    """One state of a member's database, and the GTIDs that are in it, no more and no fewer."""
+    """Snapshot of a member's database, with exactly the GTIDs that it contains."""
 
     @property
     def executed(self) -> GtidSet:
-        """What is in it."""
+        """GTIDs of the snapshot."""
 
     def get(self, table: str, key: Key) -> Row | None:
-        """A row by its primary key."""
+        """Return a row by its primary key."""
 
     def check(self, changes: Sequence[RowChange]) -> None:
-        """Whether the database would take these rows as they are.
+        """Check that the database would accept these rows.
 
         Raises:
-            WriteConflict: Somebody else changed one of them meanwhile.
-            UsageError: A constraint forbids them.
+            WriteConflict: Another transaction changed one of the rows meanwhile.
+            UsageError: A constraint forbids the rows.
         """
 
     def close(self) -> None:
-        """Lets the state go."""
+        """Release the snapshot."""
 
 
 class Store(Protocol):
-    """A member's database."""
+    """Database of a member."""
 
     @property
     def definitions(self) -> Definitions:
-        """Its tables."""
+        """Definitions of its tables."""
 
     def executed(self) -> GtidSet:
-        """What is known to be committed."""
+        """Return the GTIDs that are known to be committed."""
 
     def snapshot(self) -> Snapshot:
-        """The state now."""
+        """Take a snapshot of the present state."""
 
     def commit_local(self, entry: LogEntry) -> None:
-        """Commits a transaction of one of the member's own sessions, with its GTID."""
+        """Commit a transaction of one of the member's own sessions, with its GTID."""
 
     def encode(self, server_id: int, committed_at: int, changes: Sequence[RowChange]) -> bytes:
-        """Rows as the logs of this kind of member hold them."""
+        """Encode rows as in the logs of this kind of member."""
 
     def contents(self) -> Mapping[str, Any]:
-        """All rows by table, equal for equal databases."""
+        """Return all rows by table; equal for equal databases."""
 
     def close(self) -> None:
-        """Closes connections; what is committed stays."""
+        """Close connections; committed rows stay."""
 
 
 class MemoryStore:
-    """A database in memory. Before it changes a row it compares it with the transaction's before image, as a row-based replica does.
+    """Database in memory. Compares each row with the transaction's before image before a change, like a row-based replica.
 
-    Transactions that are applied at the same time hold their rows' locks; since the group never starts two that share a row, meeting
-    such a lock is an error here.
+    Transactions applied at the same time hold locks on their rows. The group never starts two that share a row, so a lock conflict is an
+    error here.
     """
 
     def __init__(self) -> None:
@@ -80,21 +80,21 @@ class MemoryStore:
         self._locks: dict[tuple[str, Key], str] = {}
 
     def executed(self) -> GtidSet:
-        """What is committed."""
+        """Return the GTIDs that are committed."""
         with self._mutex:
             return self._executed.copy()
 
     def snapshot(self) -> MemorySnapshot:
-        """The state now."""
+        """Take a snapshot of the present state."""
         with self._mutex:
             return MemorySnapshot(self._executed.copy(), {table: dict(rows) for table, rows in self._rows.items()})
 
     def begin(self, entry: LogEntry) -> None:
-        """Executes a transaction up to its commit: locks its rows and compares them.
+        """Execute a transaction up to its commit: lock its rows and compare them.
 
         Raises:
-            ApplyFailed: Another one that is under way holds one of the rows.
-            RowNotFound: A row is not as it was where the transaction began.
+            ApplyFailed: Another transaction in progress holds one of the rows.
+            RowNotFound: A row differs from the transaction's before image.
         """
         with self._mutex:
             for change, key in self._keyed(entry):
@@ -104,7 +104,7 @@ class MemoryStore:
                 self._compare(entry, change, key)
 
     def commit(self, entry: LogEntry) -> None:
-        """Makes a transaction that has begun visible, and frees its rows."""
+        """Make a begun transaction visible, and unlock its rows."""
         with self._mutex:
             if entry.statement is not None:
                 self.definitions.advance(entry.statement, entry.database)
@@ -118,30 +118,30 @@ class MemoryStore:
             self._executed.add(entry.gtid)
 
     def rollback(self, entry: LogEntry) -> None:
-        """Frees the rows of a transaction that has begun."""
+        """Unlock the rows of a begun transaction."""
         with self._mutex:
             self._unlock(entry)
 
     def commit_local(self, entry: LogEntry) -> None:
-        """Executes and commits at once."""
+        """Execute and commit a transaction at once."""
         self.begin(entry)
         self.commit(entry)
 
     def encode(self, server_id: int, committed_at: int, changes: Sequence[RowChange]) -> bytes:  # noqa: ARG002 - logs in memory need none
-        """Nothing: logs in memory hold the rows themselves."""
+        """Return no bytes: logs in memory hold the rows themselves."""
         return b""
 
     def contents(self) -> Mapping[str, Any]:
-        """All rows by table."""
+        """Return all rows by table."""
         with self._mutex:
             return {table: dict(sorted(rows.items())) for table, rows in sorted(self._rows.items()) if rows}
 
     def crash(self) -> None:
-        """Forgets what is not committed."""
+        """Release the locks of uncommitted transactions."""
         self._locks.clear()
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing: there is no connection."""
 
     def _unlock(self, entry: LogEntry) -> None:
         self._locks = {place: holder for place, holder in self._locks.items() if holder != entry.gtid}
@@ -156,19 +156,19 @@ class MemoryStore:
 
 
 class MemorySnapshot:
-    """A state of a ``MemoryStore``."""
+    """Snapshot of a ``MemoryStore``."""
 
     def __init__(self, executed: GtidSet, rows: Contents) -> None:
         self.executed = executed
         self._rows = rows
 
     def get(self, table: str, key: Key) -> Row | None:
-        """A row by its primary key."""
+        """Return a row by its primary key."""
         return self._rows.get(table, {}).get(key)
 
     def check(self, changes: Sequence[RowChange]) -> None:
-        """There are no constraints but the primary key, which sessions look at themselves."""
+        """Do nothing: the only constraint is the primary key, which sessions check."""
 
     def close(self) -> None:
-        """Lets the copy go."""
+        """Release the copy."""
         self._rows = {}

@@ -19,12 +19,12 @@ class _Sent:
 
 
 class MessageStream:
-    """Totally ordered: whoever reads it gets the same messages in the same order, each not before it has travelled.
+    """Totally ordered messages: every reader gets the same messages in the same order, each after its delay.
 
-    Messages that every reader has read are forgotten.
+    Messages that every reader has read are dropped.
 
     Args:
-        latency: Seconds that a message takes to every member, its sender included: the group has to agree on its place.
+        latency: Delay of a message to every member, also its sender, because the group has to agree on its position; in seconds.
 
     >>> stream = MessageStream()
     >>> reader = stream.reader()
@@ -49,28 +49,28 @@ class MessageStream:
         return self._first + len(self._sent) - 1
 
     def send(self, message: Message) -> int:
-        """Gives a message the next place, and returns it."""
+        """Append a message, and return its position."""
         with self._mutex:
             self._sent.append(_Sent(message, time.monotonic() + self.latency))
             self._arrived.notify_all()
             return self._first + len(self._sent) - 1
 
     def reader(self, after: int | None = None) -> StreamReader:
-        """A reader that begins behind a position; by default behind the last message.
+        """Return a reader that begins after a position; by default after the last message.
 
         Raises:
-            ValueError: Messages behind that position are forgotten already.
+            ValueError: Messages after that position were already dropped.
         """
         with self._mutex:
             position = self._first + len(self._sent) - 1 if after is None else after
             if position < self._first - 1:
-                raise ValueError(f"the messages behind position {position} are gone")
+                raise ValueError(f"the messages after position {position} were dropped")
             reader = StreamReader(self, position)
             self._readers.append(reader)
             return reader
 
     def wake(self) -> None:
-        """Wakes readers that wait, so that they look whether they are closed."""
+        """Wake waiting readers, so that they notice when they are closed."""
         with self._mutex:
             self._arrived.notify_all()
 
@@ -112,24 +112,24 @@ class MessageStream:
 
 
 class StreamReader:
-    """One member's place in the stream; made by ``MessageStream.reader``."""
+    """Reader of the stream for one member; made by ``MessageStream.reader``."""
 
     def __init__(self, stream: MessageStream, position: int) -> None:
         self._stream = stream
         self.position = position
         """Position of the last message taken."""
         self.closed = False
-        """Whether nothing more is taken."""
+        """True if no more messages are taken."""
 
     @property
     def waiting(self) -> int:
-        """Messages not taken yet, those included that are still travelling."""
+        """Number of messages not taken yet, including delayed ones."""
         return max(0, self._stream.end - self.position)
 
     def take(self, wait: float = 0.0) -> Message | None:
-        """The next message; waits for it for some seconds. None if none arrives."""
-        return self._stream._take(self, wait)  # noqa: SLF001 - the two are one thing
+        """Return the next message; waits for it for some seconds. None if none arrives."""
+        return self._stream._take(self, wait)  # noqa: SLF001 - reader and stream are one unit
 
     def close(self) -> None:
-        """Takes no more, and lets the messages go that were kept for this reader."""
+        """Take no more messages, and drop those kept for this reader only."""
         self._stream._close(self)  # noqa: SLF001

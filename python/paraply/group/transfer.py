@@ -1,4 +1,4 @@
-"""The certification info on its way to a joining member: packed, cut, compressed and verified (R9)."""
+"""Transfer of the certification info to a joining member: packed, split, compressed and verified (R9)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of the certification info.
+    """Piece of the certification info.
 
     Attributes:
-        number: From 0.
-        count: How many there are.
-        size: Bytes of all pieces together.
+        number: Number of the piece, from 0.
+        count: Number of all pieces.
+        size: Size of all pieces together, in bytes.
         digest: SHA-256 of all pieces together.
-        checksum: CRC32 of this one.
-        data: Its bytes.
+        checksum: CRC32 of this piece.
+        data: Bytes of this piece.
     """
 
     number: int
@@ -39,7 +39,7 @@ class Chunk:
 
 
 def pack(exported: Any, chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
-    """Packs what ``Certifier.export`` gave.
+    """Pack the result of ``Certifier.export``.
 
     >>> from paraply import Certifier
     >>> chunks = pack(Certifier().export(), chunk_bytes=64)
@@ -56,10 +56,10 @@ def pack(exported: Any, chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
 
 
 def unpack(chunks: Iterable[Chunk]) -> Any:
-    """Puts the pieces together again and gives what ``Certifier.joined`` takes.
+    """Join the pieces, and return the argument of ``Certifier.joined``.
 
     Raises:
-        TransferDamaged: A piece is missing, stands twice or is not what was sent; says which.
+        TransferDamaged: A piece is missing, duplicate or damaged; the message names it.
     """
     received = list(chunks)
     if not received:

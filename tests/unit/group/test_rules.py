@@ -250,7 +250,7 @@ def test_a_crashed_member_comes_back_with_its_database() -> None:
     pending = session.send()
     group.crash("member3")
     assert pending is not None
-    with pytest.raises(MemberUnavailable, match="went away"):
+    with pytest.raises(MemberUnavailable, match="became unavailable"):
         session.outcome(pending)
     with pytest.raises(UsageError, match="in the group already"):
         group.join("member3")
