@@ -1,4 +1,4 @@
-"""Traces and binlogs on Spark: exact dependencies, a data source, functions over GTID sets and hashes.
+"""Traces and binlogs on Spark: exact dependencies, a data source, and functions over GTID sets and hashes.
 
 Needs ``pip install paraply[spark]`` and a Java 17.
 """

@@ -1,4 +1,4 @@
-"""Applying logs to a database from Spark: a query says how far, an applier does it."""
+"""Apply of logs from Spark: a query decides how far, an applier does the work."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ COLUMNS = ("position", "gtid", "file")
 def apply_batch(
     url: str | None, *, folder: Path | str | None = None, on_report: Callable[[int, ApplyReport], None] | None = None, **options: Any
 ) -> Callable[[DataFrame, int], None]:
-    """What ``foreachBatch`` calls: applies the log up to the last transaction of each batch.
+    """Return a function for ``foreachBatch`` that applies the log up to the last transaction of each batch.
 
-    The batch says how far; applied is the log itself, every transaction in order and exactly once: the progress is kept in the target,
-    in the same transactions as the changes (R25). A batch that Spark runs again, and a query that is started anew, even without its
-    checkpoint, apply nothing twice. The logs must be readable on the driver and have GTIDs.
+    The batch only decides how far. The log itself is applied, every transaction in order and exactly once, because the progress is kept
+    in the target, in the same transactions as the changes (R25). A batch that Spark runs again applies nothing twice, and neither does a
+    restarted query, even without its checkpoint. The logs must be readable on the driver and have GTIDs.
 
     Args:
         url: The target, as for ``paraply apply --to``; None for an embedded PostgreSQL in ``folder``.
-        folder: Where the embedded PostgreSQL keeps its data.
-        on_report: Called with the number of each batch and what was applied.
+        folder: Data folder of the embedded PostgreSQL.
+        on_report: Called with the number of each batch and the report of its apply.
         options: Further options of ``Applier``: ``workers``, ``channel``, ``gtid``, ``filters``, ...
 
     Returns:
-        The function. What goes wrong in it is raised with its own class and ends the query.
+        The function. Its errors keep their own class and end the query.
 
     Raises:
-        UsageError: The URL is none.
+        UsageError: The text is not a URL of a target.
 
     >>> callable(apply_batch("postgresql://app@localhost/copy", workers=4))
     True
@@ -55,7 +55,7 @@ def apply_batch(
         try:
             report = apply_upto(batch, url, folder=folder, **options)
         except ParaplyError as error:
-            error.add_note(marked(error))  # Spark takes the text to the query's own error
+            error.add_note(marked(error))  # Spark copies the text into the query's own error
             raise
         if report is not None and on_report is not None:
             on_report(number, report)
@@ -64,26 +64,26 @@ def apply_batch(
 
 
 def apply_upto(batch: DataFrame, url: str | None, *, folder: Path | str | None = None, **options: Any) -> ApplyReport | None:
-    """Applies the logs that a frame of transactions or of row changes is of, up to the last transaction in it.
+    """Apply the logs of a frame of transactions or row changes, up to the last transaction in it.
 
     Args:
         batch: Rows with ``position``, ``gtid`` and ``file``.
         url: The target.
-        folder: Where an embedded PostgreSQL keeps its data.
+        folder: Data folder of an embedded PostgreSQL.
         options: Further options of ``Applier``.
 
     Returns:
-        What was applied; None for no rows.
+        The report; None without rows.
 
     Raises:
         UsageError: A column is missing, or the logs have no GTIDs.
-        ParaplyError: What the applier raises.
+        ParaplyError: The applier fails.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     missing = [name for name in COLUMNS if name not in batch.columns]
     if missing:
-        raise UsageError(f"the batch has no column `{missing[0]}`: it says how far to apply by {', '.join(COLUMNS)}")
+        raise UsageError(f"the batch has no column `{missing[0]}`: its end is found by {', '.join(COLUMNS)}")
     try:
         files = batch.groupBy("file").agg(F.max("position").alias("last"), F.max_by("gtid", "position").alias("gtid")).collect()
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Both numbers of every transaction of a trace that no one machine holds.
+"""Both numbers of every transaction of a trace that is too large for one machine.
 
-Sources: WL#8440 (algorithm AL1) for the numbers, rules R1, R3 to R7 and R15 for what they depend on.
+Sources: WL#8440 (algorithm AL1) for the numbers, rules R1, R3 to R7 and R15 for their dependencies.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ BARRIER_KINDS = ("ddl", "empty", "xa_prepare", "xa_end")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How work is cut.
+    """Limits of the sizes of tasks.
 
     Attributes:
-        alone: Rows up to which one task does all.
+        alone: Most rows that a single task processes alone.
         chunk: Most rows of a chunk.
-        part: Rows of the trace for which one more part of the keys is made.
+        part: Rows of the trace for each part of the keys.
         parts: Most parts of the keys.
     """
 
@@ -46,13 +46,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What ``dependencies`` was asked for.
+    """Options of ``dependencies``.
 
     Attributes:
         scheme: ``fine`` or ``group``.
-        gc_after: Numbers behind which a collection ran.
-        local_origins: Whose transactions were local: origins as text, server ids as numbers.
-        sessions: Whether a session's transactions are kept in order.
+        gc_after: Numbers after which a collection ran.
+        local_origins: Origins of local transactions: origins as text, server ids as numbers.
+        sessions: True to keep a session's transactions in order.
     """
 
     scheme: str = "fine"
@@ -69,20 +69,20 @@ def dependencies(
     local_origins: Iterable[str | int] = (),
     sessions: bool = False,
 ) -> DataFrame:
-    """Computes ``last_committed`` and ``sequence_number`` of every transaction, exactly as the native certifier in one process.
+    """Compute ``last_committed`` and ``sequence_number`` of every transaction, exactly as the native certifier in one process.
 
-    The result does not depend on how the trace lies in files and partitions. Where partitions hold separate ranges of positions in
-    ascending order, the trace itself is not shuffled: each range is resolved where it lies, and only what reaches over ranges and
-    barriers travels, packed. Two small jobs look at the positions first; the rest runs when the result is used.
+    The result does not depend on files and partitions of the trace. Where partitions hold separate ranges of positions in ascending
+    order, the trace is not shuffled: each range is resolved in its own task, and only packed keys and barriers that concern other ranges
+    are sent. Two small jobs read the positions first; the rest runs when the result is used.
 
     Args:
-        trace_df: The trace: ``position`` (dense from 1), ``write_set``, and where there are such columns ``reads``, ``barrier``, ``kind``,
+        trace_df: The trace: ``position`` (dense from 1), ``write_set``, and optionally ``reads``, ``barrier``, ``kind``,
             ``origin``, ``server_id`` and ``session``.
-        scheme: ``fine``: whoever shares a key (``reads``) depends on the last transaction that took it exclusively, not on others that
-            share it (R15). ``group``: shared keys count as all others, as on a group member.
-        gc_after: Sequence numbers behind which a garbage collection ran, as ``verify`` reports them (R7).
+        scheme: ``fine``: a transaction that shares a key (``reads``) depends on the last exclusive user of the key, not on other sharers
+            (R15). ``group``: shared keys count like all others, as on a group member.
+        gc_after: Sequence numbers after which a garbage collection ran, as ``verify`` reports them (R7).
         local_origins: Origins whose transactions were local on the member: they use up no number and get none (R4). A number is a
-            ``server_id``, as the transactions of a group have one UUID in common.
+            ``server_id``, because the transactions of a group have one UUID in common.
         sessions: Keep transactions of one origin and session in order, as if they wrote to one row; an unknown session counts as one
             session for each origin.
 
@@ -98,7 +98,7 @@ def dependencies(
 
 
 def number(trace_df: DataFrame, options: Options, limits: Limits) -> DataFrame:
-    """``dependencies`` with other limits, so that small traces take every way."""
+    """Compute ``dependencies`` with other limits, so that small traces can take every code path."""
     if options.scheme not in SCHEMES:
         raise UsageError(f"unknown scheme `{options.scheme}`: it is {' or '.join(SCHEMES)}")
     rows = prepared(trace_df, options)
@@ -116,7 +116,7 @@ def number(trace_df: DataFrame, options: Options, limits: Limits) -> DataFrame:
 
 
 def prepared(trace_df: DataFrame, options: Options) -> DataFrame:
-    """The columns that the native resolvers take.
+    """Select the columns for the native resolvers.
 
     Raises:
         UsageError: A column is missing or of another type.
@@ -138,7 +138,7 @@ def prepared(trace_df: DataFrame, options: Options) -> DataFrame:
 
 
 def role(columns: set[str], options: Options) -> Column:
-    """What each transaction is to the certifier, as the native code numbers it."""
+    """Return the role of each transaction for the certifier, as the native code numbers it."""
     kind = F.col("kind") if "kind" in columns else F.lit("dml")
     barrier = kind.isin(*BARRIER_KINDS)
     if "barrier" in columns:
@@ -147,7 +147,7 @@ def role(columns: set[str], options: Options) -> Column:
 
 
 def local(columns: set[str], options: Options) -> Column:
-    """Whether a transaction began on the member itself (R4)."""
+    """Return the condition that a transaction began on the member itself (R4)."""
     names = [origin for origin in options.local_origins if isinstance(origin, str)]
     servers = [origin for origin in options.local_origins if not isinstance(origin, str)]
     found = F.lit(False)
@@ -161,10 +161,10 @@ def local(columns: set[str], options: Options) -> Column:
 
 
 def hashes(trace_df: DataFrame, name: str) -> Column:
-    """A column of hashes.
+    """Return a column of hashes.
 
     Raises:
-        UsageError: It is no array of integers.
+        UsageError: The column is not an array of integers.
     """
     kind = trace_df.schema[name].dataType
     if not isinstance(kind, T.ArrayType) or not isinstance(kind.elementType, T.IntegralType):
@@ -173,7 +173,7 @@ def hashes(trace_df: DataFrame, name: str) -> Column:
 
 
 def need(columns: set[str], *names: str) -> None:
-    """Raises ``UsageError`` where a column is missing."""
+    """Raise ``UsageError`` if a column is missing."""
     for name in names:
         if name not in columns:
             raise UsageError(f"the trace has no column `{name}`; see the documentation of the trace's columns")
@@ -181,14 +181,14 @@ def need(columns: set[str], *names: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a trace lies, and how it is cut.
+    """Layout of a trace, and its division into chunks.
 
     Attributes:
         rows: Rows of the trace.
         parts: Parts of the keys.
-        chunks: Tasks that put chunks together.
-        cut: Where chunks end.
-        tasks: Tasks by which the trace has to be brought in order; None where it is in order.
+        chunks: Number of tasks that join chunks.
+        cut: Rule for the ends of chunks.
+        tasks: Number of tasks for sorting the trace; None if it is in order.
     """
 
     rows: int
@@ -198,7 +198,7 @@ class Layout:
     tasks: int | None
 
     def arrange(self, rows: DataFrame) -> DataFrame:
-        """The trace in an order that can be cut."""
+        """Return the trace in an order that can be divided."""
         if self.tasks is None:
             return rows
         chunk = F.expr(f"(position - {self.cut.origin}) div {self.cut.width}")
@@ -206,14 +206,14 @@ class Layout:
 
 
 def layout_of(rows: DataFrame, limits: Limits) -> Layout:
-    """Looks at the positions only, and decides how the trace is cut."""
+    """Read only the positions, and choose the layout of the trace."""
     try:
         found = rows.select("position").mapInArrow(tasks.find_runs, tasks.RUN).collect()
     except Exception as error:
         raise unwrap(error) from None
     runs = [run.asDict() for run in found]
     total = sum(run["rows"] for run in runs if not run["gaps"])
-    if any(run["rows"] == 0 and not run["gaps"] for run in runs):  # too many runs to be counted there
+    if any(run["rows"] == 0 and not run["gaps"] for run in runs):  # a task had too many runs to count them
         first, last, total = rows.agg(F.min("position"), F.max("position"), F.count("*")).first() or (0, 0, 0)
     else:
         first, last = min((run["first"] for run in runs), default=0), max((run["last"] for run in runs), default=0)
@@ -232,7 +232,7 @@ def layout_of(rows: DataFrame, limits: Limits) -> Layout:
 
 
 def parallelism_of(rows: DataFrame) -> int:
-    """Tasks that the session runs at the same time; shuffle partitions where it does not say."""
+    """Return the number of tasks that the session runs at the same time; else the number of shuffle partitions."""
     try:
         return max(int(rows.sparkSession.sparkContext.defaultParallelism), 1)
     except Exception:
@@ -240,12 +240,12 @@ def parallelism_of(rows: DataFrame) -> int:
 
 
 def tasks_for(chunks: int, total: int, limits: Limits, parallel: int) -> int:
-    """Tasks that put chunks together: many small chunks share one."""
+    """Return the number of tasks that join chunks: many small chunks share one."""
     return max(min(chunks, max(-(-total // limits.chunk), parallel)), 1)
 
 
 def are_apart(runs: list[dict[str, Any]]) -> bool:
-    """Whether runs of positions share none."""
+    """Return True if no two runs of positions overlap."""
     ordered = sorted(runs, key=lambda run: run["first"])
     counted = all(run["rows"] > 0 for run in ordered)
     return counted and all(before["last"] < run["first"] for before, run in itertools.pairwise(ordered))

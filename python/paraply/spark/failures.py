@@ -1,4 +1,4 @@
-"""Errors of paraply on their way from a Spark task to the driver."""
+"""Transport of paraply's errors from a Spark task to the driver."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Item = TypeVar("Item")
 
 
 class TaskFailed(RuntimeError):
-    """What a task raises in place of a paraply error, which Spark would turn into text without its fields."""
+    """Error of a task in place of a paraply error, which Spark would turn into text without its fields."""
 
     def __init__(self, error: ParaplyError) -> None:
         super().__init__(f"{type(error).__name__}: {error}\n{marked(error)}")
 
 
 def marked(error: ParaplyError) -> str:
-    """The fields of an error as ``unwrap`` finds them in a text."""
+    """Return the fields of an error as text in which ``unwrap`` finds them."""
     return MARK + json.dumps({"class": type(error).__name__} | {name: getattr(error, name) for name in FIELDS})
 
 
 def told(task: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Iterator[Item]]:
-    """Makes a generator that runs in a task raise its paraply errors so that ``unwrap`` finds them."""
+    """Wrap a generator of a task, so that its paraply errors can be found by ``unwrap``."""
 
     @functools.wraps(task)
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Iterator[Item]:
@@ -45,7 +45,7 @@ def told(task: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Itera
 
 
 def told_at_once(function: Callable[Arguments, Item]) -> Callable[Arguments, Item]:
-    """The same for a function that runs in a process of Spark's planner."""
+    """Wrap a function of Spark's planner process in the same way."""
 
     @functools.wraps(function)
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Item:
@@ -58,13 +58,13 @@ def told_at_once(function: Callable[Arguments, Item]) -> Callable[Arguments, Ite
 
 
 def unwrap(error: BaseException) -> BaseException:
-    """The paraply exception that made a Spark job fail, or the error itself where it is another.
+    """Return the paraply exception that made a Spark job fail, or the error itself if there is none.
 
     Args:
-        error: What Spark raised.
+        error: The error that Spark raised.
 
     Returns:
-        The exception with its class, file, position and GTID; Spark's own is its cause.
+        The exception with its class, file, position and GTID; Spark's own error is its cause.
 
     >>> damaged = errors.LogDamaged("the checksum does not match", file="binlog.000003", position=120)
     >>> unwrap(RuntimeError(f"Job aborted: {TaskFailed(damaged)} at PythonRunner.scala"))
@@ -82,10 +82,10 @@ def unwrap(error: BaseException) -> BaseException:
 
 
 def say_first() -> None:
-    """Makes the text of what Spark raises begin with the paraply error that it carries, and not with Spark's own words.
+    """Make the text of Spark's errors begin with the paraply error in them, and not with Spark's own words.
 
-    Classes, conditions and the rest of the text stay Spark's; so does all that carries no such error. A PySpark that converts its errors
-    in another place is left as it is. Calling it again changes nothing.
+    Classes, conditions and the rest of the text stay Spark's, and so do errors without a paraply error. If PySpark converts its errors
+    elsewhere, nothing changes. Further calls have no effect.
     """
     from pyspark.errors.exceptions import captured
 
@@ -105,7 +105,7 @@ def say_first() -> None:
 
 
 def with_our_words(kind: type[Exception]) -> type[Exception]:
-    """A class of Spark's errors whose text begins with the paraply error in it."""
+    """Return a class of Spark's errors whose text begins with the paraply error in it."""
 
     def text(error: Exception) -> str:
         spark = kind.__str__(error)
@@ -116,7 +116,7 @@ def with_our_words(kind: type[Exception]) -> type[Exception]:
 
 
 def error_in(text: str) -> ParaplyError | None:
-    """The first paraply error that a text holds."""
+    """Return the first paraply error in a text."""
     fields = fields_in(text)
     if fields is None:
         return None
@@ -126,12 +126,12 @@ def error_in(text: str) -> ParaplyError | None:
     message = str(fields.get("message", ""))
     try:
         return kind(message, **{name: fields.get(name) for name in FIELDS[1:]})
-    except TypeError:  # a class whose arguments are others
+    except TypeError:  # a class with other arguments
         return ParaplyError(message)
 
 
 def fields_in(text: str) -> dict[str, Any] | None:
-    """The fields of the first paraply error that a text holds."""
+    """Return the fields of the first paraply error in a text."""
     _, mark, rest = text.partition(MARK)
     if not mark:
         return None

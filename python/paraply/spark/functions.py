@@ -1,4 +1,4 @@
-"""Functions over columns: hashes of keys and sets of GTIDs, all over Arrow."""
+"""Functions over columns: hashes of keys, and sets of GTIDs, all over Arrow."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ __all__ = ["gtid_subset", "gtid_subtract", "register_functions", "write_set_hash
 
 
 def write_set_hash(key_name: str, database: str, table: str, *columns: Column | str, collation: str | None = None) -> Column:
-    """The hash of one key of each row (R11), as bigint: null where a part of the key is.
+    """Return the hash of one key of each row (R11), as bigint: null if a part of the key is null.
 
     Args:
         key_name: ``PRIMARY`` or the unique key's name.
         database: The table's database.
         table: The table.
-        columns: The key's parts in order: numbers, text, binary, dates, timestamps (``timestamp_ntz`` is DATETIME), times and intervals of
-            days to seconds (both are TIME; one of months is no key, and pyarrow has none). A decimal has the table's own scale.
+        columns: The key's parts in order: numbers, text, binary, dates, timestamps (``timestamp_ntz`` is DATETIME), times, and intervals of
+            days to seconds (both are TIME). An interval of months cannot be a key, and pyarrow has none. A decimal has the table's own
+            scale.
         collation: The collation of the text parts; None hashes their bytes.
 
     Returns:
@@ -43,9 +44,9 @@ def write_set_hash(key_name: str, database: str, table: str, *columns: Column | 
 
 
 def write_set_hash_pandas(key_name: str, database: str, table: str, *columns: Column | str, collation: str | None = None) -> Column:
-    """``write_set_hash`` as a pandas UDF, for sessions and plans that have no Arrow UDFs.
+    """Return ``write_set_hash`` as a pandas UDF, for sessions and plans without Arrow UDFs.
 
-    pandas has no NULL among integers and no time zone of a column: a key part that is a number with NULLs, or a timestamp, is refused.
+    pandas has no NULL among integers and no time zone of a column. So a number with NULLs, or a timestamp, is refused.
 
     Args:
         key_name: ``PRIMARY`` or the unique key's name.
@@ -55,7 +56,7 @@ def write_set_hash_pandas(key_name: str, database: str, table: str, *columns: Co
         collation: The collation of the text parts; None hashes their bytes.
 
     Returns:
-        The column, as ``write_set_hash`` gives it.
+        The same column as ``write_set_hash``.
     """
     import pandas as pd
 
@@ -75,10 +76,10 @@ def write_set_hash_pandas(key_name: str, database: str, table: str, *columns: Co
 
 
 def exactly(part: Any) -> pa.Array:
-    """A part of a key as Arrow.
+    """Return a part of a key as Arrow.
 
     Raises:
-        UsageError: pandas has lost what it was.
+        UsageError: pandas has lost the exact values.
     """
     kind = part.dtype.kind
     if kind == "M" or (kind == "f" and part.hasnans):
@@ -89,40 +90,40 @@ def exactly(part: Any) -> pa.Array:
 
 
 def gtid_subset(subset: Column | str, of: Column | str) -> Column:
-    """Whether all GTIDs of the first set are in the second, as MySQL's ``GTID_SUBSET``; null where one of them is."""
+    """Return True in rows where all GTIDs of the first set are in the second, as MySQL's ``GTID_SUBSET``; null if one of them is null."""
     return over_arrow(subset_rows, "boolean")(subset, of)
 
 
 def gtid_subtract(minuend: Column | str, subtrahend: Column | str) -> Column:
-    """The GTIDs of the first set that are not in the second, as MySQL's ``GTID_SUBTRACT``; null where one of them is."""
+    """Return the GTIDs of the first set that are not in the second, as MySQL's ``GTID_SUBTRACT``; null if one of them is null."""
     return over_arrow(subtract_rows, "string")(minuend, subtrahend)
 
 
 def over_arrow(function: Callable[..., pa.Array], kind: str) -> Callable[..., Column]:
-    """A function of Arrow arrays as one of columns."""
+    """Make a function of columns from one of Arrow arrays."""
     made: Callable[..., Column] = vars(functions)["arrow_udf"](function, kind)  # PySpark's types do not name it
     return made
 
 
 def register_functions(spark: SparkSession) -> None:
-    """Makes the functions known to SQL: ``write_set_hash(key, database, table, part, ...)``, ``gtid_subset``, ``gtid_subtract``."""
+    """Register the functions for SQL: ``write_set_hash(key, database, table, part, ...)``, ``gtid_subset``, ``gtid_subtract``."""
     spark.udf.register("gtid_subset", over_arrow(subset_rows, "boolean"))
     spark.udf.register("gtid_subtract", over_arrow(subtract_rows, "string"))
     spark.udf.register("write_set_hash", over_arrow(hash_named, "bigint"))
 
 
 def subset_rows(subset: pa.Array, of: pa.Array) -> pa.Array:
-    """``gtid_subset`` over Arrow."""
+    """Compute ``gtid_subset`` over Arrow."""
     return over_sets(lambda left, right: left <= right, pa.bool_(), subset, of)
 
 
 def subtract_rows(minuend: pa.Array, subtrahend: pa.Array) -> pa.Array:
-    """``gtid_subtract`` over Arrow."""
+    """Compute ``gtid_subtract`` over Arrow."""
     return over_sets(lambda left, right: str(left - right), pa.string(), minuend, subtrahend)
 
 
 def hash_named(key_name: pa.Array, database: pa.Array, table: pa.Array, *parts: pa.Array) -> pa.Array:
-    """``write_set_hash`` over Arrow where the names are columns too, as in SQL; runs of equal names are hashed together."""
+    """Compute ``write_set_hash`` over Arrow with the names as columns, as in SQL; runs of equal names are hashed together."""
     try:
         return hash_runs([key_name, database, table], list(parts))
     except ParaplyError as error:
@@ -130,7 +131,7 @@ def hash_named(key_name: pa.Array, database: pa.Array, table: pa.Array, *parts: 
 
 
 def hash_runs(names: list[pa.Array], parts: list[pa.Array]) -> pa.Array:
-    """Hashes each run of rows with equal names."""
+    """Hash each run of rows with equal names."""
     rows = list(zip(*(column.to_pylist() for column in names), strict=True))
     hashes = []
     start = 0
@@ -148,7 +149,7 @@ def hash_runs(names: list[pa.Array], parts: list[pa.Array]) -> pa.Array:
 
 
 def over_sets(function: Callable[[GtidSet, GtidSet], bool | str], kind: pa.DataType, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Applies a function to pairs of sets; each different text is parsed once."""
+    """Apply a function to pairs of sets; each distinct text is parsed once."""
     parsed: dict[str, GtidSet] = {}
 
     def set_of(text: str) -> GtidSet:

@@ -1,4 +1,4 @@
-"""What the data source can read of logs: its options, the columns of each mode, and how a part is read."""
+"""Reading of logs by the data source: options, columns of each mode, and the rows of a part."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KNOWN = ("path", "paths", "mode", "columns", "tables", "scheme", "schema_dump", 
 
 @dataclass
 class LogPartition(InputPartition):
-    """What one task reads."""
+    """Partition of one task."""
 
     part: LogPart
 
@@ -63,13 +63,13 @@ class Options:
     Attributes:
         paths: Logs, folders or patterns.
         mode: ``transactions``, ``rows`` or ``events``.
-        columns: The columns that are wanted; none for all.
-        tables: The databases and tables that are wanted; none for all.
-        scheme: Which write sets.
-        schema_dump: A dump with the tables as they were at the start.
+        columns: The requested columns; empty for all.
+        tables: The requested databases and tables; empty for all.
+        scheme: Scheme of the write sets.
+        schema_dump: Dump of the tables at the start of the logs.
         values: ``text`` or ``typed``.
-        split: Bytes of a part.
-        max_bytes: Most bytes of a batch of a stream; None for all that is there.
+        split: Size of a part in bytes.
+        max_bytes: Most bytes in a batch of a stream; None for all available bytes.
     """
 
     paths: tuple[str, ...] = ()
@@ -84,10 +84,10 @@ class Options:
 
     @classmethod
     def of(cls, options: dict[str, str]) -> Options:
-        """Reads the options.
+        """Read the options.
 
         Raises:
-            UsageError: One of them is wrong.
+            UsageError: An option is wrong.
         """
         given = {name.lower(): value for name, value in options.items()}
         unknown = [name for name in given if name not in KNOWN]
@@ -108,7 +108,7 @@ class Options:
         return made
 
     def check(self) -> None:
-        """Raises ``UsageError`` where options do not fit together."""
+        """Raise ``UsageError`` if options do not fit together."""
         if self.mode not in MODES:
             raise UsageError(f"unknown mode `{self.mode}`: it is {', '.join(MODES)}")
         if self.scheme not in SCHEMES:
@@ -117,17 +117,17 @@ class Options:
             if name not in MODES[self.mode]:
                 raise UsageError(f"mode {self.mode} has no column `{name}`; it has {', '.join(MODES[self.mode])}")
         if self.tables and self.mode == "events":
-            raise UsageError("events are not understood far enough to choose tables; use mode rows")
+            raise UsageError("mode events cannot select tables; use mode rows")
         if self.values == "typed" and self.mode != "rows":
-            raise UsageError("typed values are for mode rows")
+            raise UsageError("values=typed needs mode rows")
         table_filter(self.tables)
 
     def dumped(self) -> list[Table]:
-        """The tables as they were at the start, as far as a dump says."""
+        """Return the tables of the dump, if there is one."""
         return list(read_dump(Path(self.schema_dump))) if self.schema_dump else []
 
     def cut(self, paths: Sequence[str]) -> list[LogPart]:
-        """The parts of logs."""
+        """Divide logs into parts."""
         events = self.mode == "events"
         if len(paths) == 1 and Path(paths[0]).stat().st_size <= self.split:
             return [LogPart(list(paths), tables=self.dumped(), marks=(mark_of(paths[0]),))]
@@ -135,7 +135,7 @@ class Options:
 
 
 def paths_of(given: dict[str, str]) -> tuple[str, ...]:
-    """The paths of ``load(path)`` or ``load([path, ...])``, of which Spark makes text in JSON.
+    """Return the paths of ``load(path)`` or ``load([path, ...])``, which Spark passes as JSON text.
 
     >>> paths_of({"paths": '["a.1", "b.1"]'})
     ('a.1', 'b.1')
@@ -145,15 +145,15 @@ def paths_of(given: dict[str, str]) -> tuple[str, ...]:
 
 
 def names_of(option: str | None) -> tuple[str, ...]:
-    """The names in an option, with commas between them."""
+    """Return the names in an option, which are separated by commas."""
     return tuple(name.strip() for name in (option or "").split(",") if name.strip())
 
 
 def bytes_of(name: str, option: str | None) -> int | None:
-    """A number of bytes, as ``67108864``, ``64m`` or ``1g``.
+    """Return a number of bytes written as ``67108864``, ``64m`` or ``1g``.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The text is not such a number.
     """
     if option is None:
         return None
@@ -166,7 +166,7 @@ def bytes_of(name: str, option: str | None) -> int | None:
 
 
 def schema_text(options: Options) -> str:
-    """The columns of a mode as Spark's DDL."""
+    """Return the columns of a mode as Spark's DDL."""
     kinds = dict(MODES[options.mode])
     if options.values == "typed":
         typed = columns_of(found_logs(options.paths), options.dumped(), options.tables)
@@ -177,10 +177,10 @@ def schema_text(options: Options) -> str:
 
 @told
 def read_part(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a part with the columns that Spark wants, in its types.
+    """Yield the rows of a part with the columns that Spark requests, in its types.
 
     Raises:
-        UsageError: A file is not the one that was cut.
+        UsageError: A file has changed since it was divided.
     """
     for path, mark in zip(part.paths, part.marks, strict=False):
         check_unchanged(path, mark)
@@ -191,7 +191,7 @@ def read_part(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa
 
 
 def source_of(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The native batches of a part."""
+    """Yield the native batches of a part."""
     if options.mode == "events":
         yield from EventSource(part)
         return
@@ -219,7 +219,7 @@ def source_of(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa
 
 
 def values_in(schema: pa.Schema) -> list[tuple[str, bool]]:
-    """The columns of the images that Spark wants, and whether they hold bytes."""
+    """Return the columns of the images that Spark requests, each with True if it holds bytes."""
     import pyarrow as pa
 
     image = next((schema.field(name).type for name in ("before", "after") if name in schema.names), None)
@@ -227,7 +227,7 @@ def values_in(schema: pa.Schema) -> list[tuple[str, bool]]:
 
 
 def found_logs(patterns: Sequence[str]) -> list[str]:
-    """The logs of paths or patterns, those of each in the order of their names; index files are left out.
+    """Return the logs of paths or patterns, those of each in the order of their names, without index files.
 
     Raises:
         UsageError: There is none.
@@ -242,7 +242,7 @@ def found_logs(patterns: Sequence[str]) -> list[str]:
 
 
 def matching(pattern: str) -> list[str]:
-    """The files of one path or pattern."""
+    """Return the files of one path or pattern."""
     paths = [pattern] if Path(pattern).exists() else glob(pattern)  # noqa: PTH207  absolute patterns too
     if len(paths) == 1 and Path(paths[0]).is_dir():
         paths = [str(path) for path in Path(paths[0]).iterdir() if path.is_file() and not path.name.startswith(".")]
@@ -250,7 +250,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def in_order(path: str) -> tuple[str, int, str]:
-    """Logs of one name follow one another by the numbers that end their names.
+    """Return a sort key by which logs of one name follow one another by the numbers at the end.
 
     >>> sorted(["b.1000000", "b.999999", "b.index"], key=in_order)
     ['b.999999', 'b.1000000', 'b.index']

@@ -1,4 +1,4 @@
-"""What the JVM prints when it starts, without the lines that say nothing."""
+"""Start of the JVM without its meaningless warnings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from contextlib import contextmanager
 
 __all__ = ["quiet_start"]
 
-# Spark itself asks for the module.
+# Spark itself requests the module.
 SAYS_NOTHING = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 STANDARD_ERROR = 2
 
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
-    """Processes that are started inside write their standard error through this one, which leaves out what says nothing.
+    """Filter the standard error of processes started in the ``with`` block: lines without a meaning are left out.
 
     >>> with quiet_start():
     ...     pass
     """
     try:
         out, hidden = os.dup(STANDARD_ERROR), os.dup(STANDARD_ERROR)
-    except OSError:  # there is none
+    except OSError:  # this process has no standard error
         yield
         return
     read, write = os.pipe()
@@ -38,7 +38,7 @@ def quiet_start() -> Iterator[None]:
 
 
 def hand_on(read: int, out: int) -> None:
-    """Hands lines on until all writers are gone."""
+    """Copy lines until all writers have closed their ends."""
     with open(read, "rb") as lines, open(out, "wb", buffering=0) as kept:
         for line in lines:
             if line.rstrip() not in SAYS_NOTHING:

@@ -1,4 +1,4 @@
-"""Sessions that work at once, and what an existing session needs."""
+"""Setup of sessions: a new session, and registration with an existing one."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 def session(app_name: str = "paraply", *, where: str | None = None, **config: str) -> SparkSession:
-    """A Spark session whose tasks run this interpreter, with the data source and the functions of paraply.
+    """Return a Spark session whose tasks run this interpreter, with paraply's data source and functions.
 
-    It prints errors only, and neither those that are raised here, too, nor what Spark and Java say at each start.
+    It prints only errors, and neither errors that are also raised here nor the usual messages of Spark and Java at each start.
 
     Args:
-        app_name: Its name in Spark's pages.
-        where: Where it runs, such as ``local[4]``; by default what the environment says, else all cores of this machine.
+        app_name: Name in Spark's pages.
+        where: Master URL, such as ``local[4]``; by default that of the environment, else all cores of this machine.
         config: Further settings; ``__`` in a name stands for a dot.
 
     Returns:
-        The session; one that runs already is used, and keeps its settings.
+        The session; an existing one is used, and keeps its settings.
 
     Raises:
-        UsageError: There is no Java.
+        UsageError: Java is missing.
     """
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
@@ -66,9 +66,9 @@ def session(app_name: str = "paraply", *, where: str | None = None, **config: st
 
 
 def register(spark: SparkSession) -> None:
-    """Makes the data source ``binlog`` and the functions known to a session, and lets its tasks run this interpreter.
+    """Register the data source ``binlog`` and the functions with a session, and let its tasks run this interpreter.
 
-    What a task raises of paraply's errors stands in the first line of what Spark raises then.
+    The first line of Spark's error then shows a paraply error that a task has raised.
     """
     use_this_interpreter(spark)
     say_first()
@@ -77,14 +77,14 @@ def register(spark: SparkSession) -> None:
 
 
 def use_this_interpreter(spark: SparkSession | None = None) -> None:
-    """Tasks run the interpreter that this process runs, unless the environment or the session's settings name another.
+    """Let tasks run this process's interpreter, unless the environment or the session's settings name another.
 
     Args:
-        spark: A session that runs already, and has looked at the environment when it began.
+        spark: A running session, which has already read the environment.
     """
     named = "PYSPARK_PYTHON" in os.environ
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    context = getattr(spark, "_sc", None)  # a session of Spark Connect has none, and its server its own interpreter
+    context = getattr(spark, "_sc", None)  # a session of Spark Connect has no context; its server chooses the interpreter
     if not named and context is not None and context.getConf().get("spark.pyspark.python") is None:
         context.pythonExec = sys.executable

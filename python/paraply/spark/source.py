@@ -20,7 +20,7 @@ __all__ = ["BinlogSource"]
 
 
 class BinlogSource(DataSource):
-    """``spark.read.format("binlog").load("folder/binlog.*")``, and ``spark.readStream`` for a folder that grows.
+    """Data source for ``spark.read.format("binlog").load("folder/binlog.*")``, and for ``spark.readStream`` on a growing folder.
 
     Options: ``mode`` (``transactions``, ``rows`` or ``events``), ``columns``, ``tables`` (names with commas between them), ``scheme``
     (``fine`` or ``group``), ``schema_dump`` (a dump with the tables as they were at the start), ``values`` (``text`` or ``typed``),
@@ -29,34 +29,34 @@ class BinlogSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """How the source is named."""
+        """Return the name of the source."""
         return "binlog"
 
     @told_at_once
     def schema(self) -> str:
-        """The columns of the mode, those that are wanted."""
+        """Return the requested columns of the mode."""
         return schema_text(Options.of(dict(self.options)))
 
     @told_at_once
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of these logs."""
+        """Return a reader of these logs."""
         return BinlogReader(dict(self.options), schema)
 
     @told_at_once
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's name
-        """A reader that follows the logs as they grow."""
+        """Return a reader that follows the logs as they grow."""
         return BinlogStreamReader(dict(self.options), schema)
 
 
 class BinlogReader(DataSourceReader):
-    """Reads logs, one task a part.
+    """Reader of logs, one task for each part.
 
-    Spark makes one reader for each load, and keeps its read function and its parts for all queries on that DataFrame. So nothing that
-    belongs to one query may be kept here: no ``pushFilters``. The parts are of the logs as they are when the first query is planned.
+    Spark makes one reader for each load, and keeps its read function and its parts for all queries on that DataFrame. So the reader must
+    not keep anything of one query, and has no ``pushFilters``. The parts are those of the logs when the first query is planned.
 
     Args:
         options: The options of the source.
-        schema: The columns that are wanted, in order.
+        schema: The requested columns, in order.
 
     Raises:
         UsageError: An option is wrong, or there is no log.
@@ -69,16 +69,16 @@ class BinlogReader(DataSourceReader):
 
     @told_at_once
     def partitions(self) -> Sequence[InputPartition]:
-        """Looks through the logs once: where they are cut, where each part begins in the trace, and which tables there are then."""
+        """Read the logs once, to find their division into parts, each part's first position in the trace, and its table definitions."""
         return [LogPartition(part) for part in self._options.cut(self._paths)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one partition, as Arrow record batches."""
+        """Return the rows of one partition, as Arrow record batches."""
         return read_part(cast("LogPartition", partition).part, self._options, self._schema)
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """The columns as Spark wants to have them."""
+    """Return the columns in the types that Spark expects."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(schema, timezone="UTC")

@@ -1,4 +1,4 @@
-"""The data source ``binlog`` as a stream: a folder of logs that grows."""
+"""The data source ``binlog`` as a stream: a growing folder of logs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NOT_YET = FileMark(0, b"")
 
 @dataclass
 class FollowedFile:
-    """A file as far as it was looked through.
+    """The known part of a file.
 
     Attributes:
-        pieces: Where each piece begins and ends, its transactions, their commit times.
-        steps: What statements do to the tables, each with the number of its piece.
-        end: Behind the last whole transaction.
-        mark: The file when it was looked at.
+        pieces: For each piece its start, its end, its number of transactions, and their commit times.
+        steps: Changes of tables by statements, each with the number of its piece.
+        end: Position after the last whole transaction.
+        mark: The file's state at the last read.
     """
 
     pieces: list[tuple[Place, int, int, tuple[int, int] | None]] = field(default_factory=list)
@@ -45,7 +45,7 @@ class FollowedFile:
     mark: FileMark = NOT_YET
 
     def add(self, found: Scanned) -> None:
-        """Takes in what stands behind ``end``."""
+        """Add the new pieces after ``end``."""
         first = len(self.pieces)
         self.pieces += [piece for piece in found.pieces if piece[1] > piece[0][0]]
         last = max(len(self.pieces) - 1, 0)
@@ -54,7 +54,7 @@ class FollowedFile:
 
 
 class Followed:
-    """Logs that grow, each looked through once, in the order of their names.
+    """Growing logs, each read once, in the order of their names.
 
     Args:
         options: The options of the source.
@@ -66,16 +66,16 @@ class Followed:
         self._split = min(options.split, options.max_bytes or options.split)
 
     def look(self, cuts: dict[str, list[int]] | None = None) -> Offsets:
-        """Looks at what is new.
+        """Read the new parts of the logs.
 
         Args:
-            cuts: Offsets at which files are cut that were not looked at before.
+            cuts: Offsets at which files are divided that have not been read before.
 
         Returns:
-            How far each file can be read.
+            The offset up to which each file can be read.
 
         Raises:
-            LogError: A file is damaged; one that ends inside of a transaction is not: the rest may come.
+            LogError: A file is damaged. A file that ends inside a transaction is not: the rest may follow.
         """
         for path in self._paths():
             known = self._files.setdefault(path, FollowedFile())
@@ -96,11 +96,11 @@ class Followed:
             return found_logs(self._options.paths)
         except UsageError:
             if self._files or any(Path(path).is_dir() or "*" in path for path in self._options.paths):
-                return list(self._files)  # none yet
+                return list(self._files)  # no log exists yet
             raise
 
     def upto(self, start: Offsets, limit: int) -> Offsets:
-        """The offsets behind about ``limit`` bytes from a start, at least one piece."""
+        """Return the offsets after about ``limit`` bytes from a start, at least one piece."""
         end, taken = dict(start), 0
         for path, known in self._files.items():
             for (begin, *_), stop in ((piece, piece[1]) for piece in known.pieces):
@@ -113,13 +113,13 @@ class Followed:
         return end
 
     def parts(self, start: Offsets, end: Offsets) -> list[LogPart]:
-        """The parts between two offsets.
+        """Return the parts between two offsets.
 
         Raises:
-            UsageError: The offsets are none of these logs.
+            UsageError: The offsets do not belong to these logs.
         """
         if any(path not in self._files for path in end) or not self._bounds(start, end):
-            self._files.clear()  # the query was started anew: its offsets lie where an earlier process had looked
+            self._files.clear()  # a restarted query: its offsets come from an earlier process
             self.look({path: [*sorted({start.get(path, 0), offset} - {0})] for path, offset in end.items()})
         if not self._bounds(start, end):
             raise UsageError("the stream's checkpoint is not one of these logs: an offset lies between no two transactions")
@@ -138,7 +138,7 @@ class Followed:
         return parts
 
     def _bounds(self, start: Offsets, end: Offsets) -> bool:
-        """Whether all offsets are ends of pieces."""
+        """Return True if all offsets are ends of pieces."""
         for offsets in (start, end):
             for path, offset in offsets.items():
                 known = self._files.get(path)
@@ -148,11 +148,11 @@ class Followed:
 
 
 class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows logs as they grow; a transaction is given once it is whole.
+    """Reader that follows logs as they grow; it returns a transaction once it is complete.
 
     Args:
         options: The options of the source.
-        schema: The columns that are wanted, in order.
+        schema: The requested columns, in order.
 
     Raises:
         UsageError: An option is wrong.
@@ -167,17 +167,17 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last: Offsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  Spark's name
-        """Nothing was read."""
+        """Return the offset before everything."""
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  Spark's name
-        """What the option ``max_bytes`` says."""
+        """Return the limit of the option ``max_bytes``."""
         limit = self._options.max_bytes
         return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
 
     @told_at_once
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802  Spark's name
-        """How far the files can be read now."""
+        """Return the offset up to which each file can be read now."""
         latest = self._last if self._last is not None else self._followed.look(cuts_at(start))
         if isinstance(limit, ReadMaxBytes):
             bounded = self._followed.upto(start, limit.max_bytes)
@@ -186,22 +186,22 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @told_at_once
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's name
-        """What is there now is all that is read."""
+        """Limit all further reads to what exists now."""
         self._last = self._followed.look()
 
     @told_at_once
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """The parts between two offsets."""
+        """Return the parts between two offsets."""
         return [] if start == end else [LogPartition(part) for part in self._followed.parts(start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one part, as Arrow record batches."""
+        """Return the rows of one part, as Arrow record batches."""
         return read_part(cast("LogPartition", partition).part, self._options, self._schema)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing has to be kept."""
+        """Do nothing: no state has to be kept."""
 
 
 def cuts_at(offsets: Offsets) -> dict[str, list[int]]:
-    """Offsets by file."""
+    """Return the offsets as lists by file."""
     return {path: [offset] for path, offset in offsets.items()}

@@ -1,7 +1,7 @@
-"""What runs in Spark's tasks: Arrow batches in, Arrow batches out, all work in native code.
+"""Functions of Spark's tasks: Arrow batches in and out, all work in native code.
 
-The steps are those of the native ``trace`` module: chunks are resolved where they lie, what reaches over chunks is resolved by parts of
-the keys, and both are put together chunk by chunk. Only packed bytes travel between them.
+The steps are those of the native ``trace`` module: chunks are resolved alone, dependencies across chunks are resolved by parts of the
+keys, and both results are joined chunk by chunk. Only packed bytes are sent between the steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["ANSWER", "NUMBERS", "REPORT", "RUN", "Cut", "find_runs", "finish", "
 
 # Kinds of packed bytes; reports sort before rows.
 EDGES, ROWS = 0, 1
-# More runs than this in one task, and it is cheaper to sort the trace.
+# With more runs than this in one task it is cheaper to sort the trace.
 MOST_RUNS = 1024
 
 RUN = "gaps boolean, first bigint, last bigint, rows bigint"
@@ -55,12 +55,12 @@ RUN_SCHEMA = pa.schema([("gaps", pa.bool_()), ("first", pa.int64()), ("last", pa
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a task's rows are cut into chunks.
+    """Rule that divides a task's rows into chunks.
 
     Attributes:
-        gaps: Where a position does not follow the one before it; else only where it is not greater.
-        width: Positions of a chunk where the rows were brought together by position; None where they were not.
-        origin: The first position of all, from which ``width`` counts.
+        gaps: True to divide where a position does not follow the previous one; False only where it is not greater.
+        width: Positions of a chunk if the rows were sorted by position; else None.
+        origin: The first position of the trace, from which ``width`` counts.
         rows: Most rows of a chunk.
     """
 
@@ -70,7 +70,7 @@ class Cut:
     rows: int
 
     def starts(self, positions: Any, before: int | None) -> Any:
-        """Indexes at which a new run begins; ``before`` is the last position of the batch before."""
+        """Return the indexes at which a new run begins; ``before`` is the last position of the previous batch."""
         previous = np.empty_like(positions)
         previous[1:] = positions[:-1]
         previous[0] = before if before is not None else positions[0] - 1
@@ -82,9 +82,9 @@ class Cut:
 
 @told
 def find_runs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The runs of ascending positions in a task's rows, once cut at gaps too and once not.
+    """Yield the runs of ascending positions in a task's rows, once divided at gaps too and once not.
 
-    A task with too many runs of a kind gives one run of that kind without rows.
+    A task with too many runs of a kind yields one run of that kind without rows.
     """
     kinds = [RunList(Cut(gaps=gaps, width=None, origin=0, rows=0)) for gaps in (True, False)]
     for batch in batches:
@@ -107,7 +107,7 @@ class RunList:
         self._too_many = False
 
     def add(self, positions: Any) -> None:
-        """Takes the next positions."""
+        """Add the next positions."""
         if self._too_many or not len(positions):
             return
         starts = self._cut.starts(positions, self._before)
@@ -117,7 +117,7 @@ class RunList:
             self._too_many = True
             return
         bounds = [*starts.tolist(), len(positions)]
-        if bounds[0] > 0:  # goes on
+        if bounds[0] > 0:  # the last run continues
             self._last[-1] = int(positions[bounds[0] - 1])
             self._rows[-1] += bounds[0]
         for start, end in itertools.pairwise(bounds):
@@ -127,7 +127,7 @@ class RunList:
         self._before = int(positions[-1])
 
     def as_rows(self) -> list[dict[str, Any]]:
-        """The runs."""
+        """Return the runs."""
         gaps = self._cut.gaps
         if self._too_many:
             return [{"gaps": gaps, "first": 0, "last": 0, "rows": 0}]
@@ -137,7 +137,7 @@ class RunList:
 
 @told
 def number_alone(batches: Iterable[pa.RecordBatch], group: bool, collections: list[int]) -> Iterator[pa.RecordBatch]:
-    """The numbers of a trace that one task holds, in the order of its positions."""
+    """Yield the numbers of a trace that one task holds, in the order of its positions."""
     resolver = ChunkResolver(0, shared_counts_as_exclusive=group)
     for batch in batches:
         resolver.add(batch)
@@ -147,7 +147,7 @@ def number_alone(batches: Iterable[pa.RecordBatch], group: bool, collections: li
 
 @told
 def resolve_chunks(batches: Iterable[pa.RecordBatch], parts: int, group: bool, cut: Cut) -> Iterator[pa.RecordBatch]:
-    """Resolves the chunks of a task inside themselves, and reports what reaches over them for each part of the keys."""
+    """Resolve the chunks of a task alone, and report the dependencies across chunks for each part of the keys."""
     resolver = ChunkResolver(parts, shared_counts_as_exclusive=group)
     before: int | None = None
     for batch in batches:
@@ -168,7 +168,7 @@ def resolve_chunks(batches: Iterable[pa.RecordBatch], parts: int, group: bool, c
 
 
 def report(resolver: ChunkResolver, parts: int) -> pa.RecordBatch:
-    """The packed bytes of a chunk: one row for each part of the keys, and one with its transactions."""
+    """Return the packed bytes of a chunk: one row for each part of the keys, and one with its transactions."""
     (first, last, numbers, barrier), rows, edges = resolver.finish()
     count = parts + 1
     columns = [
@@ -185,7 +185,7 @@ def report(resolver: ChunkResolver, parts: int) -> pa.RecordBatch:
 
 @told
 def resolve_keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Resolves what reaches over chunks; reports come sorted by part, then by chunk, and rows pass through."""
+    """Resolve the dependencies across chunks. Reports arrive sorted by part, then by chunk; rows are passed on."""
     resolver, current = KeyResolver(), None
     for batch in batches:
         answers = []
@@ -205,7 +205,7 @@ def resolve_keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @told
 def finish(batches: Iterable[pa.RecordBatch], collections: list[int]) -> Iterator[pa.RecordBatch]:
-    """Puts the numbers of each chunk together; answers come sorted by chunk, the rows behind them."""
+    """Join the numbers of each chunk; answers arrive sorted by chunk, before its rows."""
     answers: list[tuple[int, int, bytes]] = []
     for batch in batches:
         for row in batch.to_pylist():

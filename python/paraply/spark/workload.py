@@ -1,4 +1,4 @@
-"""What a trace tells of its workload: who conflicts with whom, and how much could run at the same time."""
+"""Analysis of a trace's workload: conflicts between transactions, and possible parallelism."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ WINDOW_SCHEMA = pa.schema(
 
 
 def conflicts(trace_df: DataFrame, *, scheme: str = "fine", by_table: bool = False) -> DataFrame:
-    """The pairs of transactions that touch one key next to each other: what makes the later one wait for the earlier.
+    """Return the pairs of transactions that use one key next to each other, so that the later one waits for the earlier.
 
-    A touch of a key is paired with the last exclusive touch before it, and a shared touch with the next exclusive one behind it. All
-    other conflicts follow from these. Barriers have none; they wait for everything.
+    A use of a key is paired with the last exclusive use before it, and a shared use with the next exclusive one after it. All other
+    conflicts follow from these. Barriers are not in any pair; they wait for everything.
 
     Args:
-        trace_df: The trace, as for ``dependencies``; with ``tables`` pairs say theirs.
-        scheme: ``fine``: those that share a key do not conflict (R15); ``group``: they do.
+        trace_df: The trace, as for ``dependencies``; with ``tables`` pairs have their tables.
+        scheme: ``fine``: transactions that share a key do not conflict (R15); ``group``: they do.
         by_table: Count by table instead.
 
     Returns:
-        ``position``, ``earlier`` (its position), ``keys`` (how many keys they meet at) and, where the trace has it, ``tables`` (those
-        that both change). By table: ``table``, ``pairs``, ``transactions`` (how many wait); a pair counts for each table that both change.
+        ``position``, ``earlier`` (its position), ``keys`` (number of common keys) and, if the trace has it, ``tables`` (tables that both
+        change). By table: ``table``, ``pairs``, ``transactions`` (number of waiting ones); a pair counts for each table that both change.
 
     Raises:
-        UsageError: A column is missing or of another type, or the scheme is not known.
+        UsageError: A column is missing or of another type, or the scheme is unknown.
     """
     if scheme not in SCHEMES:
         raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
@@ -68,7 +68,7 @@ def conflicts(trace_df: DataFrame, *, scheme: str = "fine", by_table: bool = Fal
 
 
 def touches_of(trace_df: DataFrame, scheme: str) -> DataFrame:
-    """Each key that a transaction touches once: ``position``, ``key``, ``exclusive``."""
+    """Return each key that a transaction uses, once: ``position``, ``key``, ``exclusive``."""
     rows = prepared(trace_df, Options(scheme)).where("role = 0")
     touched = rows.select("position", F.explode("write_set").alias("key"), F.lit(True).alias("exclusive"))
     if "reads" in rows.columns:
@@ -78,7 +78,7 @@ def touches_of(trace_df: DataFrame, scheme: str) -> DataFrame:
 
 
 def pairs_of(touches: DataFrame) -> DataFrame:
-    """Pairs of positions that meet at keys."""
+    """Return the pairs of positions with common keys."""
     by_key = Window.partitionBy("key").orderBy("position")
     taken = F.when(F.col("exclusive"), F.col("position"))
     before = F.last(taken, ignorenulls=True).over(by_key.rowsBetween(Window.unboundedPreceding, -1))
@@ -90,7 +90,7 @@ def pairs_of(touches: DataFrame) -> DataFrame:
 
 
 def with_tables(pairs: DataFrame, trace_df: DataFrame) -> DataFrame:
-    """The tables that both transactions of a pair change."""
+    """Add the tables that both transactions of a pair change."""
     tables = trace_df.select("position", "tables")
     later = pairs.join(tables, "position")
     other = tables.select(F.col("position").alias("earlier"), F.col("tables").alias("others"))
@@ -99,15 +99,15 @@ def with_tables(pairs: DataFrame, trace_df: DataFrame) -> DataFrame:
 
 
 def parallelism(trace_df: DataFrame, *, window: int = 10_000, scheme: str = "fine", sessions: bool = False) -> DataFrame:
-    """How much of a trace could run at the same time, window by window: its transactions over its longest chain of dependencies.
+    """Return the parallelism of a trace by windows: the transactions of each over its longest chain of dependencies.
 
-    Every transaction counts as one step. The critical path of a window is what remains however many workers there are; what reaches
-    over windows is left out.
+    Every transaction counts as one step. The critical path of a window is the least number of steps with any number of workers;
+    dependencies across windows are left out.
 
     Args:
         trace_df: The trace, as for ``dependencies``.
-        window: Positions of a window.
-        scheme: ``fine``: those that share a key do not wait for one another (R15); ``group``: they do.
+        window: Number of positions in a window.
+        scheme: ``fine``: transactions that share a key do not wait for one another (R15); ``group``: they do.
         sessions: Keep transactions of one origin and session in order.
 
     Returns:
@@ -115,7 +115,7 @@ def parallelism(trace_df: DataFrame, *, window: int = 10_000, scheme: str = "fin
         ``parallelism``. View changes are not counted.
 
     Raises:
-        UsageError: A column is missing or of another type, or an option is not known.
+        UsageError: A column is missing or of another type, or an option is unknown.
     """
     if scheme not in SCHEMES:
         raise UsageError(f"unknown scheme `{scheme}`: it is {' or '.join(SCHEMES)}")
@@ -132,7 +132,7 @@ def parallelism(trace_df: DataFrame, *, window: int = 10_000, scheme: str = "fin
 
 @told
 def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The windows of a task, whose rows come in order; a window may reach over batches."""
+    """Yield the windows of a task, whose rows arrive in order; a window may span batches."""
     path, current, first, last = CriticalPath(), None, 0, 0
     for batch in batches:
         windows = batch.column("window").to_numpy(zero_copy_only=False)
@@ -152,7 +152,7 @@ def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def measured(path: CriticalPath, window: int, first: int, last: int) -> pa.RecordBatch:
-    """One window."""
+    """Return one window as a batch."""
     transactions, barriers, steps = path.finish()
     row = [window, first, last, transactions, barriers, steps, transactions / steps if steps else 0.0]
     columns = [pa.array([value], field.type) for value, field in zip(row, WINDOW_SCHEMA, strict=True)]
