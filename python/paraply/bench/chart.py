@@ -1,4 +1,4 @@
-"""A plot of a bench of loads: bars of transactions a second, one panel for each load, as SVG without any library."""
+"""Plot of a bench of loads: bars of transactions per second, one panel for each load, as SVG without a library."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CAPTION = "transactions a second; each load has a scale of its own"
 
 
 def bars(title: str, loads: Sequence[Mapping[str, Any]], *, figure: str = "per_second", caption: str = _CAPTION) -> str:
-    """The plot.
+    """Return the plot.
 
     Args:
-        title: What stands on top.
-        loads: As ``LoadResult.as_json`` gives them.
+        title: Title of the plot.
+        loads: Results of ``LoadResult.as_json``.
         figure: The number of a replay that its bar shows.
         caption: The line below the bars.
 

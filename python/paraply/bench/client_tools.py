@@ -1,4 +1,4 @@
-"""The client tools of a server's own kind: the decoder that prints its logs, and the client that takes what it prints."""
+"""Client tools of a server's family: the decoder that prints its logs, and the client that runs the output."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _WITHOUT = "leave the peer out with --no-peer and, where loads are made, name th
 
 
 def decoder_of(server: BenchServer, given: str | None) -> list[str]:
-    """The command that decodes the server's logs: the one that is given, else the one of its kind on PATH.
+    """Return the command that decodes the server's logs: the given one, else the one of its family on PATH.
 
-    MariaDB's packages install theirs as ``mysqlbinlog`` too, and what that prints of a MySQL's log no MySQL takes.
+    MariaDB's packages install their decoder as ``mysqlbinlog`` too, and MySQL does not accept its output for a log of MySQL.
 
     Args:
-        server: Whose logs.
+        server: Server of the logs.
         given: A command, as a shell would read it.
 
     Raises:
-        UsageError: None is installed, or only MariaDB's for a MySQL.
+        UsageError: No decoder is installed, or only MariaDB's for a MySQL.
     """
     if given:
         return shlex.split(given)
@@ -35,14 +35,14 @@ def decoder_of(server: BenchServer, given: str | None) -> list[str]:
 
 
 def client_of(server: BenchServer, given: str | None) -> list[str]:
-    """The command that sends statements to the server: the one that is given, else the one of its kind on PATH.
+    """Return the command that sends statements to the server: the given one, else the one of its family on PATH.
 
     Args:
-        server: Where to.
+        server: Server to send to.
         given: A command, as a shell would read it.
 
     Raises:
-        UsageError: None is installed.
+        UsageError: No client is installed.
     """
     return shlex.split(given) if given else [_found("mariadb" if server.mariadb else "mysql", "--client")]
 
@@ -55,6 +55,6 @@ def _found(name: str, option: str) -> str:
 
 
 def _is_mariadbs(path: str) -> bool:
-    # The name is not in what ``--version`` prints, but in the help's copyright.
+    # The name is not in the output of ``--version``, but in the help's copyright.
     told = subprocess.run([path, "--no-defaults", "--help"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     return b"MariaDB" in told.stdout

@@ -1,4 +1,4 @@
-"""How busy this machine's CPUs were, by whomever."""
+"""Use of this machine's CPUs by all processes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SECONDS = 0.05
 
 
 class CpuTicks:
-    """Notes what the CPUs have done, twenty times a second, until its block ends.
+    """Sampling of the CPU ticks, twenty times a second, until the ``with`` block ends.
 
-    A process takes a while to start. So its work is the last part of the block, and only that part is looked at.
+    A process needs a while to start. So its work is the last part of the block, and only that part is evaluated.
     """
 
     def __init__(self, stat: Path = STAT) -> None:
@@ -39,7 +39,7 @@ class CpuTicks:
         self._note()
 
     def busy(self, seconds: float) -> float:
-        """The share of all CPUs that was not idle in the last so many seconds of the block; 0 where the system does not tell."""
+        """Return the share of all CPUs that was not idle in the last seconds of the block; 0 where the system does not report it."""
         if not self._seen:
             return 0.0
         ended, total, idle = self._seen[-1]

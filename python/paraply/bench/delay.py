@@ -1,4 +1,4 @@
-"""A server that is further away: a proxy on loopback that holds every request back for a while."""
+"""Simulation of a distant server: a proxy on loopback that delays every request."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["delayed"]
 
 @contextmanager
 def delayed(host: str, port: int, milliseconds: float) -> Iterator[int]:
-    """A proxy in a process of its own, so that it takes no time of the measured one; and little of the machine's, being native.
+    """Run a proxy in a process of its own, so that it uses no time of the measured one; it is native, so that it uses little CPU.
 
     Args:
-        host: The server, or the path of its socket.
-        port: Its port; of no use with a path.
-        milliseconds: How long each request is held back; answers pass at once.
+        host: Host of the server, or the path of its socket.
+        port: Port of the server; ignored with a path.
+        milliseconds: Delay of each request; answers are not delayed.
 
     Yields:
         The loopback port that leads to the server.
@@ -38,7 +38,7 @@ def delayed(host: str, port: int, milliseconds: float) -> Iterator[int]:
 
 
 def serve(listen: int, host: str, port: int, seconds: float) -> None:
-    """Accepts connections until the process is ended."""
+    """Accept connections until the process is ended."""
     proxy = DelayingProxy(listen, host, port, seconds)
     print("ready", flush=True)
     while True:

@@ -1,4 +1,4 @@
-"""The native kernels, single thread, beside the plain Python references, on one and the same input."""
+"""Measurement of the native kernels, single thread, beside the plain Python references, on the same input."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ROW_EVENTS = {23, 24, 25, 30, 31, 32}
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """One kernel's rate and its reference's, in the same unit.
+    """Rates of one kernel and of its reference, in the same unit.
 
     Attributes:
-        name: The kernel.
-        unit: What is counted a second.
-        native: Millions of it a second, native.
-        python: The same in plain Python.
+        name: Name of the kernel.
+        unit: Unit of the rates.
+        native: Rate of the kernel.
+        python: Rate of the reference in plain Python.
     """
 
     name: str
@@ -43,23 +43,23 @@ class KernelResult:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast."""
+        """Rate of the kernel as a multiple of the reference's."""
         return self.native / self.python if self.python else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """For the results file."""
+        """Return the fields for the results file."""
         return asdict(self) | {"ratio": round(self.ratio, 1)}
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that a piece of work takes."""
+    """Return the seconds that a function takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
 
 
 def measure_kernels(log: Path, live_keys: int = LIVE_KEYS) -> Iterator[KernelResult]:
-    """Measures certification, hashing and decoding.
+    """Measure certification, hashing and decoding.
 
     Args:
         log: A log whose rows are decoded and hashed; its own DDL must give the schema.
@@ -72,7 +72,7 @@ def measure_kernels(log: Path, live_keys: int = LIVE_KEYS) -> Iterator[KernelRes
 
 
 def transactions(keys: int, count: int, seed: int) -> pa.RecordBatch:
-    """Transactions of four keys each, drawn from ``keys`` different ones."""
+    """Return transactions of four keys each, drawn from ``keys`` different ones."""
     chosen = random.Random(seed).choices(range(keys), k=count * KEYS_A_TRANSACTION)
     values = pa.array([xor_mixed(key) for key in chosen], pa.int64())
     offsets = pa.array(range(0, len(chosen) + 1, KEYS_A_TRANSACTION), pa.int32())
@@ -80,13 +80,13 @@ def transactions(keys: int, count: int, seed: int) -> pa.RecordBatch:
 
 
 def xor_mixed(key: int) -> int:
-    """A number spread over 64 bits, as hashes are; signed, as Arrow and Spark carry it."""
+    """Return a number spread over 64 bits, as hashes are; signed, as in Arrow and Spark."""
     mixed = key * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
     return mixed - (1 << 64) if mixed >> 63 else mixed
 
 
 def certification(live_keys: int) -> KernelResult:
-    """Keys certified a second while ``live_keys`` are held."""
+    """Measure the keys certified per second while ``live_keys`` are held."""
     certifier = Certifier(first_remote_alone=False)
     step = 1_000_000
     for first in range(0, live_keys, step):
@@ -103,7 +103,7 @@ def certification(live_keys: int) -> KernelResult:
 
 
 def read_all(log: Path) -> tuple[list[TransactionBatch], list[Catalog]]:
-    """All batches of a log, each with the definitions that held."""
+    """Return all batches of a log, each with the definitions valid for it."""
     batches: list[TransactionBatch] = []
     catalogs: list[Catalog] = []
     schema = SchemaCatalog()
@@ -118,7 +118,7 @@ def read_all(log: Path) -> tuple[list[TransactionBatch], list[Catalog]]:
 
 
 def reading(log: Path) -> KernelResult:
-    """Megabytes of log read, checked and cut into transactions with counted rows a second; the reference only cuts row events."""
+    """Measure reading: megabytes of log decoded per second into transactions with counted rows; the reference only decodes row events."""
 
     def native() -> None:
         reader = LogReader([str(log)])
@@ -134,7 +134,7 @@ def reading(log: Path) -> KernelResult:
 
 
 def plain_row_events(data: bytes) -> Iterator[tuple[bytes, list[tuple[int, int]], bool]]:
-    """Row events of an uncompressed log with checksums: their bodies behind the post-header, the columns, whether it is an update."""
+    """Yield the row events of an uncompressed log with checksums: body after the post-header, columns, and True for an update."""
     tables: dict[bytes, list[tuple[int, int]]] = {}
     at = 4
     while at + 19 <= len(data):
@@ -149,7 +149,7 @@ def plain_row_events(data: bytes) -> Iterator[tuple[bytes, list[tuple[int, int]]
 
 
 def plain_columns(body: bytes) -> list[tuple[int, int]]:
-    """Type code and metadata of each column of a table-map event."""
+    """Return type code and metadata of each column of a table-map event."""
     at = 8
     at += body[at] + 2
     at += body[at] + 2
@@ -174,7 +174,7 @@ def plain_columns(body: bytes) -> list[tuple[int, int]]:
 
 
 def hashing(batches: list[TransactionBatch], catalogs: list[Catalog]) -> KernelResult:
-    """Keys hashed a second, from raw row images; the reference hashes ready-made values of a typical key."""
+    """Measure the keys hashed per second, from raw row images; the reference hashes ready-made values of a typical key."""
 
     def native() -> int:
         pairs = zip(batches, catalogs, strict=True)

@@ -1,4 +1,4 @@
-"""The five loads, each replayed by the server's own client pipeline, by its own applier and by ours, in one run."""
+"""The five loads, each replayed in one run by the server's own client pipeline, by its own applier and by paraply."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LEVELS = ("any-time", "most-of-the-time", "eventual")
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """All replays of one load.
+    """Replays of one load.
 
     Attributes:
-        load: Its name.
-        title: As tables call it.
+        load: Name of the load.
+        title: Title in tables.
         transactions: Transactions of its log.
         log_bytes: Size of its log.
-        replays: One for each way: of several rounds the one in the middle.
+        replays: One measurement for each variant; of several rounds the median.
     """
 
     load: str
@@ -40,7 +40,7 @@ class LoadResult:
     replays: list[Measurement]
 
     def as_json(self) -> dict[str, object]:
-        """For the results file."""
+        """Return the fields for the results file."""
         slowest = self.replays[0].seconds
         head: dict[str, object] = {"load": self.load, "title": self.title, "transactions": self.transactions, "log_bytes": self.log_bytes}
         return head | {"sessions": SESSIONS, "replays": [one.as_json(slowest) for one in self.replays]}
@@ -48,19 +48,19 @@ class LoadResult:
 
 @dataclass(frozen=True, slots=True)
 class LoadBench:
-    """What is measured.
+    """Bench of loads.
 
     Attributes:
-        server: Where the logs are made, and where they are replayed.
+        server: Server on which the logs are made and replayed.
         pipeline: The client pipeline; None leaves it out.
         own: The server's own applier; None leaves it out.
-        workers: Numbers of workers of the merged replays; the others take the largest, on MySQL one also twice as many.
-        transactions: Of a load with a share of 1.
-        seed: Of what the sessions draw.
-        rounds: How often each way is measured, but for the client pipeline.
+        workers: Numbers of workers of the merged replays; the others use the largest, and one of MySQL's twice as many.
+        transactions: Transactions of a load with a share of 1.
+        seed: Seed of the sessions' random choices.
+        rounds: Number of measurements of each variant, except the client pipeline.
         decode: The command that reads binary logs from the server, if it is not on PATH.
         tell: Called with a load's title and each replay's measurement, as soon as it is known.
-        sizes: Fixed numbers of transactions a commit that mode ``record`` is measured with too, with the most workers.
+        sizes: Fixed numbers of transactions in a commit for which mode ``record`` is measured too, with the most workers.
     """
 
     server: BenchServer
@@ -75,10 +75,10 @@ class LoadBench:
     sizes: Sequence[str] = ()
 
     def measure(self, loads: Sequence[Load]) -> Iterator[LoadResult]:
-        """Makes each load's log and replays it in every way.
+        """Make each load's log, and replay it in every variant.
 
         Raises:
-            ApplyFailed: A load could not be made, a replay failed, or its tables are not the source's.
+            ApplyFailed: A load could not be made, a replay failed, or its tables differ from the source's.
         """
         for load in loads:
             with tempfile.TemporaryDirectory(prefix="paraply-load-") as folder:
@@ -108,7 +108,7 @@ class LoadBench:
         return LoadResult(load.name, load.title, transactions, made.log.stat().st_size, replays)
 
     def _ways(self, log: Path) -> tuple[list[Way], list[Way]]:
-        """The peers' and ours."""
+        """Return the peers' variants and paraply's."""
         peers = [] if self.pipeline is None else [Way(self.pipeline.name, partial(replay_by_client, self.pipeline, self.server, [log]))]
         most = max(self.workers)
         if self.own is not None:
@@ -116,9 +116,9 @@ class LoadBench:
         ours = [self._ours(log, "record", count, "auto") for count in self.workers]
         ours += [self._ours(log, "record", most, size) for size in self.sizes]
         ours += [self._ours(log, "record", most, "off"), self._ours(log, "preserve", most, "off")]
-        if self.server.mariadb:  # with gaps it keeps no GTIDs, and its logs name no sessions: the levels are alike
+        if self.server.mariadb:  # MariaDB keeps no GTIDs with gaps, and its logs name no sessions: the levels are alike
             return peers, [*ours, *(self._ours(log, "none", most, "off", level) for level in (_LEVELS[0], _LEVELS[-1]))]
-        # Only where the replay is logged its commits form groups.
+        # Commits form groups only if the replay is logged.
         ours += [self._ours(log, "preserve", most, "off", level) for level in _LEVELS[1:]]
         ours.append(self._ours(log, "preserve", 2 * most, "off", _LEVELS[-1]))
         return peers, [*ours, *(self._ours(log, "preserve", count, "off", via="replication") for count in (most, 2 * most))]
@@ -131,6 +131,6 @@ class LoadBench:
 
 
 def _middle(several: list[Measurement]) -> Measurement:
-    """The measurement with the median of the seconds."""
+    """Return the measurement with the median of the seconds."""
     wanted = median(one.seconds for one in several)
     return min(several, key=lambda one: abs(one.seconds - wanted))

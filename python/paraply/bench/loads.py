@@ -1,7 +1,7 @@
-"""Five loads that a bench makes on its server: each a schema, rows to begin with, and transactions drawn by a session (seeded).
+"""Five loads for a bench: each has a schema, initial rows, and transactions drawn by a session with a seed.
 
-A transaction is a list of statements; what it draws depends on the seed and the session's number only. How sessions mingle, the
-server decides.
+A transaction is a list of statements; its random choices depend only on the seed and the session's number. The server decides how
+sessions interleave.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _WORDS = ("résumé", "Resume", "RESUME", "straße", "STRASSE", "apple", "Apple"
 
 @dataclass(slots=True)
 class Session:
-    """One client.
+    """A client session of a load.
 
     Attributes:
-        number: From 1; its new rows have numbers of its own.
-        draw: Its randomness.
-        made: How many rows it has given a number.
+        number: Number from 1; each session gives its new rows numbers of its own.
+        draw: Random number generator of the session.
+        made: Number of rows that it has numbered.
     """
 
     number: int
@@ -37,30 +37,30 @@ class Session:
 
     @property
     def newest(self) -> int:
-        """The number of its last new row; before the first one, one that nobody has."""
+        """Number of its last new row; before the first one, an unused number."""
         return self.number * _SPAN + self.made
 
     def next(self) -> int:
-        """A number for a new row."""
+        """Return a number for a new row."""
         self.made += 1
         return self.newest
 
     def own(self) -> int | None:
-        """The number of some row that it made; None before the first."""
+        """Return the number of a random row of the session; None before the first."""
         return self.number * _SPAN + self.draw.randint(1, self.made) if self.made else None
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What sessions do.
+    """A load: schema, initial rows, and the sessions' transactions.
 
     Attributes:
-        name: As ``--loads`` takes it.
-        title: As tables call it.
-        share: Transactions of it for each one asked for: large ones are fewer.
-        schema: Makes the tables, with semicolons between; ``{collation}`` is one that ignores case and accents.
-        fill: The rows to begin with, in statements that each are a transaction.
-        transaction: Draws a session's next transaction.
+        name: Name in ``--loads``.
+        title: Title in tables.
+        share: Transactions of this load for each requested one; large transactions are fewer.
+        schema: Statements that make the tables, separated by semicolons; ``{collation}`` stands for one that ignores case and accents.
+        fill: Returns the statements that insert the initial rows, each a transaction.
+        transaction: Returns a session's next transaction.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Load:
     transaction: Callable[[Session], list[str]]
 
     def count(self, transactions: int) -> int:
-        """Transactions of this load where so many are asked for.
+        """Return the number of transactions of this load for a requested number.
 
         >>> LOADS["large"].count(25_000), LOADS["oltp"].count(25_000)
         (2500, 25000)
@@ -79,7 +79,7 @@ class Load:
         return max(1, round(transactions * self.share))
 
     def session(self, number: int, seed: int) -> Iterator[list[str]]:
-        """The endless transactions of one session.
+        """Yield the endless transactions of one session.
 
         >>> next(LOADS["hot-rows"].session(1, seed=7)) == next(LOADS["hot-rows"].session(1, seed=7))
         True
@@ -90,7 +90,7 @@ class Load:
 
 
 def rows(table: str, values: Sequence[str]) -> Iterator[str]:
-    """Inserts in portions.
+    """Yield inserts in portions.
 
     >>> list(rows("t", ["(1)", "(2)"]))
     ['INSERT INTO t VALUES (1),(2)']
@@ -149,7 +149,7 @@ def _oltp(session: Session) -> list[str]:
 
 
 def _order(session: Session) -> list[str]:
-    """An order with one to five lines."""
+    """Return an order with one to five lines."""
     draw, order = session.draw, session.next()
     note = draw.choice(["''", "NULL", f"'{'näïve' * draw.randint(1, 20)}'"])
     document = f'{{"k": {draw.randrange(9)}, "l": [1, 2, "x"]}}'
@@ -166,7 +166,7 @@ def _order(session: Session) -> list[str]:
 
 
 def _hot_rows(session: Session) -> list[str]:
-    """Nine of ten take from one of four items, and every one is noted down."""
+    """Return a sale: nine of ten take one of four items, and each is recorded."""
     draw = session.draw
     item = draw.randrange(4) if draw.random() < 0.9 else draw.randrange(4, _ROWS)
     return [
@@ -182,7 +182,7 @@ def _insert(session: Session) -> list[str]:
 
 
 def _large(session: Session) -> list[str]:
-    """Some hundred rows of one sensor: new ones, changed ones, or old ones that go."""
+    """Return a transaction of some hundred rows of one sensor: new ones, changed ones, or deleted ones."""
     draw, kind, own = session.draw, session.draw.random(), session.own()
     if kind < 0.6 or own is None:
         series = session.next()
@@ -216,7 +216,7 @@ def _fill_family() -> Iterator[str]:
 
 
 def _family(session: Session) -> list[str]:
-    """Five tables in a tree; most transactions write children, some their parents."""
+    """Return a transaction on five tables in a tree: most write children, some write parents."""
     draw, kind, own = session.draw, session.draw.random(), session.own()
     member, project = draw.randrange(_MEMBERS), draw.randrange(_PROJECTS)
     if kind < 0.5 or own is None:
@@ -262,14 +262,14 @@ LOADS = {
         Load("foreign-keys", "foreign keys", 1.0, _FAMILY, _fill_family, _family),
     )
 }
-"""The loads by their names."""
+"""Loads by name."""
 
 
 def load_names(text: str) -> list[str]:
-    """The loads that ``--loads`` names.
+    """Return the loads named in ``--loads``.
 
     Raises:
-        ValueError: One that there is not.
+        ValueError: A load does not exist.
 
     >>> load_names("all") == list(LOADS), load_names("oltp, inserts")
     (True, ['oltp', 'inserts'])
@@ -277,5 +277,5 @@ def load_names(text: str) -> list[str]:
     names = list(LOADS) if text == "all" else [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in LOADS]
     if unknown or not names:
-        raise ValueError(f"there is no load {', '.join(unknown) or 'named'}: take some of {', '.join(LOADS)}, or all")
+        raise ValueError(f"unknown load {', '.join(unknown) or '(none given)'}: choose from {', '.join(LOADS)}, or all")
     return names

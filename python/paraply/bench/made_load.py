@@ -1,4 +1,4 @@
-"""Making a load's log: eight sessions on the server itself, and a copy of what it logged."""
+"""A load's log: made by eight sessions on the server itself, and copied."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["SESSIONS", "MadeLoad", "fetch_log", "last_log", "make_load"]
 
 SESSIONS = 8
 _LOG_SERVER = 1
-"""Whose transactions they seem to be on MariaDB; its own applier passes over those of its own number."""
+"""Server id of the transactions on MariaDB; its own applier skips transactions of its own id."""
 _DUPLICATE_KEY = 1062
 _TEMPORARY = {1205, 1213}
 _TRIES = 1000
@@ -29,7 +29,7 @@ _TRIES = 1000
 
 @dataclass(frozen=True, slots=True)
 class MadeLoad:
-    """A load's log, and what its source looked like at its end.
+    """A load's log, with the state of the source at its end.
 
     Attributes:
         log: The copy of the log.
@@ -41,14 +41,14 @@ class MadeLoad:
 
 
 def make_load(server: BenchServer, load: Load, *, transactions: int, seed: int, folder: Path, decode: str | None = None) -> MadeLoad:
-    """Runs a load on an empty server.
+    """Run a load on an empty server.
 
     Args:
-        server: Where; its settings are those that the log is made under.
-        load: What.
-        transactions: How many the sessions commit in all, besides those that fill the tables.
-        seed: Of what the sessions draw.
-        folder: Where the copy of the log goes.
+        server: The server; its settings are those under which the log is made.
+        load: The load.
+        transactions: Number of transactions of all sessions, besides those that fill the tables.
+        seed: Seed of the sessions' random choices.
+        folder: Folder for the copy of the log.
         decode: The command that reads binary logs from a server, if it is not on PATH.
 
     Raises:
@@ -63,16 +63,16 @@ def make_load(server: BenchServer, load: Load, *, transactions: int, seed: int, 
 
 
 def last_log(server: BenchServer) -> str:
-    """The name of the binary log that is written to."""
+    """Return the name of the current binary log."""
     return text(server.query("SHOW BINARY LOGS")[-1][0])
 
 
 def fetch_log(server: BenchServer, name: str, folder: Path, decode: str | None) -> Path:
-    """Copies a binary log: out of the data folder where that is known, else over a connection.
+    """Copy a binary log: from the data folder if that is known, else over a connection.
 
     Raises:
-        ApplyFailed: That failed.
-        UsageError: It has to be read over a connection, and no decoder of the server's kind is there.
+        ApplyFailed: The copy failed.
+        UsageError: It has to be read over a connection, and there is no decoder of the server's family.
     """
     if server.data is not None and (server.data / name).exists():
         return Path(shutil.copyfile(server.data / name, folder / name))
@@ -106,7 +106,7 @@ def _fill(server: BenchServer, load: Load) -> None:
 
 
 def _run_sessions(server: BenchServer, load: Load, transactions: int, seed: int) -> None:
-    """All sessions at once; the first one's failure is raised when all have ended."""
+    """Run all sessions at once; raise the first one's failure when all have ended."""
     failures: list[Exception] = []
     ticks = itertools.count()
 
@@ -133,7 +133,7 @@ def _run_sessions(server: BenchServer, load: Load, transactions: int, seed: int)
 
 
 def _commit_one(connection: MySqlConnection, drawn: Iterator[list[str]]) -> None:
-    """Commits one transaction; one that changes nothing is no transaction, and a duplicate key makes it another one."""
+    """Commit one transaction. One without changes is replaced by the next, as is one with a duplicate key."""
     statements = next(drawn)
     for _ in range(_TRIES):
         try:
@@ -148,4 +148,4 @@ def _commit_one(connection: MySqlConnection, drawn: Iterator[list[str]]) -> None
                 statements = next(drawn)
             elif error.code not in _TEMPORARY:
                 raise
-    raise ApplyFailed("a session of the load does not get on")
+    raise ApplyFailed("a session of the load makes no progress")

@@ -1,4 +1,4 @@
-"""The server's own parallel applier, with the log as its relay log: no source, no network, nothing but the apply."""
+"""The server's own parallel applier, with the log as its relay log: no source, no network, only the apply."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OwnApplier:
 
     Attributes:
         server: The server.
-        data: Its data folder, as this machine sees it.
+        data: The server's data folder on this machine.
     """
 
     server: BenchServer
@@ -41,20 +41,20 @@ class OwnApplier:
         return "" if self.server.mariadb else f" FOR CHANNEL '{_CHANNEL}'"
 
     def name(self, workers: int) -> str:
-        """What tables call it."""
+        """Return the name in tables."""
         kind = "optimistic threads" if self.server.mariadb else "workers"
         return f"the server's own applier, {workers} {kind}"
 
     @contextlib.contextmanager
     def ready(self, logs: Sequence[Path], workers: int) -> Iterator[None]:
-        """Hands the log over and sets the applier up; takes all of it away at the end.
+        """Copy the log to the server and set up the applier; remove both at the end.
 
         Raises:
-            UsageError: The folder is not the server's, or it cannot be written to.
+            UsageError: The folder is not the server's, or is not writable.
         """
         self._check()
         files = self._copy(logs)
-        # An applier passes over what a server of its own number has written.
+        # An applier skips transactions of its own server's id.
         ((own,),) = self.server.query("SELECT @@GLOBAL.server_id")
         try:
             self._run("SET GLOBAL server_id=4294967295")
@@ -70,10 +70,10 @@ class OwnApplier:
                 file.unlink(missing_ok=True)
 
     def replay(self) -> int:
-        """Starts the applier and waits until it has applied everything.
+        """Start the applier, and wait until it has applied everything.
 
         Raises:
-            ApplyFailed: It stopped with an error.
+            ApplyFailed: The applier stopped with an error.
         """
         replica = "SLAVE" if self.server.mariadb else "REPLICA"
         self._run(f"START {replica} SQL_THREAD{self._channel}")
@@ -85,7 +85,7 @@ class OwnApplier:
                 if status["Last_SQL_Error"]:
                     raise ApplyFailed(f"the server's own applier failed: {status['Last_SQL_Error']}")
                 state = status["Slave_SQL_Running_State" if self.server.mariadb else "Replica_SQL_Running_State"]
-                # The coordinator has handed everything out; its workers may still apply.
+                # The coordinator has distributed everything; its workers may still apply.
                 if "has read all relay log" in state and connection.query(_BUSY)[0][1] == [(0,)]:
                     return 0
                 time.sleep(_POLL_SECONDS)
@@ -93,7 +93,7 @@ class OwnApplier:
             connection.close()
 
     def _check(self) -> None:
-        """The folder must be this server's, and the server nobody's replica: its channel is thrown away at the end."""
+        """Check that the folder is this server's, and that the server is not a replica, because its channel is dropped at the end."""
         identity = "ibdata1" if self.server.mariadb else "auto.cnf"
         known = (self.data / identity).exists()
         if known and not self.server.mariadb:
@@ -102,13 +102,13 @@ class OwnApplier:
         if not known:
             raise UsageError(f"{self.data} is not the data folder of the server at {self.server.parsed}")
         if self.server.query("SHOW SLAVE STATUS" if self.server.mariadb else "SHOW REPLICA STATUS"):
-            raise UsageError("the server is a replica; a bench of its own applier needs one that is not")
+            raise UsageError("the server is a replica; a bench of its own applier needs a server that is not one")
 
     def _copy(self, logs: Sequence[Path]) -> list[Path]:
         ((base,),) = self.server.query("SELECT @@relay_log")
         if not text(base):
             raise UsageError("the server has no --relay-log: set it, or leave its own applier out")
-        # MySQL takes a given relay log for a channel that is new, MariaDB for the default connection.
+        # MySQL accepts a given relay log for a new channel, MariaDB for the default connection.
         stem = Path(text(base)).name + ("" if self.server.mariadb else f"-{_CHANNEL}")
         files = [self.data / f"{stem}.{number:06}" for number in range(1, 1 + len(logs))]
         index = self.data / f"{stem}.index"

@@ -1,4 +1,4 @@
-"""One log replayed in turn by the server's own client pipeline, by its own applier and by ours."""
+"""Replays of one log in turn by the server's own client pipeline, by its own applier and by paraply."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The command pair that users have today.
+    """The pair of commands in common use.
 
     Attributes:
-        name: The pipeline as a user knows it.
-        decode: The command that prints a log as SQL.
-        client: The command that runs it.
+        name: Name of the pipeline.
+        decode: Command that prints a log as SQL.
+        client: Command that runs the SQL.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What one replay says of itself.
+    """Result of one replay.
 
     Attributes:
-        seconds: Whole-process time, from the start of the command to its end; for the server's own applier from its start to its idling.
-        transactions: Transactions of the log; 0 if it does not tell.
-        commits: Of how many commits; 0 if it does not tell.
+        seconds: Time of the whole process; for the server's own applier from its start until it is idle.
+        transactions: Transactions of the log; 0 if unknown.
+        commits: Number of commits; 0 if unknown.
     """
 
     seconds: float
@@ -64,11 +64,11 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to replay a log.
+    """Variant of a replay.
 
     Attributes:
-        name: What replays.
-        replay: Does it, on an empty server.
+        name: Name of the variant.
+        replay: Replays the log on an empty server.
     """
 
     name: str
@@ -77,15 +77,15 @@ class Way:
 
 @dataclass(slots=True)
 class Measurement:
-    """One replay.
+    """Measurement of one replay.
 
     Attributes:
-        name: What replayed.
+        name: Name of the variant.
         seconds: As in ``Replayed``.
         transactions: Transactions of the log.
-        commits: Commits that they became; 0 where that is not told.
-        syncs: What the server counted meanwhile.
-        checksums: Of all tables afterwards.
+        commits: Number of commits; 0 if unknown.
+        syncs: Counters of the server during the replay.
+        checksums: Checksums of all tables afterwards.
     """
 
     name: str
@@ -97,20 +97,20 @@ class Measurement:
 
     @property
     def rate(self) -> float:
-        """Transactions a second."""
+        """Transactions per second."""
         return self.transactions / self.seconds if self.seconds else 0.0
 
     def as_json(self, slowest: float) -> dict[str, object]:
-        """For the results file."""
+        """Return the fields for the results file."""
         figures = {"per_second": round(self.rate), "ratio": round(slowest / self.seconds, 2)}
         return asdict(self) | figures | {"syncs": self.syncs.as_json(max(1, self.transactions))}
 
 
 def pipeline_for(server: BenchServer, decode: str | None, client: str | None) -> Pipeline:
-    """The pipeline of the server's family, found on PATH unless given.
+    """Return the pipeline of the server's family, found on PATH unless given.
 
     Raises:
-        UsageError: A command is not there.
+        UsageError: A command is missing.
     """
     name = "mariadb-binlog | mariadb" if server.mariadb else "mysqlbinlog | mysql"
     url = server.parsed
@@ -129,10 +129,10 @@ def measure_all(
     databases: Sequence[str],
     own: OwnApplier | None = None,
 ) -> Iterator[Measurement]:
-    """Replays the log once in every way and checks that all end alike.
+    """Replay the log once in every variant, and check that all end with the same tables.
 
     Raises:
-        ApplyFailed: A replay failed, or its tables are not the first one's.
+        ApplyFailed: A replay failed, or its tables differ from the first one's.
     """
     ways: list[Way] = []
     if pipeline is not None:
@@ -149,16 +149,16 @@ def measure_all(
 def measure_ways(
     server: BenchServer, ways: Sequence[Way], databases: Sequence[str], expected: Mapping[str, int] | None = None
 ) -> Iterator[Measurement]:
-    """Replays in every way, each on an emptied server.
+    """Replay in every variant, each on an emptied server.
 
     Args:
-        server: Where.
-        ways: How, in this order.
-        databases: What a replay makes.
-        expected: ``CHECKSUM TABLE`` of the source's tables; without it those of the first replay.
+        server: The server.
+        ways: The variants, in this order.
+        databases: Databases that a replay makes.
+        expected: ``CHECKSUM TABLE`` of the source's tables; by default those after the first replay.
 
     Raises:
-        ApplyFailed: A replay failed, or left other tables.
+        ApplyFailed: A replay failed, or its tables differ.
     """
     transactions, first = 0, "the first replay" if expected is None else "the source"
     for way in ways:
@@ -170,13 +170,13 @@ def measure_ways(
         measurement = Measurement(way.name, done.seconds, transactions, done.commits, syncs, server.checksums())
         expected = expected if expected is not None else measurement.checksums
         if measurement.checksums != expected:
-            raise ApplyFailed(f"{way.name} left other tables than {first}")
+            raise ApplyFailed(f"the tables after {way.name} differ from those of {first}")
         yield measurement
     server.empty(databases)
 
 
 def replay_by_server(own: OwnApplier, logs: Sequence[Path], workers: int) -> Replayed:
-    """The server's own applier; copying the log to it does not count."""
+    """Replay by the server's own applier; the time to copy the log does not count."""
     with own.ready(logs, workers):
         started = time.monotonic()
         own.replay()
@@ -184,7 +184,7 @@ def replay_by_server(own: OwnApplier, logs: Sequence[Path], workers: int) -> Rep
 
 
 def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Path]) -> Replayed:
-    """``mysqlbinlog | mysql``, or MariaDB's."""
+    """Replay by ``mysqlbinlog | mysql``, or MariaDB's pair."""
     started = time.monotonic()
     environment = os.environ | ({"MYSQL_PWD": server.parsed.password} if server.parsed.password else {})
     for log in logs:
@@ -196,10 +196,10 @@ def replay_by_client(pipeline: Pipeline, server: BenchServer, logs: Sequence[Pat
 
 
 def replay_by_paraply(server: BenchServer, logs: Sequence[Path], *options: str) -> Replayed:
-    """``paraply apply`` as a process of its own."""
+    """Replay by ``paraply apply`` in a process of its own."""
     started = time.monotonic()
     command = [sys.executable, "-m", "paraply", "apply", *map(str, logs), "--to", server.url, *options, "--json"]
-    # An installed package has its bytecode beside it.
+    # An installed package has compiled bytecode.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""Clients that nothing coordinates: the most that a server, the way to it and this machine give."""
+"""Clients without coordination: the upper limit of a server, the path to it and this machine."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _MOST_BYTES = 1 << 20
 
 
 def plain_seconds(server: BenchServer, port: int, log: Path, *, clients: int) -> float:
-    """Seconds that clients take to run the statements that apply a log, one for each transaction, in turns.
+    """Return the seconds in which clients run the statements that apply a log, one for each transaction, in turns.
 
-    They are the statements that a worker sends at level ``eventual``: a ``BINLOG`` of the transaction's rows, in front of them the change
-    of the client's row of progress. No client waits for another, no order is kept, nothing is read from a log meanwhile and the texts are
-    made beforehand, so an applier with as many connections can at best come near. Where more clients are no faster, the server and what
-    it shares its machine with are full.
+    They are the statements that a worker sends at level ``eventual``: a ``BINLOG`` of the transaction's rows, and before it the change
+    of the client's row of progress. No client waits for another, no order is kept, no log is read meanwhile, and the statements are made
+    beforehand. So an applier with as many connections can at best come near. Where more clients are no faster, the server, or the
+    machine that it shares, is fully used.
 
     Args:
-        server: Where the rows go; its binary log gets nothing.
-        port: On loopback, leads to the server.
-        log: Holds transactions that need nothing of each other, and small ones.
+        server: Server that gets the rows, without binary logging.
+        port: Loopback port that leads to the server.
+        log: Log of small transactions that do not depend on each other.
         clients: Connections at the same time.
 
     Raises:
-        ConnectionFailed: The server could not be reached, or was lost.
+        ConnectionFailed: The server could not be reached, or the connection was lost.
         ServerError: A statement failed.
     """
     url = server.parsed
@@ -64,7 +64,7 @@ def plain_seconds(server: BenchServer, port: int, log: Path, *, clients: int) ->
 
 
 def _texts(log: Path, clients: int) -> tuple[bytes, list[list[bytes]]]:
-    """The statement that each client begins with, and those of each."""
+    """Return the statement with which each client begins, and the statements of each client."""
     reader, planner = LogReader([str(log)]), Planner()
     begin, texts = b"", list[list[bytes]]([[] for _ in range(clients)])
     while (batch := reader.next_batch()) is not None:

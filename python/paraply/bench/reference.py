@@ -1,6 +1,6 @@
-"""The kernels written plainly in Python, to compare with: the same rules, no tricks.
+"""Kernels in plain Python, for comparison: the same rules without optimisation.
 
-Tests hold the native core against them; the bench measures both in one run.
+Tests compare the native core with them; the bench measures both in one run.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ SEPARATOR = b"\xc2\xbd"
 
 
 def rotated(value: int, bits: int) -> int:
-    """A 64-bit rotation to the left."""
+    """Rotate a 64-bit number to the left."""
     return ((value << bits) | (value >> (64 - bits))) & MASK
 
 
 def round64(lane: int, word: int) -> int:
-    """One round of XXH64."""
+    """Compute one round of XXH64."""
     return rotated((lane + word * P2) & MASK, 31) * P1 & MASK
 
 
 def xxh64(data: bytes) -> int:
-    """XXH64 with seed 0, as its specification describes it.
+    """Compute XXH64 with seed 0, as its specification describes it.
 
     >>> xxh64("PRIMARY½test½4t1½21½1".encode())
     340395741608101502
@@ -58,7 +58,7 @@ def xxh64(data: bytes) -> int:
 
 
 def key_text(key: str, database: str, table: str, values: Iterable[bytes]) -> bytes:
-    """What is hashed for one unique key of one row (R11).
+    """Return the bytes to hash for one unique key of one row (R11).
 
     >>> key_text("PRIMARY", "test", "t1", [b"2"]).decode()
     'PRIMARY½test½4t1½22½1'
@@ -79,7 +79,7 @@ class PlainCertifier:
     started: bool = False
 
     def certify(self, items: Sequence[int]) -> tuple[int, int]:
-        """Both numbers of the next transaction; one without items is a barrier.
+        """Return both numbers of the next transaction; one without items is a barrier.
 
         >>> certifier = PlainCertifier(started=True)
         >>> [certifier.certify(items) for items in ([1], [], [2])]
@@ -101,7 +101,7 @@ class PlainCertifier:
         return last, number
 
 
-# How many bytes a value of a fixed width takes in a row image, by its type's code.
+# Bytes of a value of fixed width in a row image, by its type's code.
 FIXED_WIDTHS = {1: 1, 2: 2, 9: 3, 3: 4, 8: 8, 4: 4, 5: 8, 13: 1, 10: 3}
 FRACTION_BYTES = (0, 1, 1, 2, 2, 3, 3)
 DIGIT_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
@@ -109,7 +109,7 @@ PREFIXED = {245, 249, 250, 251, 252, 255}
 
 
 def width_at(image: bytes, at: int, code: int, metadata: int) -> tuple[int, int]:
-    """Where a value begins and how long it is."""
+    """Return start and length of a value."""
     if code in FIXED_WIDTHS:
         return at, FIXED_WIDTHS[code]
     if code in {17, 18, 19}:
@@ -127,15 +127,15 @@ def width_at(image: bytes, at: int, code: int, metadata: int) -> tuple[int, int]
 
 
 def decode_rows(body: bytes, columns: Sequence[tuple[int, int]], update: bool) -> list[list[bytes | None]]:
-    """Cuts the images of one row event into values: the plain way, one column after the other.
+    """Split the images of one row event into values, one column after the other.
 
     Args:
-        body: The row event behind its header and post-header's extra data: column count, bitmaps, images.
+        body: The row event after its header and the post-header's extra data: column count, bitmaps, images.
         columns: Type code and metadata of each column.
-        update: Whether a second bitmap is there and images come in pairs.
+        update: True if there is a second bitmap and images come in pairs.
 
     Returns:
-        The raw bytes of each value of each image; None for NULL and for columns that the image leaves out.
+        The raw bytes of each value of each image; None for NULL and for columns missing in the image.
     """
     count = len(columns)
     bitmap = (count + 7) // 8

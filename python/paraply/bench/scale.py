@@ -1,4 +1,4 @@
-"""How the applier scales with its workers where the target is some way off and nothing conflicts (E1 of WL#4648)."""
+"""Scaling of the applier with its workers for a distant target and a load without conflicts (E1 of WL#4648)."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = ["SCALE_WORKERS", "ScaleResult", "ScaleRun", "measure_scale", "summari
 DATABASE = "paraply_scale"
 CONNECTIONS = 64
 SESSIONS = 1024
-"""More than transactions are under way: those of one session are applied in its order."""
+"""More sessions than transactions in progress: transactions of one session are applied in its order."""
 SCALE_WORKERS = (1, 2, 4, 8, 16, 32, 64)
 _PINGS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleRun:
-    """One replay through the proxy, and what the same number of clients took that nothing coordinates.
+    """One replay through the proxy, and the time of as many clients without coordination.
 
     Attributes:
         workers: Connections that applied at the same time.
         seconds: From the first block to the last commit; without the start of the process.
         transactions: Transactions of the log.
-        round_trip: Milliseconds of a statement that does nothing, through the proxy.
-        busy: Share of this machine's CPUs that was busy during those seconds, by anybody; 0 where it cannot be told.
+        round_trip: Milliseconds of an empty statement through the proxy.
+        busy: Busy share of this machine's CPUs during those seconds, by all processes; 0 if unknown.
         plain: Seconds of the clients (:func:`plain_seconds`).
     """
 
@@ -55,11 +55,11 @@ class ScaleRun:
 
 @dataclass(frozen=True, slots=True)
 class ScaleResult(ScaleRun):
-    """The replays with one number of workers as one: medians, of the seconds and of the rest by itself.
+    """Summary of the replays with one number of workers: medians, of each figure by itself.
 
     Attributes:
-        base: Seconds with the fewest workers, for the speed-up.
-        base_workers: How many those were.
+        base: Seconds with the least workers, for the speed-up.
+        base_workers: Least number of workers.
         plain_base: Seconds of as many plain clients.
     """
 
@@ -69,29 +69,29 @@ class ScaleResult(ScaleRun):
 
     @property
     def speed_up(self) -> float:
-        """How many times as fast as with the fewest workers."""
+        """Speed as a multiple of the speed with the least workers."""
         return self.base / self.seconds if self.seconds else 0.0
 
     @property
     def of_linear(self) -> float:
-        """The share of a linear speed-up."""
+        """Share of a linear speed-up."""
         return self.speed_up * self.base_workers / self.workers
 
     @property
     def linear_needs(self) -> float:
-        """The share of this machine's CPUs that a linear speed-up would take; above 1 it cannot be had.
+        """Share of this machine's CPUs that a linear speed-up would need; not possible above 1.
 
-        It is what each transaction took of them here, at the rate that would be linear.
+        It is the CPU time of each transaction here, at the rate of a linear speed-up.
         """
         return self.busy / self.of_linear if self.of_linear else 0.0
 
     @property
     def plain_of_linear(self) -> float:
-        """The same of the plain clients; below 1 the server and its machine are what more workers meet."""
+        """Share of a linear speed-up of the plain clients; below 1 the server and its machine limit more workers."""
         return self.plain_base / self.plain * self.base_workers / self.workers if self.plain else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """For the results file."""
+        """Return the fields for the results file."""
         rate = self.transactions / self.seconds if self.seconds else 0.0
         return asdict(self) | {
             "per_second": round(rate),
@@ -105,16 +105,16 @@ class ScaleResult(ScaleRun):
 def measure_scale(
     server: BenchServer, *, workers: Sequence[int], milliseconds: float, transactions: int, rounds: int = 1, decode: str | None = None
 ) -> Iterator[ScaleRun]:
-    """Makes a load without conflicts, and replays it with each number of workers, unmerged and at level ``eventual``.
+    """Make a load without conflicts, and replay it with each number of workers, unmerged and at level ``eventual``.
 
-    The strongest level commits one transaction after the other, each a round trip; there more workers cannot help.
+    The strongest level commits one transaction after the other, each with a round trip, so that more workers would not help.
 
     Args:
-        server: Where the load is made, and where it is replayed.
+        server: Server on which the load is made and replayed.
         workers: Numbers of workers.
-        milliseconds: How far away the target is.
-        transactions: How many the load has.
-        rounds: How often all that is measured, one round after the other.
+        milliseconds: Delay of the target.
+        transactions: Number of transactions of the load.
+        rounds: Number of rounds, each with all measurements.
         decode: The command that reads binary logs from a server, if it is not on PATH.
 
     Raises:
@@ -127,13 +127,13 @@ def measure_scale(
             with delayed(str(server.socket or server.parsed.host), server.parsed.port, milliseconds) as port:
                 for count in [*workers] * rounds:
                     yield _measure(server, port, log, count)
-    finally:  # a failure must not leave what the next bench would refuse
+    finally:  # after a failure the server must be usable for the next bench
         with contextlib.suppress(ParaplyError):
             server.empty([DATABASE])
 
 
 def _measure(server: BenchServer, port: int, log: Path, workers: int) -> ScaleRun:
-    """One replay, after the clients that nothing coordinates."""
+    """Measure one replay, after the clients without coordination."""
     server.empty([DATABASE])
     make_table(server)
     plain = plain_seconds(server, port, log, clients=workers)
@@ -146,7 +146,7 @@ def _measure(server: BenchServer, port: int, log: Path, workers: int) -> ScaleRu
 
 
 def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
-    """One result for each number of workers; the speed-up is to the fewest.
+    """Return one result for each number of workers; the speed-up is relative to the least number.
 
     >>> one, four = summarize([ScaleRun(4, 3.0, 9, 1.2, 0.5, 2.1), ScaleRun(1, 8.0, 9, 1.2, 0.1, 7.9), ScaleRun(4, 2.0, 9, 1.2, 0.4, 2.0)])
     >>> four.seconds, four.speed_up, four.of_linear, round(four.plain_of_linear, 2)
@@ -175,12 +175,12 @@ def summarize(runs: Sequence[ScaleRun]) -> list[ScaleResult]:
 
 
 def make_log(server: BenchServer, transactions: int, folder: Path, decode: str | None) -> Path:
-    """Many sessions in turn insert rows of their own; gives a copy of the log."""
+    """Let many sessions in turn insert rows of their own, and return a copy of the log."""
     sessions = [connect(server.parsed) for _ in range(CONNECTIONS)]
     try:
         make_table(server)
         sessions[0].query("FLUSH BINARY LOGS")
-        variable = "server_id" if server.mariadb else "pseudo_thread_id"  # MariaDB's logs do not tell sessions, only servers
+        variable = "server_id" if server.mariadb else "pseudo_thread_id"  # MariaDB's logs name servers, not sessions
         for number in range(transactions):
             name = f"SET SESSION {variable}={1000 + number % SESSIONS}"
             sessions[number % CONNECTIONS].query(f"{name}; INSERT INTO {DATABASE}.t VALUES ({number}, REPEAT('x', 80))")
@@ -193,13 +193,13 @@ def make_log(server: BenchServer, transactions: int, folder: Path, decode: str |
 
 
 def make_table(server: BenchServer) -> None:
-    """The table that the load fills; it stands before the load begins, because everything waits for DDL."""
+    """Make the table of the load; before the load begins, because every transaction waits for DDL."""
     server.query(f"CREATE DATABASE {DATABASE}")
     server.query(f"CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY, v VARCHAR(100) NOT NULL)")
 
 
 def round_trip(server: BenchServer, port: int) -> float:
-    """Milliseconds of a statement that does nothing."""
+    """Return the milliseconds of an empty statement."""
     url = server.parsed
     connection = MySqlConnection("127.0.0.1", port, url.user, url.password)
     try:
@@ -212,7 +212,7 @@ def round_trip(server: BenchServer, port: int) -> float:
 
 
 def _replay(server: BenchServer, port: int, log: Path, workers: int) -> tuple[float, int]:
-    """Seconds of the apply itself, and its transactions."""
+    """Return the seconds of the apply itself, and its transactions."""
     parts = urlsplit(server.url)
     credentials, at, _ = parts.netloc.rpartition("@")
     url = parts._replace(netloc=f"{credentials}{at}127.0.0.1:{port}").geturl()

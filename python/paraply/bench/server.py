@@ -1,4 +1,4 @@
-"""Servers to measure on: one that is given, or a MariaDB that is started for the occasion."""
+"""Servers for measurements: a given one, or a MariaDB started for the bench."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ DURABLE = (
     "--sync-binlog=1",
     "--log-bin=binlog",
     "--binlog-format=ROW",
-    "--server-id=4294967295",  # one that no log has: the applier passes over its own server's events
+    "--server-id=4294967295",  # used by no log: the applier skips events of its own id
     "--relay-log=relay",
     "--innodb-buffer-pool-size=256M",
     "--max-allowed-packet=64M",
     "--character-set-server=utf8mb4",
 )
-MEMORY = Path("/dev/shm")  # noqa: S108 - what stands there is in a folder of its own
+MEMORY = Path("/dev/shm")  # noqa: S108 - files are made in a folder of their own
 MEMORY_NEEDED = 2**30
-"""Bytes of a server's data and of its logs, with room to spare."""
+"""Bytes needed for a server's data and logs, with a reserve."""
 OUR_DATABASE = "paraply"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchServer:
-    """A server, and whether it is ours to empty.
+    """Server of a bench, with the permission to empty it.
 
     Attributes:
-        url: How ``paraply apply --to`` reaches it.
+        url: URL for ``paraply apply --to``.
         version: The server's version text.
-        mariadb: Whether it is a MariaDB.
-        may_reset: Whether its binary logs and GTID state may be emptied between runs.
-        data: Its data folder, where this machine sees it.
-        socket: Its socket, if it was started for the occasion.
+        mariadb: True if it is a MariaDB.
+        may_reset: True if its binary logs and GTID state may be emptied between runs.
+        data: Its data folder, if accessible on this machine.
+        socket: Its socket, if it was started for the bench.
     """
 
     url: str
@@ -63,7 +63,7 @@ class BenchServer:
         return parse_url(self.url)
 
     def query(self, statement: str) -> list[tuple[object, ...]]:
-        """Runs one statement and gives its rows."""
+        """Run one statement and return its rows."""
         connection = connect(self.parsed)
         try:
             return [row for _, rows, _ in connection.query(statement) for row in rows]
@@ -71,12 +71,12 @@ class BenchServer:
             connection.close()
 
     def user_databases(self) -> list[str]:
-        """Databases that are not the server's own."""
+        """Return the databases that are not the server's own."""
         names = [text(row[0]) for row in self.query("SHOW DATABASES")]
         return [name for name in names if name.lower() not in SYSTEM_DATABASES]
 
     def empty(self, databases: Sequence[str]) -> None:
-        """Drops what a run made, so that the next one starts from nothing."""
+        """Drop everything that a run made, so that the next one starts with an empty server."""
         for name in [*databases, OUR_DATABASE]:
             quoted = "`" + name.replace("`", "``") + "`"
             self.query(f"SET foreign_key_checks=0; DROP DATABASE IF EXISTS {quoted}")
@@ -86,7 +86,7 @@ class BenchServer:
                 self.query("SET GLOBAL gtid_slave_pos=''")
 
     def checksums(self) -> dict[str, int]:
-        """``CHECKSUM TABLE`` of every table of every user database."""
+        """Return ``CHECKSUM TABLE`` of every table of every user database."""
         found: dict[str, int] = {}
         for database in self.user_databases():
             if database == OUR_DATABASE:
@@ -101,27 +101,27 @@ class BenchServer:
 
 
 def text(value: object) -> str:
-    """A text column, which arrives as bytes."""
+    """Return the text of a column that arrives as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def connect(url: DatabaseUrl) -> MySqlConnection:
-    """A connection for the measurements' own statements."""
+    """Return a connection for the bench's own statements."""
     return MySqlConnection(url.host, url.port, url.user, url.password, socket=url.socket)
 
 
 @contextmanager
 def bench_server(url: str | None, *, reset: bool, data: Path | None = None, folder: Path | None = None) -> Iterator[BenchServer]:
-    """The server to measure on.
+    """Yield the server of a bench.
 
     Args:
         url: A MySQL or MariaDB server; None starts a MariaDB on a temporary folder with durable settings.
         reset: Allow to empty the binary logs and GTID state of the given server.
-        data: The given server's data folder, where this machine sees it.
-        folder: Where a server that is started has its temporary folder; None for the system's place.
+        data: The given server's data folder, if accessible on this machine.
+        folder: Parent of a started server's temporary folder; None for the system's default.
 
     Raises:
-        UsageError: No server is given and none can be started, or the given one holds other databases.
+        UsageError: No server is given and none can be started, or the given one has other databases.
     """
     if url is None:
         with started_mariadb(folder) as started:
@@ -130,12 +130,12 @@ def bench_server(url: str | None, *, reset: bool, data: Path | None = None, fold
     server = look_at(url, may_reset=reset)
     others = [name for name in server.user_databases() if name != OUR_DATABASE]
     if others:
-        raise UsageError(f"the server holds databases ({', '.join(others)}); a bench drops what it makes, so give it an empty server")
+        raise UsageError(f"the server has databases ({', '.join(others)}); a bench drops its own databases, so give it an empty server")
     yield replace(server, data=data)
 
 
 def look_at(url: str, *, may_reset: bool) -> BenchServer:
-    """Connects and asks for the version."""
+    """Connect and ask for the version."""
     connection = connect(parse_url(url))
     try:
         version = connection.server_version
@@ -146,7 +146,7 @@ def look_at(url: str, *, may_reset: bool) -> BenchServer:
 
 @contextmanager
 def started_mariadb(parent: Path | None = None) -> Iterator[BenchServer]:
-    """A MariaDB on a temporary folder, with the settings of a server that must not lose a commit."""
+    """Start a MariaDB on a temporary folder, with the settings of a server that must not lose a commit."""
     server = shutil.which("mariadbd")
     install = shutil.which("mariadb-install-db")
     if server is None or install is None:
@@ -167,17 +167,17 @@ def started_mariadb(parent: Path | None = None) -> Iterator[BenchServer]:
 
 
 def memory_folder() -> tuple[Path | None, str]:
-    """A folder whose files are in memory, or why there is none."""
+    """Return a folder in memory, or None with the reason."""
     if not MEMORY.is_dir():
         return None, f"this system has no {MEMORY}"
     free = shutil.disk_usage(MEMORY).free
     if free < MEMORY_NEEDED:
-        return None, f"{MEMORY} has room for {free // 2**20} MB, and {MEMORY_NEEDED // 2**20} are needed"
+        return None, f"{MEMORY} has {free // 2**20} MB free, and {MEMORY_NEEDED // 2**20} are needed"
     return MEMORY, ""
 
 
 def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 60.0) -> BenchServer:
-    """Waits for a started server to answer."""
+    """Wait until a started server answers."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -189,7 +189,7 @@ def wait_until_up(url: str, process: subprocess.Popen[bytes], seconds: float = 6
 
 
 def free_port() -> int:
-    """A loopback port that nothing listens on."""
+    """Return an unused loopback port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

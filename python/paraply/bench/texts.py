@@ -1,4 +1,4 @@
-"""How fast keys of text are hashed under a collation, beside the bytewise hash of the same rows (rule R12)."""
+"""Hashing of text keys under a collation, beside the bytewise hash of the same rows (R12)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRIPTS = {
     "Thai": ("สมชาย", "เกรียงไกร", "แก้วใจ"),
     "emoji": ("😀🚀", "👍", "❤🎉"),
 }
-"""What people put into unique columns, by script."""
+"""Typical texts in unique columns, by script."""
 COLLATIONS = {
     "bytes": ["utf8mb4_bin", "utf8mb4_0900_bin", "latin1_bin"],
     "8-bit": ["latin1_swedish_ci", "latin1_german2_ci", "latin2_czech_cs", "cp1251_general_ci", "tis620_thai_ci"],
@@ -50,12 +50,12 @@ COLLATIONS = {
         "utf8mb4_uca1400_czech_as_cs", "utf8mb3_uca1400_ai_ci", "utf16_uca1400_as_ci",
     ],
 }  # fmt: skip
-"""Some of every kind, of both server families."""
+"""Collations of every kind, of both server families."""
 CODECS = {
     "utf8mb4": "utf-8", "utf8mb3": "utf-8", "ucs2": "utf-16-be", "utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be",
     "latin1": "latin-1", "latin2": "iso8859-2", "tis620": "iso8859-11", "ujis": "euc_jp", "euckr": "euc_kr",
 }  # fmt: skip
-"""What Python calls a character set, where it calls it otherwise."""
+"""Python's names of character sets, if they differ."""
 FIRST_PLANE = {"utf8mb3", "ucs2"}
 
 TRANSACTIONS = 50
@@ -69,14 +69,14 @@ CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class TextResult:
-    """The rate of hashing rows whose key is text, reading their images included.
+    """Rate of hashing rows with a text key, including the reading of their images.
 
     Attributes:
-        script: What the texts are made of.
+        script: Script of the texts.
         collation: The column's collation.
-        megabytes: Millions of bytes of text a second.
-        keys: Millions of keys a second.
-        ratio: How many times slower than hashing the same rows by their bytes.
+        megabytes: Millions of bytes of text per second.
+        keys: Millions of keys per second.
+        ratio: Time as a multiple of the bytewise hash of the same rows.
     """
 
     script: str
@@ -86,17 +86,17 @@ class TextResult:
     ratio: float
 
     def as_json(self) -> dict[str, object]:
-        """For the results file."""
+        """Return the fields for the results file."""
         return asdict(self) | {"ratio": round(self.ratio, 2)}
 
 
 def measure_texts(log: Path) -> Iterator[TextResult]:
-    """Measures each collation on each script that its character set has.
+    """Measure each collation on each script that its character set contains.
 
-    All are gone through again and again, so that a machine's slow quarter of a minute is not one collation's alone.
+    All are measured in several sweeps, so that a slow period of the machine does not affect a single collation.
 
     Args:
-        log: A log of MySQL, whose format description the rows are written under.
+        log: A log of MySQL, whose format description is used for the rows.
 
     Yields:
         The best of all rounds of either hash; the two alternate.
@@ -121,7 +121,7 @@ def measure_texts(log: Path) -> Iterator[TextResult]:
 
 
 class Logs:
-    """A log for each script in each character set, written when it is first asked for."""
+    """Logs for each script in each character set, written when first requested."""
 
     def __init__(self, folder: Path, format_description: bytes) -> None:
         self._folder = folder
@@ -129,7 +129,7 @@ class Logs:
         self._logs: dict[tuple[str, str], tuple[Path, int, int] | None] = {}
 
     def of(self, script: str, collation: str) -> tuple[Path, int, int] | None:
-        """The log, how many texts it has, and their bytes; nothing if the character set lacks a character of them."""
+        """Return a log, its number of texts and their bytes; None if the character set lacks a character."""
         charset = collation.split("_", 1)[0]
         if (script, charset) not in self._logs:
             self._logs[script, charset] = self._written(script, charset)
@@ -144,7 +144,7 @@ class Logs:
 
 
 def encoded(words: Sequence[str], charset: str) -> list[bytes]:
-    """Texts out of some words in a character set; none if it lacks a character of them."""
+    """Return texts made of some words in a character set; none if it lacks a character."""
     if charset in FIRST_PLANE and max("".join(words)) > "\uffff":
         return []
     texts = (f"{words[n % len(words)]} {words[n // 7 % len(words)]} {n}" for n in range(ROWS * TRANSACTIONS))
@@ -155,7 +155,7 @@ def encoded(words: Sequence[str], charset: str) -> list[bytes]:
 
 
 def _measure(collation: str, log: Path, count: int) -> tuple[float, float]:
-    """Seconds of hashing a log's keys by their bytes, and under their collation: the best of some rounds that alternate."""
+    """Return the seconds of hashing a log's keys by bytes, and by collation: the best of some alternating rounds."""
     catalog = Catalog()
     catalog.put(names_table(collation))
     reader = LogReader([str(log)])
@@ -164,7 +164,7 @@ def _measure(collation: str, log: Path, count: int) -> tuple[float, float]:
         batches.append(batch)
 
     def seconds(*, bytewise: bool) -> float:
-        # The thread's own time: what else the machine does counts less.
+        # The thread's own CPU time, which depends less on other processes.
         started = time.thread_time()
         keys = sum(batch.write_sets(catalog, bytewise=bytewise).key_count for batch in batches)
         taken = time.thread_time() - started
@@ -177,15 +177,15 @@ def _measure(collation: str, log: Path, count: int) -> tuple[float, float]:
 
 
 def names_table(collation: str) -> Table:
-    """The table of ``text_log``: one column, which is the primary key."""
+    """Return the table of ``text_log``: one column, which is the primary key."""
     column = Column("name", "varchar", CHARACTERS, nullable=False, charset=collation.split("_", 1)[0], collation=collation)
     return Table("bench", "names", (column,), (Key("PRIMARY", (KeyPart("name"),), unique=True),))
 
 
 def text_log(format_description: bytes, values: Sequence[bytes]) -> bytes:
-    """A binlog of inserts of these values into one table, some hundred rows a transaction."""
+    """Return a binlog of inserts of these values into one table, some hundred rows in each transaction."""
     parts = [MAGIC, format_description]
-    # The algorithm stands before the format description's own checksum.
+    # The checksum algorithm is stored before the format description's own checksum.
     checksums = format_description[-5] == 1
     position = 4 + len(format_description)
     for first in range(0, len(values), ROWS):
