@@ -1,4 +1,4 @@
-"""Live replication: a relay log, the receiver that fills it, and the applier that follows it (R28 to R30)."""
+"""Live replication: a relay log, the receiver that fills it, and the apply from it (R28 to R30)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The receiver: a thread that fills the relay log, and connects again whenever the source comes back."""
+"""The receiver: a thread that fills the relay log, and reconnects when the source is available again."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _log = logging.getLogger("paraply.replication")
 _FIRST_WAIT = 0.25
 _LONGEST_WAIT = 5.0
 _FATAL = 1236
-"""The source cannot send what was asked for."""
+"""Error by which the source refuses the requested log."""
 _DENIED = (1045, 1142, 1227)
 
 
 class Receiver:
-    """Receives a source's log into a relay log until it is stopped.
+    """Receiver of a source's log into a relay log, until it is stopped.
 
-    A connection that breaks is made again, after a quarter of a second first and five at most. What the source refuses for
-    good ends the relay log, so that whoever follows it ends behind what was received. One that sends nothing, not even a heartbeat,
-    for as long as it may be silent is connected to anew.
+    A broken connection is made again, first after a quarter of a second, later after five seconds at most. A permanent refusal ends the
+    relay log, so that its readers end after the received transactions. A source that is silent for too long, without even a heartbeat,
+    is connected to again.
 
     Args:
         source: The source.
         relay: The relay log.
-        server_id: Under which the source knows this replica; None chooses one by the relay log's folder.
-        place: File and offset to begin at, for a relay log that has received nothing; None for GTIDs, or the source's first file.
-        by_gtid: Whether the source is asked by GTIDs.
-        semi_sync: Whether a source that waits for its replicas may wait for this one: what it waits for is brought to the disk and
-            acknowledged. A source that does not is received from as ever, with a warning.
-        report: Host and port that the source's list of replicas shows for this one; as with servers, none by default.
+        server_id: Server id of this replica; None derives one from the relay log's folder.
+        place: Start in the source's log, file and offset, for an empty relay log; None for GTIDs, or the source's first file.
+        by_gtid: True to request the log by GTIDs.
+        semi_sync: True to allow a source to wait for this replica: transactions that it waits for are synced to disk and acknowledged. From
+            a source that does not wait, the log is received as usual, with a warning.
+        report: Host and port of this replica in the source's list of replicas; none by default, as with servers.
     """
 
     def __init__(
@@ -66,24 +66,24 @@ class Receiver:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="paraply-receiver", daemon=True)
         self.connected = False
-        """Whether there is a connection that sends."""
+        """True while a connection receives."""
         self.connections = 0
-        """How often one was made."""
+        """Number of connections made."""
         self.last_error = ""
-        """Why the last connection ended, or could not be made."""
+        """Reason of the last connection's end, or of its failure."""
         self.semi_sync = False
-        """Whether the source was told on the last connection that it may wait for this replica."""
+        """True if the source may wait for this replica on the present connection."""
         self.semi_sync_refusal = ""
-        """Why it was not, although it was to be."""
+        """Reason why the source does not wait, although it was asked to."""
         self.failure: ParaplyError | None = None
-        """Why nothing more is received, for good."""
+        """Permanent error that ended the receiver."""
 
     def start(self) -> None:
-        """Begins."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends within a heartbeat, and waits for that; a source that is silent is left behind."""
+        """End within a heartbeat, and wait for the end; do not wait for a silent source."""
         self._ended.set()
         self._relay.stop_receiving()
         if self._thread.is_alive():
@@ -101,7 +101,7 @@ class Receiver:
                     self._give_up(failure)
                     return
                 _log.warning("the source was lost: %s", self.last_error)
-            except BaseException as error:  # whoever waits for transactions must hear of it
+            except BaseException as error:  # readers of the relay log must get the error
                 self._give_up(ReceiveFailed(f"the receiver ended unexpectedly: {error}"))
                 raise
             finally:
@@ -116,15 +116,15 @@ class Receiver:
         self._relay.close()
 
     def _why(self, error: ParaplyError) -> str:
-        """Why a connection ended; a source that has not sent even a heartbeat is called silent."""
+        """Return the reason of a connection's end; names a source silent if not even a heartbeat arrived."""
         if self.connected and isinstance(error, ConnectionFailed):
             quiet = time.time() - max(self._connected_at, (self._relay.heard_at or 0) / 1e6)
             if quiet >= self._source.timeout - HEARTBEAT_SECONDS:
-                return f"it sent nothing for {quiet:.0f} s, not even a heartbeat, which it was asked for every {HEARTBEAT_SECONDS:g} s"
+                return f"it sent nothing for {quiet:.0f} s, not even a heartbeat, which it should send every {HEARTBEAT_SECONDS:g} s"
         return str(error)
 
     def _agree_on_semi_sync(self) -> bool:
-        """Whether acknowledgements are asked for and the source takes them; a refusal is told once."""
+        """Return True if acknowledgements are wanted and the source accepts them; a refusal is reported once."""
         if not self._wants_semi_sync:
             return False
         refusal = self._source.semi_sync_refusal() or ""
@@ -134,7 +134,7 @@ class Receiver:
         return not refusal
 
     def _receive(self) -> None:
-        """One connection, from its beginning to its end."""
+        """Receive over one connection until it ends."""
         self.semi_sync = semi_sync = self._agree_on_semi_sync()
         connection = self._source.connect()
         try:
@@ -145,7 +145,7 @@ class Receiver:
             self.connections += 1
             self._connected_at = time.time()
             if self._lost_at is not None:
-                _log.warning("the source is there again, after %.1f s", time.monotonic() - self._lost_at)
+                _log.warning("the source is available again, after %.1f s", time.monotonic() - self._lost_at)
                 self._lost_at = None
             host, port = self._report
             if received is None:
@@ -161,7 +161,7 @@ class Receiver:
 
 
 def permanent(error: ParaplyError) -> ParaplyError | None:
-    """The error to end with; None for one that may pass, such as a source that is being restarted.
+    """Return the error that ends a receiver; None for an error that may pass, such as a restart of the source.
 
     >>> permanent(ServerError("Cannot replicate because the source purged required binary logs.", 1236)).exit_code
     1

@@ -44,24 +44,24 @@ _LOOK_SECONDS = 0.1
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 5.0
 _GRACE = 2_000_000
-"""Microseconds by which the clocks of source and replica may differ where a time is waited for."""
+"""Microseconds by which the clocks of source and replica may differ, when a time is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicationOptions:
-    """How a replication is run.
+    """Options of a replication.
 
     Attributes:
-        relay_folder: Where the relay log is kept.
-        channel: Name under which the target keeps the progress.
-        start_after: GTIDs that the target holds already.
-        start_at: File and offset of the source to begin at, where it has no GTIDs.
-        server_id: Under which the source knows this replica; None chooses one.
-        relay_file_bytes: A file of the relay log is followed by the next one when it is so large.
-        semi_sync: Whether the source may wait until what it commits is in the relay log, on the disk.
-        until: Where it ends; None for never.
-        source_timeout: Seconds without a word from the source, heartbeats included, behind which it is connected to anew.
-        report: Host and port that the source's list of replicas shows.
+        relay_folder: Folder of the relay log.
+        channel: Name of the progress in the target.
+        start_after: GTIDs that the target already holds.
+        start_at: Start in the source's log, file and offset, for a source without GTIDs.
+        server_id: Server id of this replica; None derives one.
+        relay_file_bytes: Size at which the relay log begins a new file.
+        semi_sync: True to allow the source to wait until its transactions are in the relay log, on disk.
+        until: Stop of the replication; None for none.
+        source_timeout: Seconds of silence, without even a heartbeat, after which the source is connected to again.
+        report: Host and port of this replica in the source's list of replicas.
         applier: Further arguments of ``Applier``.
     """
 
@@ -79,17 +79,17 @@ class ReplicationOptions:
 
 
 class Replication:
-    """A replica of a live source: receives into a relay log, and applies from it.
+    """Replica of a live source, which receives into a relay log and applies from it.
 
-    It survives restarts of the source and of the target, and may itself be killed at any moment: the same arguments go on, and
-    every transaction is applied exactly once (R25). GTIDs decide what is received and what is applied; positions only where the
-    source has no GTIDs.
+    It survives restarts of source and target, and may itself be killed at any moment: with the same arguments it continues, and applies
+    every transaction exactly once (R25). GTIDs decide which transactions are received and applied; positions do so only if the source has
+    no GTIDs.
 
     Args:
         source: The source's URL.
-        make_target: Opens the target, anew after it was lost.
-        options: How.
-        on_event: Told in one line what happens, such as a source that was lost.
+        make_target: Opens the target, also again after its loss.
+        options: Options of the replication.
+        on_event: Called with one line about each event, such as the loss of the source.
     """
 
     def __init__(
@@ -115,10 +115,10 @@ class Replication:
         self._stops = 0
         self._wake = threading.Event()
         self.report: ApplyReport | None = None
-        """What was applied, added up over losses of the target."""
+        """Result of the apply, added up over losses of the target."""
 
     def stop(self) -> None:
-        """Ends at a transaction boundary; a second call rolls back what is under way. From any thread or signal handler."""
+        """End at a transaction boundary; a second call rolls back blocks in progress. May be called from any thread or signal handler."""
         self._stops += 1
         self._wake.set()
         applier = self._applier
@@ -126,15 +126,15 @@ class Replication:
             applier.stop()
 
     def run(self) -> ApplyReport | None:
-        """Replicates until the point named by ``until``; without one only an error or ``stop`` ends it.
+        """Replicate until the stop of ``until``; without one only an error or ``stop`` ends it.
 
         Returns:
-            What was applied; None if the target held all of it before.
+            Result of the apply; None if the target already held everything.
 
         Raises:
             Stopped: On request.
             ReceiveFailed: The source does not send its log.
-            ParaplyError: Whatever ends an apply, by its class.
+            ParaplyError: The error that ended the apply, by its class.
         """
         self._goes_on = any(index.stat().st_size for index in self._options.relay_folder.glob("*.index"))
         source = self._source = self._reached("source", lambda: look(self._url, self._options.source_timeout))
@@ -145,7 +145,7 @@ class Replication:
             relay = RelayLog(self._options.relay_folder, max_bytes=self._options.relay_file_bytes)
             self._relay = relay
             if (cut := relay.cut) is not None:
-                self._on_event(f"the relay log ended inside a transaction: {cut[2]:,} bytes were cut behind {cut[0]}:{cut[1]}")
+                self._on_event(f"the relay log ended inside a transaction: {cut[2]:,} bytes were cut after {cut[0]}:{cut[1]}")
             progress = self._reached("target", lambda: self._progress(source, by_gtid=by_gtid))
             self._check_place(relay, progress, by_gtid=by_gtid)
             held = self._held = progress.executed | parse_gtids(self._options.start_after)
@@ -177,10 +177,10 @@ class Replication:
         return self.report
 
     def status(self, executed: GtidSet) -> Mapping[str, Any]:
-        """What was received, and how much of it is not applied yet.
+        """Return the receiver's part of the status, with the number of transactions not applied yet.
 
         Args:
-            executed: What is applied.
+            executed: GTIDs that are applied.
         """
         relay, receiver = self._relay, self._receiver
         if relay is None or receiver is None:
@@ -209,12 +209,12 @@ class Replication:
         }
 
     def received(self) -> Mapping[str, Any]:
-        """The status at the end of the run."""
+        """Return the receiver's part of the status at the end of the run."""
         executed = GtidSet(self.report.executed) if self.report is not None and self.report.executed else self._held
         return self.status(executed)
 
     def _follow(self, relay: RelayLog, receiver: Receiver) -> None:
-        """Applies; a target that was lost is waited for."""
+        """Apply until the end; wait for a target that was lost."""
         wait = _FIRST_WAIT
         while self._wait_for_first(relay):
             try:
@@ -260,7 +260,7 @@ class Replication:
             self.report = _added(self.report, applier.report)
 
     def _reached(self, what: str, ask: Callable[[], _T]) -> _T:
-        """What a server answers at the start; one that is down is waited for where a replication goes on, as it is later."""
+        """Return the answer of a server at the start. If the server is down and the replication is a continuation, wait for it."""
         wait = _FIRST_WAIT
         while True:
             try:
@@ -275,7 +275,7 @@ class Replication:
             wait = min(_LONGEST_WAIT, wait * 2)
 
     def _used(self) -> bool:
-        """Whether the target was there once: what is not there at the start is told at once."""
+        """Return True if the target was available before: a target that is missing at the start is an error."""
         return self.report is not None
 
     def _report_progress(self) -> bool:
@@ -283,7 +283,7 @@ class Replication:
         return report is not None and report.transactions > 0
 
     def _wait_for_first(self, relay: RelayLog) -> bool:
-        """Waits for a transaction to begin with; False if none will come."""
+        """Wait for the first transaction; return False if none will come."""
         reader = relay.reader()
         while not self._stops:
             batch = reader.next_batch(1)
@@ -294,7 +294,7 @@ class Replication:
         return False
 
     def _progress(self, source: Source, *, by_gtid: bool) -> Progress:
-        """What the target holds, before anything was received."""
+        """Return the target's progress, before anything is received."""
         options = self._options
         filters: Filters | None = options.applier.get("filters")
         filters = filters.in_lower_case() if filters is not None and source.lower_case_table_names else filters
@@ -318,10 +318,10 @@ class Replication:
             return target.peek(plan).progress
 
     def _check_place(self, relay: RelayLog, progress: Progress, *, by_gtid: bool) -> None:
-        """Without GTIDs the relay log's own offsets are the progress: it must be the one that was applied from.
+        """Check, for a source without GTIDs, that the relay log is the one whose offsets are the progress.
 
         Raises:
-            UsageError: It is another one.
+            UsageError: It is another relay log.
         """
         if by_gtid or progress.file is None or progress.offset is None:
             return
@@ -340,7 +340,7 @@ class Replication:
         return until is not None and until.after is not None and until.after in held
 
     def _keep(self, relay: RelayLog) -> None:
-        """Removes applied files, and ends the log where a time is over and the source has nothing more."""
+        """Remove applied files, and end the log when the time of ``until`` is over and the source has sent everything."""
         next_purge = time.monotonic() + _PURGE_SECONDS
         until = self._options.until
         while not self._wake.wait(_LOOK_SECONDS):
@@ -369,16 +369,16 @@ class Replication:
 
 
 def _behind(until: StopPoint | None, held: GtidSet) -> StopPoint | None:
-    """The stop for a target that held these transactions when the replication began: a view change among them is none to wait for.
+    """Return the stop for a target that held these transactions at the start: a view change among them does not count.
 
-    What is applied later is not among them: a target that is lost behind the view's transaction changes nothing.
+    Transactions applied later are not among them, so a loss of the target after the view change does not matter.
     """
     return until if until is None or until.view_change is None else replace(until, view_change=held)
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Only one replication uses a relay log at a time."""
+    """Lock the relay log for one replication."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "relay.lock").open("w") as lock:
         try:

@@ -1,4 +1,4 @@
-"""The source of a replication: what is asked of it before it is asked for its log."""
+"""Queries to the source of a replication, before its log is requested."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source"]
 
 HEARTBEAT_SECONDS = 1.0
-"""How often a source without news says so; a receiver that is to stop notices it then."""
+"""Interval of the heartbeats of an idle source; a receiver that is to stop notices it then."""
 SILENCE_SECONDS = 30.0
-"""A source that is silent for so long is gone, unless another time is named."""
+"""Seconds of silence after which a source counts as lost, by default."""
 _SETTINGS = ("server_id", "server_uuid", "log_bin", "binlog_format", "gtid_mode", "version", "lower_case_table_names")
 _SEMI_SYNC = ("rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled")
 _LOWEST_ID = 1_000_000_000
@@ -30,16 +30,16 @@ _Connection = TypeVar("_Connection", "MySqlConnection", "ReplicaConnection")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source as it was found.
+    """Properties of a source.
 
     Attributes:
-        url: Where it is.
-        mariadb: Whether it is a MariaDB.
+        url: URL of the source.
+        mariadb: True if it is a MariaDB.
         server_id: Its server id.
         server_uuid: Its UUID; empty on MariaDB.
         version: Its version.
-        gtids: Whether its transactions have GTIDs.
-        timeout: Seconds without a word, heartbeats included, behind which a connection to it is given up.
+        gtids: True if its transactions have GTIDs.
+        timeout: Seconds of silence, without even a heartbeat, after which a connection to it is given up.
         lower_case_table_names: Its setting of that name.
     """
 
@@ -53,17 +53,17 @@ class Source:
     lower_case_table_names: int = 0
 
     def connect(self) -> ReplicaConnection:
-        """A connection for a receiver.
+        """Return a connection for a receiver.
 
         Raises:
-            ConnectionFailed: The source cannot be reached, or does not let us in.
+            ConnectionFailed: The source cannot be reached, or refuses the login.
         """
         from paraply._native import ReplicaConnection
 
         return _connect(self.url, ReplicaConnection, self.timeout)
 
     def semi_sync_refusal(self) -> str | None:
-        """Why the source does not wait for acknowledgements, as it is set now; None if it does.
+        """Return the reason why the source, with its present settings, does not wait for acknowledgements; None if it does.
 
         Raises:
             ConnectionFailed: The source cannot be reached.
@@ -75,13 +75,13 @@ class Source:
         return "the source has no plugin for it: INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'"
 
     def prepare(self, connection: ReplicaConnection, folder: Path, received: GtidSet | None, *, semi_sync: bool = False) -> None:
-        """Sets what a replica's session has: heartbeats, checksums, who we are, and on MariaDB where to begin.
+        """Set the variables of a replica's session: heartbeats, checksums, the replica's identity, and on MariaDB the start.
 
         Args:
             connection: The receiver's connection.
-            folder: The relay log's folder, by which the source knows this replica again.
-            received: What is not to be sent; None for a start by file and position.
-            semi_sync: Whether the source may wait for acknowledgements of this replica.
+            folder: Folder of the relay log, from which the replica's identity is derived.
+            received: Transactions not to send; None for a start by file and position.
+            semi_sync: True to let the source wait for this replica's acknowledgements.
         """
         nanoseconds = int(HEARTBEAT_SECONDS * 1e9)
         settings = [f"@source_heartbeat_period={nanoseconds}", f"@master_heartbeat_period={nanoseconds}"]
@@ -99,20 +99,20 @@ class Source:
 
 
 def replica_uuid(folder: Path) -> str:
-    """The UUID of the replica with this relay log: the same one after a restart, so that the source ends what is left of it."""
+    """Return the UUID of the replica with this relay log: the same after a restart, so that the source ends its old connection."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{uuid.getnode()}:{folder.resolve()}"))
 
 
 def replica_server_id(folder: Path) -> int:
-    """A server id for the replica with this relay log, far from those that people give."""
+    """Return a server id for the replica with this relay log, far from common ones."""
     return _LOWEST_ID + zlib.crc32(replica_uuid(folder).encode()) % _LOWEST_ID
 
 
 def parse_source(text: str, *, defaults_file: str | None = None) -> DatabaseUrl:
-    """The URL of a source: ``mysql://`` or ``mariadb://``, as of a target.
+    """Return the URL of a source: ``mysql://`` or ``mariadb://``, as for a target.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The text is not such a URL.
 
     >>> parse_source("postgresql://localhost")
     Traceback (most recent call last):
@@ -125,15 +125,15 @@ def parse_source(text: str, *, defaults_file: str | None = None) -> DatabaseUrl:
 
 
 def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS) -> Source:
-    """Asks a source what it is, and whether it can be replicated from.
+    """Query the properties of a source, and check that it can be replicated from.
 
     Args:
-        url: Where it is.
-        timeout: For how many seconds it may be silent.
+        url: URL of the source.
+        timeout: Seconds of silence after which it counts as lost.
 
     Raises:
-        ConnectionFailed: It cannot be reached.
-        ReceiveFailed: It writes no binlog, or not the rows.
+        ConnectionFailed: The source cannot be reached.
+        ReceiveFailed: The source writes no binlog, or not in row format.
     """
     names = ", ".join(f"'{name}'" for name in _SETTINGS)
     found = _variables(url, f"WHERE Variable_name IN ({names})", timeout)
@@ -148,7 +148,7 @@ def look(url: DatabaseUrl, timeout: float = SILENCE_SECONDS) -> Source:
 
 
 def _variables(url: DatabaseUrl, which: str, timeout: float) -> dict[str, str]:
-    """Global variables of a source, by their names in lower case."""
+    """Return global variables of a source, by their names in lower case."""
     from paraply._native import MySqlConnection
 
     connection = _connect(url, MySqlConnection, timeout)

@@ -1,4 +1,4 @@
-"""Until when a replication goes on."""
+"""End of a replication by ``--until``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["parse_until"]
 
 
 def parse_until(text: str | None) -> StopPoint | None:
-    """What ``--until`` says.
+    """Return the stop of ``--until``.
 
     Args:
-        text: ``view-change`` (behind the next view change of a group that the target does not hold, R30), a GTID, which is still
-            applied, or a time in RFC 3339 with an offset: the stop is before the first transaction that was not committed earlier.
+        text: ``view-change`` (after the next view change of a group that the target does not hold, R30), a GTID, whose transaction is still
+            applied, or a time in RFC 3339 with an offset: the stop is before the first transaction whose commit time is not earlier.
 
     Raises:
-        UsageError: It is none of them.
+        UsageError: The text has none of these forms.
 
     >>> parse_until("view-change").view_change
     GtidSet('')
