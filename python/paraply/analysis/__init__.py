@@ -1,1 +1,1 @@
-"""Answers about a log: verify and friends."""
+"""Answers about a log: verification, trace, row changes."""

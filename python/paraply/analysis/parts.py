@@ -1,4 +1,4 @@
-"""Logs cut into parts that can be read at the same time: where each begins, and which tables there are then."""
+"""Division of logs into parts that can be read at the same time, each with its start and its table definitions."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ __all__ = [
 
 SCANNERS = 8
 WHOLE = 1 << 62
-# The magic, and the header of the first event without its flags, of which the server clears one when it closes the file.
+# The magic, and the header of the first event without its flags, because the server clears one of them when it closes the file.
 HEAD_BYTES = 4 + 17
 
 Place = tuple[int, int, bool]
-"""A place between transactions: its offset, the offset of the format description in force, whether the file is a relay log."""
+"""Boundary between transactions: its offset, the offset of the valid format description, and True for a relay log."""
 
 BEGIN: Place = (4, 4, False)
 Step = Callable[[SchemaCatalog], None]
@@ -49,11 +49,11 @@ Step = Callable[[SchemaCatalog], None]
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """A log file as it was when it was looked at.
+    """State of a log file at one time.
 
     Attributes:
-        size: Its bytes.
-        head: Its first bytes: when it was made and by which server.
+        size: Size in bytes.
+        head: The first bytes, with the time and the server of its creation.
     """
 
     size: int
@@ -62,16 +62,16 @@ class FileMark:
 
 @dataclass(frozen=True, slots=True)
 class LogPart:
-    """What one task reads.
+    """Part of one or several logs, read by one task.
 
     Attributes:
-        paths: One log, or several in order where transactions reach over files.
-        position: Transactions before it.
-        tables: The definitions that hold at its start.
-        piece: Where in the only file it begins and ends; None for whole files. The end is None where it is the file's.
-        committed: Earliest and latest commit time, microseconds since 1970; None where that is not known.
-        transactions: How many there are; None where that is not known.
-        marks: The files as they were when the part was cut, of which no more is read; empty where files are read as far as they go.
+        paths: One log, or several in order if transactions span files.
+        position: Number of transactions before it.
+        tables: The definitions valid at its start.
+        piece: Start and end in the only file; None for whole files. The end is None for the end of the file.
+        committed: Earliest and latest commit time, microseconds since 1970; None if unknown.
+        transactions: Number of transactions; None if unknown.
+        marks: States of the files when the part was made; no more than that is read. Empty to read files to their present end.
     """
 
     paths: list[str]
@@ -84,20 +84,20 @@ class LogPart:
 
     @property
     def sizes(self) -> list[int]:
-        """Bytes of each file that are read; none for all."""
+        """Number of bytes to read from each file; empty for all."""
         return [mark.size for mark in self.marks]
 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What looking through a file told.
+    """Result of scanning a file.
 
     Attributes:
         path: The file.
-        pieces: Where each piece begins and ends, its transactions, their earliest and latest commit time.
-        steps: What statements do to the tables, each with the number of its piece.
-        end: Where a later look goes on.
-        failure: What ended it before the file's end.
+        pieces: For each piece its start, its end, its number of transactions, and their earliest and latest commit time.
+        steps: Changes of tables by statements, each with the number of its piece.
+        end: Position at which a later scan continues.
+        failure: Error that ended the scan before the file's end.
     """
 
     path: str
@@ -108,24 +108,24 @@ class Scanned:
 
 
 def scan(path: str, split: int, *, start: Place | None = None, cuts: Sequence[int] = (), events: bool = False) -> Scanned:
-    """Looks through a file without its rows.
+    """Scan a file without decoding its rows.
 
     Args:
         path: The file.
-        split: Bytes behind which it is cut, at the next transaction boundary.
-        start: Where to begin.
-        cuts: Offsets at which it is cut, too.
-        events: Understand nothing but where GTIDs begin transactions.
+        split: Size after which the file is divided, at the next transaction boundary.
+        start: Position at which to begin.
+        cuts: Further offsets at which the file is divided.
+        events: Read only the GTID events that begin transactions.
 
     Raises:
-        LogError: It cannot be read, or is no log; damage inside stands in ``failure``.
+        LogError: The file cannot be read, or is not a log; ``failure`` has an error inside the log.
     """
     found: LogScan = scan_log(path, split, start=start, cuts=list(cuts), events=events)
     return Scanned(path, found.pieces, list(steps_of(found)), found.end, found.failure)
 
 
 def steps_of(found: LogScan) -> Iterator[tuple[int, Step]]:
-    """What the statements of a file do to the tables."""
+    """Yield the changes of tables by a file's statements."""
     for piece, transaction in found.statements:
         log = transaction.format
         for statement in transaction.statements:
@@ -136,12 +136,12 @@ def steps_of(found: LogScan) -> Iterator[tuple[int, Step]]:
 def _advance(
     sql: str, database: str, context: dict[str, Any], mariadb: bool, version: tuple[int, int, int], catalog: SchemaCatalog
 ) -> None:
-    """Let one statement change the tables."""
+    """Apply one statement to the definitions."""
     advance(catalog, sql, database, context, mariadb=mariadb, version=version)
 
 
 def scan_all(paths: Sequence[str], split: int, *, events: bool = False) -> list[Scanned]:
-    """Looks through several files at the same time."""
+    """Scan several files at the same time."""
     if len(paths) == 1:
         return [scan(paths[0], split, events=events)]
     with ThreadPoolExecutor(SCANNERS) as pool:
@@ -149,19 +149,19 @@ def scan_all(paths: Sequence[str], split: int, *, events: bool = False) -> list[
 
 
 def cut(paths: Sequence[str], tables: Sequence[Table], split: int, *, events: bool = False) -> list[LogPart]:
-    """Cuts logs into parts of about ``split`` bytes, each to be read by itself.
+    """Divide logs into parts of about ``split`` bytes that can be read independently.
 
-    The parts are of the files as they are now: what is written later belongs to none of them. Where a transaction goes on in the next
-    file, or a file is damaged, there is one part with all of them: its reader then sees what the readers of parts could not.
+    The parts cover the files as they are now; events written later belong to no part. If a transaction continues in the next file, or a
+    file is damaged, there is one part with all files, because only a reader of all of them can find the error.
 
     Args:
         paths: The logs, in order.
-        tables: The definitions that hold at their start.
-        split: Bytes.
-        events: For events: no transaction need be understood, and no tables are known.
+        tables: The definitions valid at their start.
+        split: Size of a part in bytes.
+        events: True for parts of events: transactions are not decoded, and no tables are known.
 
     Raises:
-        LogError: A file cannot be read, or is no log.
+        LogError: A file cannot be read, or is not a log.
     """
     marks = {path: mark_of(path) for path in paths}
     scans = scan_all(paths, split, events=events)
@@ -191,7 +191,7 @@ def mark_of(path: str) -> FileMark:
     """Return a file's size and its first bytes.
 
     Raises:
-        UsageError: It cannot be read.
+        UsageError: The file cannot be read.
     """
     try:
         with Path(path).open("rb") as log:
@@ -201,10 +201,10 @@ def mark_of(path: str) -> FileMark:
 
 
 def check_unchanged(path: str, before: FileMark) -> None:
-    """Check that a file still holds what it held when it was looked at; it may have grown.
+    """Check that a file still has its earlier content; it may have grown.
 
     Raises:
-        UsageError: It became smaller, or another file has its name.
+        UsageError: The file has shrunk, or another file has its name.
     """
     now = mark_of(path)
     if now.size < before.size:
@@ -214,11 +214,11 @@ def check_unchanged(path: str, before: FileMark) -> None:
 
 
 def catalog_behind(paths: Sequence[str], tables: Sequence[Table]) -> SchemaCatalog:
-    """The definitions that hold behind logs.
+    """Return the definitions valid after logs.
 
     Args:
         paths: The logs, in order.
-        tables: The definitions that hold at their start.
+        tables: The definitions valid at their start.
     """
     catalog = catalog_of(tables)
     for found in scan_all(paths, WHOLE):
@@ -228,7 +228,7 @@ def catalog_behind(paths: Sequence[str], tables: Sequence[Table]) -> SchemaCatal
 
 
 def catalog_of(tables: Sequence[Table]) -> SchemaCatalog:
-    """Definitions that follow statements."""
+    """Return definitions that statements can change."""
     catalog = SchemaCatalog()
     for table in tables:
         catalog.put(table)

@@ -37,26 +37,25 @@ def rows(
     schema: Path | str | None = None,
     selection: Selection | None = None,
 ) -> pa.RecordBatchReader:
-    """The row changes of one log or of several in order, as an Arrow stream: one row for each row that was inserted, updated or deleted.
+    """Return the row changes of logs, in order, as an Arrow stream: one row for each inserted, updated or deleted row.
 
-    Memory is needed for a batch, not for the log; all is decoded in native code. An error of the log is raised behind the rows that
-    stand before its batch.
+    Memory is needed for a batch, not for the log; all decoding is native. An error of the log is raised after the rows before its batch.
 
     Args:
         paths: Binlogs or relay logs, in order.
-        tables: Only these: names of databases, or ``database.table``.
+        tables: Databases or ``database.table`` names to read; by default all.
         columns: The columns of the stream, by default all.
-        values: ``text``: ``before`` and ``after`` are maps from column names to values as text; ``typed``: they are structs with the
-            types of the one table that is named in ``tables``.
-        schema: A dump with the tables as they were at the start of the log, for names that the log does not have.
+        values: ``text``: ``before`` and ``after`` are maps from column names to values as text; ``typed``: they are structs with the types
+            of the only table in ``tables``.
+        schema: A dump of the tables at the start of the log, for names that the log lacks.
         selection: Conditions that the transactions must meet.
 
     Returns:
         The stream.
 
     Raises:
-        UsageError: A file is not there, there is no such column, or ``typed`` without one table whose definition is known.
-        LogError: The log is damaged or not understood; from the stream, while it is read.
+        UsageError: A file is missing, a column is unknown, or ``typed`` is used without a single table of known definition.
+        LogError: The log is damaged or not understood; raised by the stream, while it is read.
 
     >>> rows("no/such/log")
     Traceback (most recent call last):
@@ -68,17 +67,17 @@ def rows(
     typed = columns_of(names, dumped, tables) if values_of(values) == "typed" else None
     form = None if typed is None else [(column.name, column.binary) for column in typed]
     source = RowSource(LogPart(names, tables=dumped), columns=columns, tables=table_filter(tables), values=form, selection=selection)
-    import pyarrow as pa  # half of what it takes to import paraply, for one function
+    import pyarrow as pa  # half of the time to import paraply, for one function
 
     wanted = typed_schema(row_schema(form), column_names(columns, row_schema()), typed)
     return pa.RecordBatchReader.from_batches(wanted, (batch.cast(wanted) if typed else batch for batch in source))
 
 
 def events(paths: Path | str | Sequence[Path | str]) -> pa.RecordBatchReader:
-    """The events of one log or of several in order, as an Arrow stream: one row for each event as it stands in the file.
+    """Return the events of logs, in order, as an Arrow stream: one row for each event in the file.
 
-    Nothing but the header of an event is understood, and the GTID that begins a transaction: statement format and unknown events are no
-    errors here. A compressed transaction is one event.
+    Only the headers of events are decoded, and the GTIDs that begin transactions. So statement format and unknown events are not errors
+    here. A compressed transaction is one event.
 
     Args:
         paths: Binlogs or relay logs, in order.
@@ -87,8 +86,8 @@ def events(paths: Path | str | Sequence[Path | str]) -> pa.RecordBatchReader:
         The stream.
 
     Raises:
-        UsageError: A file is not there.
-        LogError: An event is damaged, or the file ends in one; from the stream.
+        UsageError: A file is missing.
+        LogError: An event is damaged, or the file ends inside one; raised by the stream.
 
     >>> events("no/such/log")
     Traceback (most recent call last):
@@ -102,18 +101,18 @@ def events(paths: Path | str | Sequence[Path | str]) -> pa.RecordBatchReader:
 
 
 class RowSource:
-    """Decodes the row changes of a part of a log; iterate over it to get record batches.
+    """Decoder of the row changes of a part of a log; iterate over it to get record batches.
 
     Args:
-        part: What is read.
-        columns: The columns that are wanted, in order; by default all.
-        tables: The tables that are wanted.
-        operations: The operations that are wanted.
-        values: Columns of the one wanted table (name, whether it holds bytes), where images are structs; their values are text still.
+        part: The part to read.
+        columns: The requested columns, in order; by default all.
+        tables: The requested tables.
+        operations: The requested operations.
+        values: Columns of the only requested table (name, and True for bytes), if images are structs; their values are still text.
         selection: Conditions that the transactions must meet.
 
     Raises:
-        UsageError: There is no such column.
+        UsageError: A column is unknown.
     """
 
     def __init__(
@@ -139,15 +138,15 @@ class RowSource:
                 yield batch
 
     def _begin(self, batch: TransactionBatch, _: WriteSets, catalog: Catalog) -> None:
-        """Takes the definitions as they were before the statement at the end of the batch."""
+        """Begin the batch with the definitions valid before the statement at its end."""
         self._decoder.begin(batch, catalog)
 
 
 class EventSource:
-    """Reads the events of a part of a log; iterate over it to get record batches.
+    """Reader of the events of a part of a log; iterate over it to get record batches.
 
     Args:
-        part: What is read; its files must be one.
+        part: The part to read; it must have a single file.
     """
 
     def __init__(self, part: LogPart) -> None:
@@ -160,7 +159,7 @@ class EventSource:
 
 
 def typed_schema(schema: pa.Schema, names: Sequence[str], typed: list[TypedColumn] | None) -> pa.Schema:
-    """The wanted columns, images with the types of their table."""
+    """Return the requested columns; images get the types of their table."""
     import pyarrow as pa
 
     fields = [schema.field(name) for name in names]
@@ -171,22 +170,22 @@ def typed_schema(schema: pa.Schema, names: Sequence[str], typed: list[TypedColum
 
 
 def column_names(wanted: Sequence[str], schema: pa.Schema) -> list[str]:
-    """The wanted columns, or all.
+    """Return the requested columns, or all.
 
     Raises:
-        UsageError: There is no such column.
+        UsageError: A column is unknown.
     """
     for name in wanted:
         if name not in schema.names:
-            raise UsageError(f"there is no column `{name}`; there are {', '.join(schema.names)}")
+            raise UsageError(f"there is no column `{name}`; choose from {', '.join(schema.names)}")
     return list(wanted) or list(schema.names)
 
 
 def values_of(values: str) -> str:
-    """How values are given.
+    """Check the name of a form of values, and return it.
 
     Raises:
-        UsageError: Neither as text nor typed.
+        UsageError: The form is neither ``text`` nor ``typed``.
     """
     if values not in VALUES:
         raise UsageError(f"unknown form of values `{values}`: it is {' or '.join(VALUES)}")
@@ -194,10 +193,10 @@ def values_of(values: str) -> str:
 
 
 def table_filter(names: Sequence[str]) -> TableFilter | None:
-    """A filter of databases and of tables with their databases; None for everything.
+    """Return a filter of databases and tables; None for everything.
 
     Raises:
-        UsageError: A name is none.
+        UsageError: A name is not valid.
     """
     if not names:
         return None
@@ -207,10 +206,10 @@ def table_filter(names: Sequence[str]) -> TableFilter | None:
 
 
 def columns_of(paths: Sequence[str], tables: Sequence[Table], names: Sequence[str]) -> list[TypedColumn]:
-    """The typed columns of the one table that is named, as it is defined at the end of the logs.
+    """Return the typed columns of the only named table, as defined at the end of the logs.
 
     Raises:
-        UsageError: There is not one table, or its definition is not known.
+        UsageError: There is not exactly one table, or its definition is unknown.
     """
     if len(names) != 1 or "." not in names[0]:
         raise UsageError("typed values need one table: name it as database.table, or take values as text")

@@ -1,6 +1,6 @@
 """The columnar trace of logs as an Arrow stream.
 
-One row a transaction, in the order of the log: who ran it, what it touched as hashes, and what its source stamped it with.
+One row for each transaction, in the order of the log: its origin, the hashes of its keys, and its source's stamps.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ def trace(
     schema: Path | str | None = None,
     batch_transactions: int = 4096,
 ) -> pa.RecordBatchReader:
-    """The trace of one log or of several in order, as an Arrow stream (``__arrow_c_stream__``).
+    """Return the trace of logs, in order, as an Arrow stream (``__arrow_c_stream__``).
 
-    Memory is needed for a batch, not for the log. An error of the log is raised behind the transactions that stand before it.
+    Memory is needed for a batch, not for the log. An error of the log is raised after the transactions before it.
 
     Args:
         paths: Binlogs or relay logs, in order.
-        scheme: Which write sets: ``fine``, the applier's with shared keys in ``reads`` (R15), or ``group``, a group member's certifier's.
-        schema: A dump with the tables as they were at the start of the log; by default the log's own DDL must do.
-        batch_transactions: Most transactions of a batch; a statement that may change the schema ends one, too.
+        scheme: Scheme of the write sets: ``fine``, the applier's with shared keys in ``reads`` (R15), or ``group``, a group member's.
+        schema: A dump of the tables at the start of the log; by default only the log's own DDL is used.
+        batch_transactions: Most transactions in a batch; a statement that may change the schema ends a batch, too.
 
     Returns:
-        The stream. A table whose keys are not known makes its transactions barriers (R13).
+        The stream. Transactions of tables with unknown keys are barriers (R13).
 
     Raises:
-        UsageError: A file is not there, or the scheme is not known.
-        LogError: The log is damaged or not understood; from the stream, while it is read.
+        UsageError: A file is missing, or the scheme is unknown.
+        LogError: The log is damaged or not understood; raised by the stream, while it is read.
 
     >>> trace([])
     Traceback (most recent call last):
@@ -58,27 +58,27 @@ def trace(
     paraply.errors.UsageError: name at least one log file
     """
     source = TraceSource(log_paths(paths), scheme, schema, batch_transactions)
-    import pyarrow as pa  # half of what it takes to import paraply, for one function
+    import pyarrow as pa  # half of the time to import paraply, for one function
 
     return pa.RecordBatchReader.from_batches(trace_schema(), iter(source))
 
 
 class TraceSource:
-    """Reads, hashes and numbers the transactions of a log; iterate over it to get record batches.
+    """Reader that hashes and numbers the transactions of a log; iterate over it to get record batches.
 
     Args:
         paths: The files, in order.
-        scheme: Which write sets.
-        schema: A dump with the tables at the start.
+        scheme: Scheme of the write sets.
+        schema: A dump of the tables at the start.
         batch_transactions: Most transactions of a batch.
-        tables: Further definitions that hold at the start.
-        position: Transactions before the first one.
-        piece: Where in the only file to begin and to end.
+        tables: Further definitions valid at the start.
+        position: Number of transactions before the first one.
+        piece: Start and end in the only file.
         selection: Conditions that the transactions must meet; positions count all.
-        sizes: Bytes of each file that are read; none for all.
+        sizes: Number of bytes to read from each file; empty for all.
 
     Raises:
-        UsageError: The scheme is not known.
+        UsageError: The scheme is unknown.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class TraceSource:
         self._feed.seed([*catalog, *tables])
         self._with_reads = scheme == "fine"
         self.transactions = 0
-        """Transactions so far."""
+        """Number of transactions so far."""
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of the log so far."""
+        """Number of bytes of the log read so far."""
         return self._feed.read_bytes
 
     @property

@@ -22,7 +22,7 @@ __all__ = ["TraceReport", "write_trace"]
 
 ROW_GROUP_ROWS = 65_536
 ROW_GROUP_BYTES = 64 << 20
-# Columns with few values; hashes hardly come twice.
+# Columns with few values; hashes rarely repeat.
 DICTIONARY_COLUMNS = ["origin", "kind", "tables.list.element", "file", "session", "server_id"]
 
 Progress = Callable[[int, int], None]
@@ -30,14 +30,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class TraceReport:
-    """What ``write_trace`` wrote.
+    """Result of ``write_trace``.
 
     Attributes:
-        transactions: Transactions, and so rows of the trace.
+        transactions: Number of transactions, and so of rows of the trace.
         files: The Parquet files.
         bytes: Bytes of those files.
         log_bytes: Bytes of the transactions in the log.
-        fallbacks: How often a coarser write set was used (R13).
+        fallbacks: Number of coarser write sets (R13).
         fallback_reasons: The same by reason and table.
         seconds: Duration.
     """
@@ -51,7 +51,7 @@ class TraceReport:
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of the command's JSON object."""
+        """Return the fields of the command's JSON object."""
         names = ("transactions", "files", "bytes", "log_bytes", "fallbacks", "fallback_reasons")
         return {name: getattr(self, name) for name in names}
 
@@ -66,25 +66,25 @@ def write_trace(
     row_group_rows: int = ROW_GROUP_ROWS,
     on_progress: Progress | None = None,
 ) -> TraceReport:
-    """Writes the trace of logs as Parquet: zstd, in row groups that say their range of positions.
+    """Write the trace of logs as Parquet: zstd, in row groups with statistics of their positions.
 
-    What is written replaces nothing until it is complete: a file appears under its name only when its log was read to the end.
+    A file gets its name only when it is complete, that is when its log was read to the end; until then nothing is replaced.
 
     Args:
         paths: Binlogs or relay logs, in order.
         output: The Parquet file, or the folder with ``by_file``.
-        scheme: Which write sets, as for ``trace``.
-        schema: A dump with the tables as they were at the start.
-        by_file: Write a folder with one Parquet file for each log; positions go on from one to the next.
+        scheme: Scheme of the write sets, as for ``trace``.
+        schema: A dump of the tables at the start.
+        by_file: True to write a folder with one Parquet file for each log; positions continue from one to the next.
         row_group_rows: Most rows of a row group.
-        on_progress: Called with bytes read and transactions written.
+        on_progress: Called with the bytes read and the transactions written.
 
     Returns:
-        What was written.
+        Report of the written files.
 
     Raises:
-        UsageError: A file is not there, two logs have one name, or the output is a folder and should not be, or the reverse.
-        LogError: The log is damaged or not understood; nothing of an incomplete file stays.
+        UsageError: A file is missing, two logs have the same name, or the output is a folder where a file is needed, or the reverse.
+        LogError: The log is damaged or not understood; an incomplete file is removed.
     """
     started = time.monotonic()
     source = TraceSource(log_paths(paths), scheme, schema)
@@ -105,16 +105,16 @@ def write_trace(
 
 
 class TraceWriter:
-    """Writes batches of the trace into one Parquet file, or into one for each log.
+    """Writer of trace batches into one Parquet file, or into one for each log.
 
     Args:
         output: The file or the folder.
-        by_file: Whether it is a folder.
+        by_file: True if the output is a folder.
         logs: The logs, in order.
         row_group_rows: Most rows of a row group.
 
     Raises:
-        UsageError: The output cannot be what it should be.
+        UsageError: The output is not usable.
     """
 
     def __init__(self, output: Path, by_file: bool, logs: Sequence[str], row_group_rows: int) -> None:
@@ -131,7 +131,7 @@ class TraceWriter:
         self._open: OpenFile | None = None
         self._log: str | None = None
         self.files: list[Path] = []
-        """The files that are complete."""
+        """Files that are complete."""
 
     def __enter__(self) -> Self:
         return self
@@ -141,7 +141,7 @@ class TraceWriter:
             self._open.abandon()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Writes a batch, whose rows may be of several logs."""
+        """Write a batch, whose rows may belong to several logs."""
         if not self._by_file:
             self._file(self._output).write(batch)
             return
@@ -152,7 +152,7 @@ class TraceWriter:
             self._file(self._output / f"{Path(log).name}.parquet").write(rows)
 
     def finish(self) -> None:
-        """Completes the last file; a log without transactions makes a file without rows."""
+        """Complete the last file; a log without transactions makes a file without rows."""
         if self._open is None and not self.files and not self._by_file:
             self._file(self._output)
         self._close()
@@ -171,11 +171,11 @@ class TraceWriter:
 
 
 class OpenFile:
-    """A Parquet file that is being written beside its name, and moved there when it is complete."""
+    """Parquet file that is written under a temporary name, and renamed when it is complete."""
 
     def __init__(self, path: Path, row_group_rows: int) -> None:
         self.path = path
-        """The file's name when it is complete."""
+        """Name of the file when it is complete."""
         self._row_group_rows = row_group_rows
         self._partial = path.with_name(f".{path.name}.partial")
         self._pending: list[pa.RecordBatch] = []
@@ -186,7 +186,7 @@ class OpenFile:
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Takes rows; a full row group is written."""
+        """Add rows; a full row group is written."""
         while self._rows + batch.num_rows >= self._row_group_rows:
             room = self._row_group_rows - self._rows
             self._take(batch.slice(0, room))
@@ -197,13 +197,13 @@ class OpenFile:
             self._flush()
 
     def complete(self) -> None:
-        """Writes what is left and gives the file its name."""
+        """Write the remaining rows, and rename the file."""
         self._flush()
         self._writer.close()
         self._partial.replace(self.path)
 
     def abandon(self) -> None:
-        """Removes what was written."""
+        """Remove the temporary file."""
         self._writer.close()
         self._partial.unlink(missing_ok=True)
 
@@ -220,7 +220,7 @@ class OpenFile:
 
 
 def runs_of(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of each log in a batch, in order."""
+    """Yield the rows of each log in a batch, in order."""
     files = batch.column("file")
     start = 0
     while start < batch.num_rows:

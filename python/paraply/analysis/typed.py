@@ -1,4 +1,4 @@
-"""The types of a table's columns outside of the server."""
+"""Types of a table's columns outside the server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TypedColumn", "image_type", "typed_columns"]
 
-# Signed, unsigned: the next wider type holds what has no sign.
+# Signed, unsigned: unsigned values need the next wider type.
 INTEGERS = {
     "tinyint": ("tinyint", "smallint"),
     "smallint": ("smallint", "int"),
@@ -28,11 +28,11 @@ MOST_DIGITS = 38
 
 @dataclass(frozen=True, slots=True)
 class TypedColumn:
-    """A column and its type.
+    """Column with its type.
 
     Attributes:
-        name: As declared.
-        type: The type as Spark SQL names it.
+        name: Name as declared.
+        type: Type in Spark SQL.
     """
 
     name: str
@@ -40,12 +40,12 @@ class TypedColumn:
 
     @property
     def binary(self) -> bool:
-        """Whether its values are bytes."""
+        """True if its values are bytes."""
         return self.type == "binary"
 
 
 def typed_columns(table: Table) -> list[TypedColumn]:
-    """The columns of a table with their types.
+    """Return the columns of a table with their types.
 
     >>> from paraply.schema.model import Column, Table
     >>> columns = (Column("id", "bigint", unsigned=True), Column("price", "decimal", length=8, scale=2), Column("at", "time"))
@@ -56,7 +56,7 @@ def typed_columns(table: Table) -> list[TypedColumn]:
 
 
 def type_of(column: Column) -> str:
-    """The narrowest type that holds every value; text where there is none, such as for TIME, JSON, ENUM and SET."""
+    """Return the narrowest type for all values of a column; text if there is none, for example for TIME, JSON, ENUM and SET."""
     if column.type in INTEGERS:
         return INTEGERS[column.type][column.unsigned]
     if column.type == "decimal" and (column.length or 10) <= MOST_DIGITS:
@@ -69,7 +69,7 @@ def type_of(column: Column) -> str:
 
 
 def image_type(columns: list[TypedColumn]) -> pa.StructType:
-    """The Arrow type of an image."""
+    """Return the Arrow type of an image."""
     import pyarrow as pa
 
     kinds = {

@@ -1,7 +1,7 @@
-"""Recomputing the numbers of a log and comparing them with what the server stamped.
+"""Verification of a log: its numbers are computed again and compared with the server's stamps.
 
 Sources: WL#8440 (algorithm AL1) and the behaviour of MySQL 9.7 group members; for a source's own binary log the behaviour of MySQL 9.7
-(rule R16).
+    (R16).
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ EXPECTED = {
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What ``verify`` found.
+    """Result of ``verify``.
 
     Attributes:
-        transactions: Transactions compared.
-        different: Those whose numbers are not the log's; under ``bound`` also those outside what the log shows to be possible.
-        missed: Of the different ones, those whose recomputed ``last_committed`` is smaller than the server's.
-        first_difference: ``gtid``, ``file``, ``position``, ``logged`` and ``computed`` of the first one, or None.
-        differences: The first thousand such.
+        transactions: Number of compared transactions.
+        different: Transactions with other numbers than the log's; under ``bound`` also those outside the range that the log allows.
+        missed: Different transactions whose computed ``last_committed`` is smaller than the server's.
+        first_difference: ``gtid``, ``file``, ``position``, ``logged`` and ``computed`` of the first difference, or None.
+        differences: The first thousand differences.
         gc_after: Numbers after which a garbage collection was inferred.
-        fallbacks: How often a coarser write set was used (R13).
+        fallbacks: Number of coarser write sets (R13).
         fallback_reasons: The same by reason and table.
-        check: ``exact`` if every transaction had one possible pair of numbers; ``bound`` if for some only a range is known, because
-            the log does not show how sessions overlapped.
-        checked_exactly: Transactions that had one possible pair of numbers.
+        check: ``exact`` if every transaction has one possible pair of numbers; ``bound`` if only a range is known for some, because the log
+            does not show how sessions overlapped.
+        checked_exactly: Number of transactions with one possible pair of numbers.
         seconds: Duration.
     """
 
@@ -68,7 +68,7 @@ class VerifyReport:
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of the contract."""
+        """Return the fields of the contract."""
         names = ("transactions", "different", "first_difference", "gc_after", "fallbacks", "fallback_reasons", "check", "checked_exactly")
         return {name: getattr(self, name) for name in names}
 
@@ -88,28 +88,28 @@ def verify(
     bytewise: bool = False,
     on_progress: Progress | None = None,
 ) -> VerifyReport:
-    """Recomputes ``last_committed`` and ``sequence_number`` of every transaction and compares them with the log's.
+    """Compute ``last_committed`` and ``sequence_number`` of every transaction, and compare them with the log's.
 
     Args:
         log: Relay log of a group member or binary log of a source, or several in order.
-        scheme: Whose numbers the log carries: ``group``, the certifier's, or ``writeset``, a source's tracker's (R16).
-        server: Rules of this server version where they differ; by default the log's.
-        schema: A dump with the tables as they were at the start of the log; by default the log's own DDL must do.
-        infer_gc: Find garbage collections, which leave no event in the log.
-        order: A log that holds all transactions of the group in certification order; its DDL gives the schema.
+        scheme: Origin of the log's numbers: ``group``, the certifier's, or ``writeset``, a source's tracker's (R16).
+        server: Server version whose rules apply, if they differ; by default the log's.
+        schema: A dump of the tables at the start of the log; by default only the log's own DDL is used.
+        infer_gc: True to find garbage collections, which leave no event in the log.
+        order: A log with all transactions of the group in certification order; its DDL gives the schema.
         local_server_id: With ``order``: transactions of this server were local on the member that wrote ``log``.
-        sessions: With ``writeset``: ``auto`` takes each transaction's session from the log, ``single`` says that no two sessions
+        sessions: With ``writeset``: ``auto`` takes each transaction's session from the log, ``single`` means that no two sessions
             overlapped, ``many`` that any two may have.
         history: With ``writeset``: the source's ``binlog_transaction_dependency_history_size``; by default its version's default.
-        tracking: With ``writeset``: the source's ``binlog_transaction_dependency_tracking``, which servers before 8.4 have.
-        bytewise: Hash text without its collation. Wrong on purpose: shows what Bug#86078 does.
-        on_progress: Called with bytes read and transactions compared.
+        tracking: With ``writeset``: the source's ``binlog_transaction_dependency_tracking``, a variable of servers before 8.4.
+        bytewise: True to hash text without its collation. Wrong on purpose: shows the effect of Bug#86078.
+        on_progress: Called with the bytes read and the transactions compared.
 
     Returns:
-        The report; ``different`` is 0 where every number is the server's.
+        The report; ``different`` is 0 if every number is the server's.
 
     Raises:
-        UsageError: Options that do not go together.
+        UsageError: Options that are not allowed together.
         LogError: The log is damaged or not understood.
     """
     if scheme not in SCHEMES:
@@ -117,7 +117,7 @@ def verify(
     if server is not None and server not in SERVERS:
         raise UsageError(f"unknown server version `{server}`: it is one of {', '.join(SERVERS)}")
     if (order is None) != (local_server_id is None):
-        raise UsageError("--order and --local-server-id go together: whose transactions were local on this member?")
+        raise UsageError("--order and --local-server-id go together: name the server whose transactions were local on this member")
     started = time.monotonic()
     if scheme == "writeset":
         refuse_group_options(infer_gc=infer_gc, order=order)
@@ -150,7 +150,7 @@ def verify(
 
 
 def refuse_group_options(*, infer_gc: bool, order: Path | None) -> None:
-    """A source's own log knows no collections, and its order is its own."""
+    """Refuse options of scheme ``group``: a source's own log has no collections, and its own order."""
     if infer_gc or order is not None:
         raise UsageError("--infer-gc, --order and --local-server-id go with --scheme group")
 
@@ -166,7 +166,7 @@ def verify_source(
     bytewise: bool,
     on_progress: Progress | None,
 ) -> VerifyReport:
-    """``verify`` with the rules of a source's tracker (R16)."""
+    """Verify a log by the rules of a source's tracker (R16)."""
     if sessions not in SESSIONS:
         raise UsageError(f"unknown sessions `{sessions}`: it is {', '.join(SESSIONS)}")
     if tracking not in TRACKING:
@@ -188,15 +188,15 @@ def verify_source(
 
 
 def require_equal(report: VerifyReport, scheme: str = "group") -> None:
-    """Raises unless every number is the log's own.
+    """Raise an error unless every number is the log's own.
 
     Args:
-        report: What ``verify`` found.
-        scheme: Whose numbers the log was to carry.
+        report: Result of ``verify``.
+        scheme: Expected origin of the log's numbers.
 
     Raises:
-        LogNotUnderstood: The log carries no numbers at all.
-        NumbersDiffer: Some numbers are others; names the first.
+        LogNotUnderstood: The log has no numbers at all.
+        NumbersDiffer: Some numbers differ; the message names the first.
     """
     first = report.first_difference
     if not report.different or first is None:
@@ -213,7 +213,7 @@ def require_equal(report: VerifyReport, scheme: str = "group") -> None:
 
 
 def hashed_log(paths: Sequence[str], scheme: str, schema: Path | None, bytewise: bool) -> Feed:
-    """The transactions in certification order with their write sets."""
+    """Return the transactions in certification order with their write sets."""
     catalog = read_dump(schema) if schema is not None else SchemaCatalog()
     feed = Feed(LogReader(paths), catalog, Catalog(), FeedRules(scheme, bytewise), threaded=False)
     feed.seed(list(catalog))
@@ -221,20 +221,20 @@ def hashed_log(paths: Sequence[str], scheme: str, schema: Path | None, bytewise:
 
 
 def batches(paths: Sequence[str]) -> Iterator[TransactionBatch]:
-    """The transactions of a log, as they are."""
+    """Yield the transactions of a log, unchanged."""
     reader = LogReader(paths)
     while (batch := reader.next_batch()) is not None:
         yield batch
 
 
 def server_version(path: str) -> str:
-    """Major and minor version of the server that wrote a log; empty for a log without transactions."""
+    """Return major and minor version of the server that wrote a log; empty for a log without transactions."""
     batch = LogReader([path]).next_batch(1)
     return "{}.{}".format(*batch[0].format.version) if batch is not None else ""
 
 
 def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ordered: TransactionBatch) -> None:
-    """Hands the verifier as many of the member's own stamps as the ordered batch may ask for."""
+    """Give the verifier as many of the member's own stamps as the ordered batch may need."""
     while verifier.stamps_ahead < len(ordered):
         batch = next(stamps, None)
         if batch is None:
@@ -243,7 +243,7 @@ def feed_stamps(verifier: StampVerifier, stamps: Iterator[TransactionBatch], ord
 
 
 def report_of(found: Comparison, fallbacks: Sequence[tuple[str, str, int]], seconds: float) -> VerifyReport:
-    """Puts the result of a comparison together."""
+    """Make the report of a comparison."""
     return VerifyReport(
         transactions=found.transactions,
         different=found.different,
