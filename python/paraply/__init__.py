@@ -1,4 +1,4 @@
-"""Replays replicated MySQL and MariaDB transactions in parallel, in the source's order, and never wrongly."""
+"""Replay of replicated MySQL and MariaDB transactions in parallel, in the source's order, and never wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m paraply``."""
+"""The command line, as ``python -m paraply``."""
 
 from __future__ import annotations
 

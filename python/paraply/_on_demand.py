@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for (PEP 562): a command pays for the rooms that it enters."""
+"""Names of a package that are imported on first use (PEP 562), so that a command imports only what it needs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["names_on_demand"]
 def names_on_demand(
     package: str, homes: Mapping[str, tuple[str, ...]], modules: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """A package's ``__getattr__`` and ``__dir__``.
+    """Return ``__getattr__`` and ``__dir__`` of a package.
 
     Args:
-        package: Its name.
-        homes: The modules that define what it offers, and the names that are taken from each.
-        modules: Modules below it that are there without having been imported by their own names.
+        package: Name of the package.
+        homes: Modules that define the package's names, with the names of each.
+        modules: Submodules that are available without an import of their own.
 
     >>> get, names = names_on_demand(__name__, {"fractions": ("Fraction",)})
     >>> get("Fraction")(1, 2)
@@ -36,7 +36,7 @@ def names_on_demand(
             return import_module(f"{package}.{name}")
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
-        present[name] = getattr(import_module(home_of[name]), name)  # from now on an attribute like any other
+        present[name] = getattr(import_module(home_of[name]), name)  # an ordinary attribute from now on
         return present[name]
 
     return get, lambda: sorted({*present, *home_of, *modules})

@@ -1,4 +1,4 @@
-"""The version of the installed package; to be imported where it is told, because reading it takes as long as importing a room."""
+"""Version of the installed package. Import it only where it is shown, because reading it takes as long as importing a package."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from importlib import metadata
 __all__ = ["__version__"]
 
 __version__ = metadata.version("paraply")
-"""As the package's metadata have it."""
+"""Version in the package's metadata."""

@@ -1,4 +1,4 @@
-"""Exceptions: one base class, one subclass for each cause, each with the exit code that the commands end with."""
+"""Exceptions: one base class, and one subclass for each cause, with the exit code of the commands."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ __all__ = [
 
 
 class ParaplyError(Exception):
-    """Base of everything that paraply raises by itself.
+    """Base of all exceptions that paraply defines.
 
     Args:
-        message: What happened and what to do about it, in one line.
+        message: The problem and its remedy, in one line.
         file: The log file concerned.
         position: The byte offset in that file.
         gtid: The transaction concerned.
@@ -75,42 +75,42 @@ class ParaplyError(Exception):
         self.key = key
 
     def __str__(self) -> str:
-        """The message and where it happened."""
+        """Return the message and the place of the error."""
         places = {"file": self.file, "position": self.position, "transaction": self.gtid, "table": self.table, "key": self.key}
         where = ", ".join(f"{name} {value}" for name, value in places.items() if value is not None and str(value) not in self.message)
         return f"{self.message} ({where})" if where else self.message
 
 
 class UsageError(ParaplyError):
-    """The request itself is wrong: an option, a URL, a combination that is not allowed."""
+    """Wrong request: an option, a URL, a combination that is not allowed."""
 
     exit_code = 2
 
 
 class ConfigurationMismatch(UsageError):
-    """Stored progress belongs to other sources, filters or start (R25)."""
+    """Stored progress of other sources, filters or start (R25)."""
 
 
 class LogError(ParaplyError):
-    """The source is damaged or not understood."""
+    """Source that is damaged or not understood."""
 
     exit_code = 3
 
 
 class NotALog(LogError):
-    """The file does not begin as a binlog or relay log does."""
+    """File that does not begin like a binlog or relay log."""
 
 
 class LogDamaged(LogError):
-    """A checksum does not match, or an event contradicts itself."""
+    """Checksum that does not match, or event that contradicts itself."""
 
 
 class LogTruncated(LogDamaged):
-    """The log ends inside an event or inside a transaction (R27)."""
+    """Log that ends inside an event or inside a transaction (R27)."""
 
 
 class LogUnreadable(LogError):
-    """The operating system cannot read the file."""
+    """File that the operating system cannot read."""
 
 
 class LogNotUnderstood(LogError):
@@ -118,63 +118,63 @@ class LogNotUnderstood(LogError):
 
 
 class NumbersDiffer(ParaplyError):
-    """A log's ``last_committed`` and ``sequence_number`` are not those that the rules give (R1 to R10)."""
+    """Log whose ``last_committed`` and ``sequence_number`` differ from those of the rules (R1 to R10)."""
 
 
 class ApplyFailed(ParaplyError):
-    """A transaction could not be applied, for good."""
+    """Transaction that cannot be applied, for good."""
 
 
 class RowNotFound(ApplyFailed):
-    """The row to change is not there, or not as the log says (R31, R32)."""
+    """Row to change that does not exist, or differs from the log (R31, R32)."""
 
 
 class SchemaMismatch(ApplyFailed):
-    """The target's table and the log's differ, or the table is missing (R31, R32, R34)."""
+    """Table of the target that differs from the log's, or is missing (R31, R32, R34)."""
 
 
 class TypeNotMapped(ApplyFailed):
-    """A column type that the target has no exact counterpart for."""
+    """Column type without an exact counterpart in the target."""
 
 
 class ValueNotStorable(ApplyFailed):
-    """A value that the target cannot hold, such as a zero date."""
+    """Value that the target cannot hold, such as a zero date."""
 
 
 class PrecedingFailed(ApplyFailed):
-    """Rolled back because an older transaction failed (R18); never the root cause."""
+    """Rollback because an older transaction failed (R18); never the root cause."""
 
 
 class DdlUndecided(ApplyFailed):
-    """A crash fell between a DDL's start and its end and the catalog cannot tell which (R25b)."""
+    """Crash between a DDL's start and its end, after which the catalog cannot tell the outcome (R25b)."""
 
 
 class StopNotReached(ApplyFailed):
-    """The logs ended before the GTID of ``--stop-at`` or ``--stop-before``: everything in them is applied."""
+    """End of the logs before the GTID of ``--stop-at`` or ``--stop-before``: everything in them is applied."""
 
 
 class RelayLogError(ParaplyError):
-    """The relay log cannot be written, or its folder does not hold what its index says (R28)."""
+    """Relay log that cannot be written, or whose folder does not match its index (R28)."""
 
 
 class ReceiveFailed(ParaplyError):
-    """The source does not send its log: purged transactions, missing rights, or a log that cannot be replicated from."""
+    """Refusal of the source to send its log: purged transactions, missing privileges, or a log that cannot be replicated."""
 
 
 class TemporaryFailure(ParaplyError):
-    """A deadlock or a lock-wait timeout: the transaction may be tried again (R24)."""
+    """Deadlock or lock-wait timeout: the transaction may be tried again (R24)."""
 
 
 class ConnectionFailed(ParaplyError):
-    """The server cannot be reached, or does not let us in."""
+    """Server that cannot be reached, or refuses the login."""
 
 
 class ConnectionLost(ConnectionFailed):
-    """The connection broke while a transaction was under way."""
+    """Connection that broke while a transaction was in progress."""
 
 
 class ServerError(ParaplyError):
-    """A database server answered with an error; the target turns it into the cause's own class.
+    """Error of a database server; the target turns it into the class of its cause.
 
     Attributes:
         code: The server's error number, for example 1213.
@@ -188,26 +188,26 @@ class ServerError(ParaplyError):
 
 
 class AlreadyRunning(ParaplyError):
-    """Another apply took the channel over (R25a)."""
+    """Takeover of the channel by another apply (R25a)."""
 
 
 class Stopped(ParaplyError):
-    """Stopped on request, at a transaction boundary; the same command resumes."""
+    """Stop on request, at a transaction boundary; the same command resumes."""
 
     exit_code = 4
 
 
 class MemberUnavailable(ParaplyError):
-    """The group member is not online, or went away before it said whether a transaction is committed."""
+    """Group member that is not online, or became unavailable before it reported the outcome of a transaction."""
 
 
 class ReadOnlyMember(UsageError):
-    """A group in single-primary mode takes writes at its primary only."""
+    """Write at a secondary of a group in single-primary mode, where only the primary accepts writes."""
 
 
 class TransferDamaged(ParaplyError):
-    """The certification info that a joining group member received is not what was sent (R9)."""
+    """Certification info that reached a joining group member damaged (R9)."""
 
 
 class WriteConflict(TemporaryFailure):
-    """Another transaction of the group changed the same row first: roll back, read again, try again (R2)."""
+    """Row that another transaction of the group changed first: roll back, read again, try again (R2)."""

@@ -1,4 +1,4 @@
-"""The keys of one row as they are hashed, for people who debug a write set."""
+"""The keys of one row with their hashed bytes, for people who debug a write set."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ SEPARATOR = "½".encode()
 
 @dataclass(frozen=True, slots=True)
 class ExplainedKey:
-    """One key of one image of a row.
+    """Key of one image of a row.
 
     Attributes:
-        name: The key's name; for a reference, that of the parent's key; empty for a whole table.
-        table: The table whose key it is.
-        columns: The row's columns that are its parts; None for an expression.
-        values: Each part's bytes in the form that is equal for values that the column's collation calls equal.
+        name: Name of the key; for a reference that of the parent's key; empty for a whole table.
+        table: Table of the key.
+        columns: Columns of the row that are the key's parts; None for an expression.
+        values: Bytes of each part, in a form that is the same for all values equal under the column's collation.
         hashed: The bytes that are hashed (R11).
-        hash: XXH64 of these, seed 0; None where there is no key.
-        mode: ``exclusive``, ``shared`` (R15), or None where there is no hash.
-        reason: Why there is no hash, or why a whole table is taken.
+        hash: XXH64 of these bytes, seed 0; None if there is no key.
+        mode: ``exclusive``, ``shared`` (R15), or None if there is no hash.
+        reason: Reason why there is no hash, or why the whole table counts.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ExplainedKey:
     reason: str | None = None
 
     def __str__(self) -> str:
-        """One line."""
+        """Return the key in one line."""
         what = f"{self.name or 'whole table'} of {self.table}"
         if self.hash is None:
             return f"{what}: no hash, {self.reason}"
@@ -53,13 +53,13 @@ class ExplainedKey:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What one row adds to the write set of its transaction.
+    """Contribution of one row to the write set of its transaction.
 
     Attributes:
         table: The row's table.
         keys: Its keys, before image and after image, each once.
-        barrier: Whether the row makes its transaction conflict with every other (R13).
-        reason: Why the row cannot be hashed at all, or None.
+        barrier: True if the row makes its transaction conflict with every other (R13).
+        reason: Reason why the row cannot be hashed at all, or None.
     """
 
     table: str
@@ -68,7 +68,7 @@ class Explanation:
     reason: str | None = None
 
     def __str__(self) -> str:
-        """A line for each key."""
+        """Return a line for each key."""
         lines = [f"row of {self.table}"]
         if self.barrier:
             lines[0] += ": a barrier" + (f", because {self.reason}" if self.reason else "")
@@ -85,21 +85,21 @@ def explain_write_set(
     foreign_key_checks: bool = True,
     cascades_logged: bool = True,
 ) -> Explanation:
-    """Shows what is hashed of one row, key by key.
+    """Explain the hashed bytes of one row, key by key.
 
     Args:
         table: The row's table.
-        before: The row before the change, as a mapping of column names or a sequence of all columns; None for an insert. A column
-            that a mapping leaves out is one that a partial image lacks. Numbers, ``Decimal``, text, bytes, ``date``, ``datetime``
-            (a TIMESTAMP's without a time zone is UTC) and ``timedelta`` (for TIME); labels or numbers for ENUM and SET; None is NULL.
-        after: The row after it; None for a delete.
-        tables: The other tables that foreign keys lead to or come from.
-        scheme: ``fine``, what the applier uses, or ``group``, what a server hashes.
-        foreign_key_checks: Whether the session that wrote the row checked foreign keys.
-        cascades_logged: Whether the source logs what cascades change (MySQL 9.6 and later); else R15a applies.
+        before: The row before the change, as a mapping of column names or a sequence of all columns; None for an insert. A column missing
+            in a mapping is missing in a partial image. Numbers, ``Decimal``, text, bytes, ``date``, ``datetime`` (a TIMESTAMP's without a
+            time zone is UTC) and ``timedelta`` (for TIME); labels or numbers for ENUM and SET; None is NULL.
+        after: The row after the change; None for a delete.
+        tables: Further tables, to which or from which foreign keys lead.
+        scheme: ``fine``, the applier's scheme, or ``group``, a server's.
+        foreign_key_checks: True if the session that wrote the row checked foreign keys.
+        cascades_logged: True if the source logs the changes of cascades (MySQL 9.6 and later); else R15a applies.
 
     Returns:
-        The keys with the bytes of their values and their hashes. ``print`` shows it as lines.
+        The keys with the bytes of their values and their hashes. ``print`` shows them as lines.
 
     Raises:
         UsageError: A value does not fit its column, or neither image is given.
@@ -129,19 +129,19 @@ def explain_write_set(
 def explain_transaction(
     transaction: Transaction, tables: Iterable[Table] | Catalog, *, scheme: str = "fine", rows: int = 100
 ) -> list[Explanation]:
-    """Shows what is hashed of the first rows of a transaction of a log.
+    """Explain the hashed bytes of the first rows of a transaction.
 
     Args:
-        transaction: From ``open_log``.
-        tables: The definitions that held when it was written.
-        scheme: ``fine``, what the applier uses, or ``group``, what a server hashes.
-        rows: How many rows at most.
+        transaction: A transaction of ``open_log``.
+        tables: The definitions valid when it was written.
+        scheme: ``fine``, the applier's scheme, or ``group``, a server's.
+        rows: Most rows to explain.
 
     Returns:
         One explanation for each row, in the order of the log.
 
     Raises:
-        UsageError: The scheme is not known.
+        UsageError: The scheme is unknown.
         LogDamaged: A row event contradicts itself.
     """
     catalog = tables if isinstance(tables, Catalog) else catalog_of(tables)
@@ -149,7 +149,7 @@ def explain_transaction(
 
 
 def scaled(image: Image, table: Table) -> Image:
-    """DECIMAL values with the number of digits that their column keeps."""
+    """Return an image whose DECIMAL values have the scale of their columns."""
     if isinstance(image, Mapping):
         columns = {column.name.lower(): column for column in table.columns}
         return {name: with_scale(value, columns.get(name.lower())) for name, value in image.items()}
@@ -159,14 +159,14 @@ def scaled(image: Image, table: Table) -> Image:
 
 
 def with_scale(value: Any, column: Column | None) -> Any:
-    """One value of that kind."""
+    """Return one value with the scale of its column."""
     if value is None or column is None or column.type != "decimal" or not isinstance(value, (int, Decimal)):
         return value
     return Decimal(value).quantize(Decimal(1).scaleb(-(column.scale or 0)))
 
 
 def explanation(row: Mapping[str, Any]) -> Explanation:
-    """The native answer in words."""
+    """Return the native answer as an explanation."""
     modes: dict[int, Literal["exclusive", "shared"]] = dict.fromkeys(row["shared"], "shared")
     modes |= dict.fromkeys(row["exclusive"], "exclusive")
     keys = [key_of(key, modes) for key in row["keys"]]
@@ -176,7 +176,7 @@ def explanation(row: Mapping[str, Any]) -> Explanation:
 
 
 def key_of(key: Mapping[str, Any], modes: Mapping[int, Literal["exclusive", "shared"]]) -> ExplainedKey:
-    """One key; its name and table stand in front of the values that are hashed."""
+    """Return one key; its name and table precede the hashed values."""
     rest, table = last_name(key["prefix"])
     name, database = last_name(rest)
     number = key["hash"]
@@ -193,14 +193,14 @@ def key_of(key: Mapping[str, Any], modes: Mapping[int, Literal["exclusive", "sha
 
 
 def last_name(text: bytes) -> tuple[bytes, bytes]:
-    """Cuts ``... name ½ length`` in two, before the name and the name."""
+    """Split ``... name ½ length`` into the part before the name and the name."""
     rest = text.rstrip(b"0123456789")
     length, rest = int(text[len(rest) :]), rest.removesuffix(SEPARATOR)
     return rest[: len(rest) - length], rest[len(rest) - length :]
 
 
 def shown(value: bytes) -> str:
-    """Bytes as text where they are text, else in hexadecimal."""
+    """Return bytes as text if they are printable text, else in hexadecimal."""
     try:
         text = value.decode()
     except UnicodeDecodeError:

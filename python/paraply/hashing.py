@@ -13,12 +13,12 @@ __all__ = ["WriteSet", "write_set", "write_set_hash"]
 
 @dataclass(frozen=True, slots=True)
 class WriteSet:
-    """What a transaction touches.
+    """Write set of a transaction.
 
     Attributes:
-        exclusive: Hashes that no other transaction may touch at the same time.
+        exclusive: Hashes that no other transaction may use at the same time.
         shared: Hashes that others may share (references to parents, R15), but not take exclusively.
-        barrier: Whether it conflicts with every other: DDL, XA, or keys that are not known (R5, R13, R35).
+        barrier: True if it conflicts with every other transaction: DDL, XA, or unknown keys (R5, R13, R35).
     """
 
     exclusive: tuple[int, ...]
@@ -27,18 +27,18 @@ class WriteSet:
 
 
 def write_set(transaction: Transaction, tables: Iterable[Table] | Catalog, *, scheme: str = "fine") -> WriteSet:
-    """Hashes the rows of a transaction (R11 to R15).
+    """Hash the rows of a transaction (R11 to R15).
 
     Args:
-        transaction: From ``open_log``.
-        tables: The definitions that held when it was written; a table that is missing makes the transaction a barrier.
-        scheme: ``fine``, what the applier uses, or ``group``, what a group member's certifier hashes.
+        transaction: A transaction of ``open_log``.
+        tables: The definitions valid when it was written; a missing table makes the transaction a barrier.
+        scheme: ``fine``, the applier's scheme, or ``group``, that of a group member's certifier.
 
     Returns:
-        The hashes: XXH64 of key name, database, table and the values in the form in which their collation compares them.
+        The hashes: XXH64 of key name, database, table and values, in the form in which their collation compares them.
 
     Raises:
-        UsageError: The scheme is not known.
+        UsageError: The scheme is unknown.
         LogDamaged: A row event contradicts itself.
 
     >>> write_set_hash("PRIMARY", "test", "t1", 1)
@@ -55,7 +55,7 @@ def write_set(transaction: Transaction, tables: Iterable[Table] | Catalog, *, sc
 
 
 def catalog_of(tables: Iterable[Table]) -> Catalog:
-    """The native form of some definitions."""
+    """Return the native form of definitions."""
     catalog = Catalog()
     for table in tables:
         catalog.put(table)
