@@ -1,4 +1,4 @@
-"""The rows of a binlog as python-mysql-replication decodes them, without a server."""
+"""Rows of a binlog as decoded by python-mysql-replication, without a server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALLOWED = (TableMapEvent, WriteRowsEvent, UpdateRowsEvent, DeleteRowsEvent, NotI
 
 
 def count_rows(log: Path) -> int:
-    """Decodes every row of a log of MySQL with full row metadata; gives their number."""
+    """Decode every row of a log of MySQL with full row metadata, and return the number of rows."""
     content = log.read_bytes()
     tables: dict[int, Any] = {}
     offset, rows = 4, 0
@@ -33,7 +33,7 @@ def count_rows(log: Path) -> int:
 
 
 def decode(event: bytes, tables: dict[int, Any]) -> int:
-    """One event, as the stream reader of that library does."""
+    """Decode one event as that library's stream reader does, and return its number of rows."""
     wrapped = BinLogPacketWrapper(
         MysqlPacket(b"\0" + event, "utf8mb4"),
         tables,

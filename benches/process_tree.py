@@ -1,4 +1,4 @@
-"""The memory of this process and all of its children."""
+"""Memory of this process and all of its children."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["PeakMemory"]
 
 
 class PeakMemory:
-    """Looks several times a second what the process tree holds: the sum of proportional set sizes, in which shared pages count once."""
+    """Sampler of the memory of the process tree: the sum of proportional set sizes, in which shared pages count once."""
 
     def __init__(self, interval: float = 0.25) -> None:
         self._interval = interval
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.peak = 0
-        """Bytes."""
+        """Highest sum so far, in bytes."""
 
     def __enter__(self) -> PeakMemory:
         self._thread.start()
         return self
 
     def restart(self) -> None:
-        """Forgets the peak so far."""
+        """Forget the peak so far."""
         self.peak = 0
 
     def __exit__(self, *_: object) -> None:
@@ -38,7 +38,7 @@ class PeakMemory:
 
 
 def tree(root: int) -> list[int]:
-    """A process and its descendants."""
+    """Return a process and its descendants."""
     children: dict[int, list[int]] = defaultdict(list)
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -55,7 +55,7 @@ def tree(root: int) -> list[int]:
 
 
 def proportional(process: int) -> int:
-    """Bytes of one process; 0 where it is gone."""
+    """Return the bytes of one process; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""A log that is as large as one wants: the transactions of a real one again and again, each with its own GTID, positions and checksums."""
+"""Logs of any size: the transactions of a real log, repeated with new GTIDs, positions and checksums."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NUMBER_AT = HEADER + 17
 
 
 def repeat(log: Path, out: Path, size: int) -> None:
-    """Writes a binlog of MySQL with CRC32 checksums until it has ``size`` bytes.
+    """Write a binlog of MySQL with CRC32 checksums until it has ``size`` bytes.
 
     Args:
-        log: The log that is repeated; what stands before its first transaction and its statements come once.
-        out: The file.
-        size: Bytes.
+        log: The log to repeat; everything before its first transaction, and its statements, are written once.
+        out: The file to write.
+        size: Size in bytes.
     """
     content = log.read_bytes()
     transactions = [(t.offset, t.end_offset, bool(t.statements)) for t in paraply.open_log(log)]
@@ -44,7 +44,7 @@ def repeat(log: Path, out: Path, size: int) -> None:
 
 
 def events_of(content: bytes, start: int, end: int) -> list[bytearray]:
-    """The events of a transaction."""
+    """Return the events of a transaction."""
     events = []
     while start < end:
         (length,) = struct.unpack_from("<I", content, start + 9)

@@ -1,8 +1,8 @@
 """`make bench`: the kernels beside plain Python, and replays beside the server's own client pipeline, as JSON and a table.
 
-Replays need a log: name it in PARAPLY_BENCH_LOG, and a server for it in PARAPLY_BENCH_URL (a log of MariaDB needs none: one is
-started on a temporary folder where `mariadbd` is installed). PARAPLY_BENCH_DATA is that server's data folder on this machine: then its own
-parallel applier is measured too.
+Replays need a log: name it in PARAPLY_BENCH_LOG, and a server for it in PARAPLY_BENCH_URL. A log of MariaDB needs no server: one is started
+on a temporary folder if `mariadbd` is installed. PARAPLY_BENCH_DATA is that server's data folder on this machine; with it, the server's
+own parallel applier is measured too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> int:
-    """Runs `paraply bench` and leaves its results in benches/results."""
+    """Run `paraply bench`, and leave its results in benches/results."""
     command = [sys.executable, "-m", "paraply", "bench", "--kernels", "--scale", "--output", str(RESULTS / "latest.json")]
     log, url = os.environ.get("PARAPLY_BENCH_LOG"), os.environ.get("PARAPLY_BENCH_URL")
     if log:

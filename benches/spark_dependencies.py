@@ -1,9 +1,9 @@
-"""The certifier's numbers on Spark beside Spark SQL alone, a numpy sort and the native certifier in one process, on one generated trace.
+"""The certifier's numbers on Spark, beside Spark SQL, a numpy sort and the native certifier in one process, on one generated trace.
 
 python benches/spark_dependencies.py --transactions 1000000 2000000 --keys 6 --barriers 0.001
 
-Every way runs once on a small trace first, so that none pays for the start of Python's workers or of compiled plans, and then --rounds
-times in turn; seconds are medians. Without barriers Spark SQL is given its shorter query.
+Every variant runs once on a small trace first, so that none pays for the start of Python's workers or of compiled plans, and then --rounds
+times in turn; seconds are medians. Without barriers Spark SQL runs its shorter query.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ WARM = 40_000 * FILES
 
 
 def main() -> None:
-    """Generates traces, computes their numbers in each way, compares the sums and prints the seconds as JSON, one line a size."""
+    """Generate traces, compute their numbers in each variant, compare the sums, and print the seconds as JSON, one line for each size."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--transactions", type=int, nargs="+", default=[1_000_000])
     options.add_argument("--keys", type=int, default=6)
     options.add_argument("--barriers", type=float, default=0.001)
     options.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
     options.add_argument("--rounds", type=int, default=1)
-    options.add_argument("--partitions", type=int, default=8, help="of a shuffle of Spark SQL")
-    options.add_argument("--folder", type=Path, help="where traces are kept from one run to the next")
-    options.add_argument("--memory", default="4g", help="of Spark's driver")
+    options.add_argument("--partitions", type=int, default=8, help="partitions of a shuffle of Spark SQL")
+    options.add_argument("--folder", type=Path, help="folder that keeps the traces between runs")
+    options.add_argument("--memory", default="4g", help="memory of Spark's driver")
     given = options.parse_args()
     with PeakMemory() as memory:
         spark = session("bench", where="local[2]", spark__driver__memory=given.memory, spark__ui__enabled="false")
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def made(parent: Path, transactions: int, keys: int, barriers: float) -> Path:
-    """The folder of a trace, which is written where it is not there yet."""
+    """Return the folder of a trace, which is written unless it exists."""
     folder = parent / f"trace-{transactions}-{keys}-{barriers}"
     if not folder.exists():
         unfinished = folder.with_suffix(".unfinished")
@@ -71,7 +71,7 @@ def made(parent: Path, transactions: int, keys: int, barriers: float) -> Path:
 
 
 def measure(trace: Any, folder: Path, given: argparse.Namespace, memory: PeakMemory) -> dict[str, Any]:
-    """Each way in turn: whether all give the same, the median seconds, and the most memory that each held."""
+    """Measure each variant in turn: equality of the results, median seconds, and peak memory."""
     seconds: dict[str, list[float]] = {name: [] for name in given.ways}
     peaks, answers = dict.fromkeys(given.ways, 0), set()
     for _ in range(given.rounds):
@@ -89,7 +89,7 @@ def measure(trace: Any, folder: Path, given: argparse.Namespace, memory: PeakMem
 
 
 def write(folder: Path, transactions: int, keys: int, barriers: float) -> None:
-    """Writes the trace: keys of which few are hot."""
+    """Write the trace: keys of which few are hot."""
     choose = np.random.default_rng(1)
     size = transactions // FILES
     for place in range(FILES):
@@ -110,7 +110,7 @@ def write(folder: Path, transactions: int, keys: int, barriers: float) -> None:
 
 
 def sums(numbers: Any) -> tuple[int, int]:
-    """Both columns added up: two ways that differ anywhere hardly agree here."""
+    """Return checksums of both columns: two variants with any difference hardly agree here."""
     row = numbers.selectExpr(
         "sum(computed_last_committed * (position % 1009))", "sum(computed_sequence_number * (position % 1013))"
     ).first()
@@ -118,7 +118,7 @@ def sums(numbers: Any) -> tuple[int, int]:
 
 
 def native(folder: Path) -> tuple[int, int]:
-    """The native certifier over all files in order."""
+    """Run the native certifier over all files in order."""
     certifier = Certifier()
     last = sequence = position = 0
     for place in range(FILES):
@@ -131,7 +131,7 @@ def native(folder: Path) -> tuple[int, int]:
 
 
 def sorted_by_numpy(folder: Path) -> tuple[int, int]:
-    """All touches sorted by key and position, in one process: the touch before each, and the newest of these for each transaction."""
+    """Sort all uses of keys by key and position in one process, and find the newest earlier use for each transaction."""
     tables = [pq.read_table(folder / f"{place}.parquet", columns=["position", "write_set", "barrier"]) for place in range(FILES)]
     table = pa.concat_tables(tables).combine_chunks()
     lists = table["write_set"].chunk(0)
@@ -143,7 +143,7 @@ def sorted_by_numpy(folder: Path) -> tuple[int, int]:
     keys, owners = keys[order], owners[order]
     before = np.zeros(len(keys), dtype=np.int64)
     before[1:] = np.where(keys[1:] == keys[:-1], owners[:-1], 0)
-    own = before == owners  # a key that a transaction names twice: its first touch knows who was before
+    own = before == owners  # a key used twice by a transaction: only its first use counts
     before[own] = 0
     newest = np.zeros(len(positions) + 1, dtype=np.int64)
     np.maximum.at(newest, owners, before)
@@ -156,7 +156,7 @@ def sorted_by_numpy(folder: Path) -> tuple[int, int]:
 
 
 def by_sql(trace: Any, _: Path, barriers: float) -> tuple[int, int]:
-    """The query that the trace needs."""
+    """Run the query that the trace needs."""
     return sums(in_sql(trace) if barriers else in_sql_without_barriers(trace))
 
 

@@ -3,10 +3,10 @@
 python benches/spark_source.py LOG --bytes 1000000000
 python benches/spark_source.py LOG --peer   (needs `pip install mysql-replication`)
 
-The log is repeated: its transactions follow one another again under other GTIDs and positions until the file is large enough. So many
-cores means that all processes of Spark, the JVM and Python's workers, are bound to them; the JVM has the same collector on one core, where
-it would take a simpler one, as on two. Every session reads the log itself once
-before the clock starts; seconds are those of reading the large one into nothing, medians of --rounds sessions taken in turn.
+The log is repeated: its transactions follow one another again with other GTIDs and positions until the file is large enough. A number of
+cores means that all processes of Spark, the JVM and Python's workers, are bound to them. The JVM has the same collector on one core, where
+it would choose a simpler one, as on two. Every session reads the original log once before the clock starts; seconds are those of reading
+the large log into nothing, medians of --rounds sessions taken in turn.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SETTINGS = {"spark__driver__memory": "4g", "spark__ui__enabled": "false", "spark
 
 
 def main() -> None:
-    """Prints the seconds of each way as JSON, one line a way."""
+    """Print the seconds of each variant as JSON, one line for each."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("log", type=Path)
     options.add_argument("--bytes", type=int, default=1_000_000_000)
@@ -42,8 +42,8 @@ def main() -> None:
     options.add_argument("--cores", type=int, nargs="+", default=[1, 2])
     options.add_argument("--modes", nargs="+", default=["transactions", "rows"])
     options.add_argument("--rounds", type=int, default=1)
-    options.add_argument("--large", type=Path, help="the large log, kept from one run to the next")
-    options.add_argument("--peer", action="store_true", help="beside python-mysql-replication, on the log itself")
+    options.add_argument("--large", type=Path, help="the large log, kept between runs")
+    options.add_argument("--peer", action="store_true", help="compare with python-mysql-replication, on the log itself")
     options.add_argument("--only", nargs=2, metavar=("MODE", "CORES"), help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.peer:
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def compare(given: argparse.Namespace, large: Path, mode: str) -> dict[str, Any]:
-    """One mode on each number of cores, each in a process of its own."""
+    """Measure one mode on each number of cores, each in a process of its own."""
     seconds: dict[int, list[float]] = {cores: [] for cores in given.cores}
     peaks, rows = dict.fromkeys(given.cores, 0), set()
     for _ in range(given.rounds):
@@ -78,7 +78,7 @@ def compare(given: argparse.Namespace, large: Path, mode: str) -> dict[str, Any]
 
 
 def read(log: Path, large: Path, mode: str, cores: int, split: str) -> dict[str, Any]:
-    """Seconds of reading a log in a session of so many cores, and rows."""
+    """Return the seconds of reading a log in a session of so many cores, and the number of rows."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     with PeakMemory() as memory:
         spark = session("bench", where=f"local[{cores}]", **SETTINGS)
@@ -96,9 +96,9 @@ def read(log: Path, large: Path, mode: str, cores: int, split: str) -> dict[str,
 
 
 def beside_the_peer(log: Path, rounds: int) -> None:
-    """Row changes of one log, by paraply in one process and by python-mysql-replication, in turn; both use one core.
+    """Measure row changes of one log, by paraply in one process and by python-mysql-replication, in turn; both use one core.
 
-    What is compared is the time of the processor in this process, without that of importing either.
+    The figures are CPU times of this process, without the imports of either.
     """
     import pyarrow as pa
     from peer_rows import count_rows

@@ -1,13 +1,13 @@
-"""Proves the equality forms of all collations against real servers and writes ``docs/reference/collations.md``.
+"""Test of the equality forms of all collations against real servers; writes ``docs/reference/collations.md``.
 
-Run by ``make collations``. Needs a MySQL 9 server (``PARAPLY_TEST_MYSQL=mysql://user:password@host:port``, where it makes databases of
-its own) and MariaDB's server programs, which it starts itself. For every collation it compares the classes of equal texts that the
-server's weights make of all code points and of confusable texts with those that the forms make, asks the server's ``=`` about pairs, and
-looks for sequences of characters that are weighed together. About an hour on two free cores, and
-``--keep`` lets a later run go on; a line a minute tells how far it is.
+Run by ``make collations``. Needs a MySQL 9 server (``PARAPLY_TEST_MYSQL=mysql://user:password@host:port``), on which it makes databases of
+its own, and MariaDB's server programs, which it starts itself. For every collation it makes classes of equal texts, from all code points
+and confusable texts, once by the server's weights and once by the forms, and compares them. It asks the server's ``=`` about pairs, and
+searches for sequences of characters that are weighed together. It takes about an hour on two free cores; with ``--keep`` a later run
+continues. A line each minute shows the progress.
 
-Ends with status 1 if a value that the server calls equal got another form, or a form of an exact collation merged what the server tells
-apart.
+Ends with status 1 if two values that the server calls equal have different forms, or if values different on the server have the same form
+in an exact collation.
 """
 
 from __future__ import annotations
@@ -63,23 +63,23 @@ The texts are every character alone, its normalized forms, letters with marks, s
 similar characters: {count:,} in all for Unicode. A smaller number is a sample.
 """
 SAMPLE = 12_000
-"""Texts for what is left when the time is over."""
+"""Number of texts for collations that are left when the time is over."""
 PAIRS = 100
-"""Random pairs for each collation, of letters that this collation calls equal."""
+"""Random pairs for each collation, made of letters that this collation calls equal."""
 
 
 def main() -> int:
-    """Asks both servers, prints the table and writes the page."""
+    """Compare with both servers, print the table and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mysql", default=os.environ.get("PARAPLY_TEST_MYSQL"), help="mysql://user:password@host:port")
-    parser.add_argument("--pairs", type=int, default=1000, help="pairs of each kind of which = is asked, for each collation")
+    parser.add_argument("--pairs", type=int, default=1000, help="pairs of each kind to compare with =, for each collation")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="processes for each server")
-    parser.add_argument("--keep", type=Path, help="a folder for the results of what is done, which another run with it does not ask again")
+    parser.add_argument("--keep", type=Path, help="a folder for finished results, which later runs with it do not repeat")
     parser.add_argument(
-        "--minutes", type=float, default=1e9, help="after so many, the Unicode collations that are left get a sample of texts"
+        "--minutes", type=float, default=1e9, help="after this time, the remaining Unicode collations get a sample of texts"
     )
-    parser.add_argument("--match", default="", help="only collations whose name has this regular expression in it; writes no page")
-    parser.add_argument("--no-sequences", action="store_true", help="do not look for sequences that are weighed together; writes no page")
+    parser.add_argument("--match", default="", help="only collations whose name matches this regular expression; writes no page")
+    parser.add_argument("--no-sequences", action="store_true", help="do not search for sequences that are weighed together; writes no page")
     arguments = parser.parse_args()
     if not arguments.mysql:
         parser.error("needs a MySQL server: --mysql or PARAPLY_TEST_MYSQL")
@@ -108,7 +108,7 @@ def main() -> int:
 
 
 def prove_part(job: tuple[dict[str, Any], bool, int, argparse.Namespace]) -> tuple[str, list[Result]]:
-    """One process's share of a server's collations: the server's title, and the results."""
+    """Compare one process's share of a server's collations; return the server's title, and the results."""
     where, mariadb, part, arguments = job
     asker = Asker(pymysql.connect(charset="utf8mb4", autocommit=True, **where), mariadb)
     title = f"{'MariaDB' if mariadb else 'MySQL'} {str(asker.rows('SELECT VERSION()')[0][0]).split('-')[0]}"
@@ -132,12 +132,12 @@ def prove_part(job: tuple[dict[str, Any], bool, int, argparse.Namespace]) -> tup
 
 
 class Kept:
-    """Results of earlier runs, and the file that new ones are added to.
+    """Results of earlier runs, and the file for new ones.
 
     Args:
-        folder: Where the files are; None keeps nothing.
-        title: The server.
-        part: The number of this process.
+        folder: Folder of the files; None keeps nothing.
+        title: Title of the server.
+        part: Number of this process.
     """
 
     def __init__(self, folder: Path | None, title: str, part: int) -> None:
@@ -150,14 +150,14 @@ class Kept:
                     self.known[result.collation] = (result, leader)
 
     def add(self, result: Result, leader: Leader | None = None) -> None:
-        """Keeps a result."""
+        """Keep a result."""
         if self.file:
             with self.file.open("ab") as file:
                 pickle.dump((result, leader), file)
 
 
 class Proof:
-    """One process's work on one server."""
+    """Work of one process on one server."""
 
     def __init__(self, classes: Classes, arguments: argparse.Namespace, title: str, kept: Kept) -> None:
         self.classes = classes
@@ -171,7 +171,7 @@ class Proof:
         self.told = self.begun = time.monotonic()
 
     def tell(self, done: int, of: int, what: str = "groups") -> None:
-        """Prints how far it is, once a minute."""
+        """Print the progress, once a minute."""
         now = time.monotonic()
         if now - self.told > 60 or done == of:
             self.told = now
@@ -179,11 +179,11 @@ class Proof:
             print(f"{self.title}: {done} of {of} {what}, {now - self.begun:.0f} s, {bad} missed", file=sys.stderr, flush=True)
 
     def empty(self, collation: str, character_set: str) -> Result:
-        """A result without figures."""
+        """Return a result without figures."""
         return Result(collation, character_set, _native.collation_class(collation, self.classes.asker.mariadb))
 
     def of_bytes(self, collations: list[tuple[str, str]]) -> None:
-        """Compares the collations of a character set that is not one of Unicode's."""
+        """Compare the collations of a character set that is not one of Unicode's."""
         self.results += [self.kept.known[name][0] for name, _ in collations if name in self.kept.known]
         collations = [pair for pair in collations if pair[0] not in self.kept.known]
         if not collations:
@@ -198,7 +198,7 @@ class Proof:
         self.classes.drop(corpus)
 
     def leader(self, collations: list[tuple[str, str]]) -> None:
-        """Compares one of the collations that differ in the Unicode character set only; the others wait for theirs."""
+        """Compare one of the collations that differ only in the Unicode character set; the others are compared later."""
         (name, character_set), *others = sorted(collations, key=lambda pair: pair[1] != "utf8mb4")
         result, leader = self.kept.known.get(name, (self.empty(name, character_set), None))
         if leader is None and self.late():
@@ -215,7 +215,7 @@ class Proof:
             self.waiting[its_set].append((other, leader, name))
 
     def followers(self) -> None:
-        """Compares the others, one character set after the other."""
+        """Compare the other collations, one character set after the other."""
         done, of = 0, sum(map(len, self.waiting.values()))
         for character_set, collations in self.waiting.items():
             for collation, leader, leading in collations:
@@ -234,25 +234,25 @@ class Proof:
                 self.tell(done, of, "of the same in other character sets")
 
     def late(self) -> bool:
-        """Whether the time is over."""
+        """Return True if the time is over."""
         return time.monotonic() - self.begun > self.arguments.minutes * 60
 
     def briefly(self, result: Result) -> None:
-        """Compares a sample of texts only."""
+        """Compare a sample of texts only."""
         if self.few is None:
             self.few = corpus_for("utf8mb4", sample=SAMPLE)
             self.few.name = "unicode_sample"
         self.classes.compare(result, self.few, 100)
 
     def random_pairs(self, result: Result) -> None:
-        """Asks about random pairs of what this collation calls equal."""
+        """Compare random pairs of texts that this collation calls equal."""
         rng = random.Random(result.collation)
         pairs = make_pairs(self.classes.asker, result.collation, result.character_set, PAIRS, rng)
         compare(self.classes.asker, result, pairs)
 
 
 def report(title: str, results: list[Result]) -> bool:
-    """Prints what was found; whether nothing is wrong."""
+    """Print the results; return True if there is no error."""
     wrong = [r for r in results if r.missed or r.odd or (r.known == "exact" and r.coarsened)]
     print(f"{title}: {summary(results)}")
     for result in wrong:
@@ -262,7 +262,7 @@ def report(title: str, results: list[Result]) -> bool:
 
 
 def summary(results: list[Result]) -> str:
-    """One sentence with all figures."""
+    """Return a sentence with all figures."""
     classes = {known: sum(r.known == known for r in results) for known in ("exact", "safe", "whole-key")}
     figures = [sum(r.asked for r in results), sum(r.equal for r in results), sum(len(r.missed) for r in results)]
     coarsened = sum(len(r.coarsened) for r in results)
@@ -275,7 +275,7 @@ def summary(results: list[Result]) -> str:
 
 
 def table(results: list[Result]) -> str:
-    """The table, one row for the collations that differ in character set or padding only."""
+    """Return the table, one row for the collations that differ only in character set or padding."""
     rows: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         suffix = result.collation.removeprefix(f"{result.character_set}_").replace("nopad_", "")

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "paraply"
 LINES = 400
-"""A longer file is listed."""
+"""Number of lines above which a file is listed."""
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),

@@ -72,7 +72,7 @@ FIXTURES["no-checksum"] = FIXTURES["plain"]
 
 
 def record(cursor: Any, statements: list[str], *, checksum: bool = True) -> bytes:
-    """Runs statements on an emptied server; gives the binlog that they leave."""
+    """Run statements on an emptied server, and return the resulting binlog."""
     cursor.execute("DROP DATABASE IF EXISTS errs")
     cursor.execute(f"SET GLOBAL binlog_checksum={'CRC32' if checksum else 'NONE'}")
     cursor.execute("SET SESSION sql_mode=DEFAULT")
@@ -85,12 +85,12 @@ def record(cursor: Any, statements: list[str], *, checksum: bool = True) -> byte
     cursor.execute("SELECT LOAD_FILE(CONCAT(@@datadir, %s))", (name,))
     content: bytes | None = cursor.fetchone()[0]
     if content is None:
-        raise SystemExit(f"the server does not let {name} be read: grant FILE, and set secure_file_priv to nothing")
+        raise SystemExit(f"the server refuses to read {name}: grant FILE, and set secure_file_priv to an empty value")
     return content
 
 
 def main() -> None:
-    """Makes the logs that were named, or all."""
+    """Make the named logs, or all."""
     url = urlsplit(sys.argv[1])
     names = sys.argv[2:] or list(FIXTURES)
     FOLDER.mkdir(exist_ok=True)

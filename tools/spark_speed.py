@@ -1,7 +1,7 @@
-"""Writes ``docs/reference/spark-speed.md`` out of what the benches of Spark printed.
+"""Writer of ``docs/reference/spark-speed.md`` from the output of Spark's benches.
 
-Run as ``python tools/spark_speed.py FILE...``: the lines of ``benches/spark_dependencies.py`` and ``benches/spark_source.py``, of as many
-runs as there are; of two lines about the same the last counts.
+Run as ``python tools/spark_speed.py FILE...``: the files hold lines of ``benches/spark_dependencies.py`` and ``benches/spark_source.py``,
+of any number of runs; of two lines with the same parameters the last counts.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ full row metadata), without imports.
 
 
 def main(paths: list[str]) -> int:
-    """Writes the page."""
+    """Write the page."""
     lines = [json.loads(line) for path in paths for line in Path(path).read_text(encoding="utf-8").splitlines() if line.startswith("{")]
     wrong = [line for line in lines if line.get("equal") is False or line.get("rows") != line.get("peer_rows", line.get("rows"))]
     if wrong:
-        raise SystemExit(f"two ways did not give the same: {wrong[0]}")
+        raise SystemExit(f"two variants gave different results: {wrong[0]}")
     compared = {(line["transactions"], line["barriers"]): line for line in lines if "sql" in line.get("seconds", {})}
     curve = {line["transactions"]: line for line in lines if "transactions" in line and "sql" not in line["seconds"]}
     modes = {line["mode"]: line for line in lines if "mode" in line}
@@ -91,7 +91,7 @@ def main(paths: list[str]) -> int:
 
 
 def compared_row(line: dict[str, Any]) -> str:
-    """One trace in all ways."""
+    """Return the row of one trace in all variants."""
     seconds = line["seconds"]
     shown = [seconds.get(name) for name in ("native", "numpy", "ours, positions mixed")]
     others = " | ".join("" if each is None else f"{each:.1f}" for each in shown)
@@ -101,7 +101,7 @@ def compared_row(line: dict[str, Any]) -> str:
 
 
 def curve_row(line: dict[str, Any]) -> str:
-    """One size."""
+    """Return the row of one size."""
     ours = line["seconds"]["ours"]
     native = line["seconds"].get("native")
     each = ours / line["transactions"] * 1e6
@@ -109,19 +109,19 @@ def curve_row(line: dict[str, Any]) -> str:
 
 
 def memory(line: dict[str, Any]) -> str:
-    """The most memory of our way."""
+    """Return the peak memory of paraply's variant."""
     return f"{line['peak_megabytes']['ours'] / 1000:.1f} GB"
 
 
 def source_row(line: dict[str, Any]) -> str:
-    """One mode."""
+    """Return the row of one mode."""
     one, two = line["seconds"]["1"], line["seconds"]["2"]
     rows, held = max(line["rows"]), line["peak_megabytes"]["2"] / 1000
     return f"| `{line['mode']}` | {rows:,} | {one:.1f} | {two:.1f} | {one / two:.2f} | {held:.1f} GB |\n"
 
 
 def peer_row(line: dict[str, Any]) -> str:
-    """Both decoders."""
+    """Return the row of both decoders."""
     ours, theirs = line["processor_seconds"]
     return f"| {line['rows']:,} | {ours:.2f} | {theirs:.1f} | {line['ratio']:.0f} |\n"
 
