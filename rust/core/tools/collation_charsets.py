@@ -28,17 +28,17 @@ BY_LAST_PASS = "latin2_czech_cs"
 
 
 def between(low: int, high: int) -> range:
-    """All numbers from ``low`` to ``high``."""
+    """Return all numbers from ``low`` to ``high``."""
     return range(low, high + 1)
 
 
 def two_bytes(first: Iterable[int], second: Sequence[int]) -> list[bytes]:
-    """All sequences of a first and a second byte."""
+    """Return all sequences of a first and a second byte."""
     return [bytes([a, b]) for a in first for b in second]
 
 
 def characters(character_set: str) -> list[bytes]:
-    """All well-formed characters of a multi-byte character set, assigned or not."""
+    """Return all well-formed characters of a multi-byte character set, assigned or not."""
     ascii_characters = [bytes([b]) for b in range(128)]
     halves = [*between(0x40, 0x7E), *between(0x80, 0xFE)]
     upper = between(0xA1, 0xFE)
@@ -65,7 +65,7 @@ def characters(character_set: str) -> list[bytes]:
 
 
 def ask_characters(server: Server, texts: Sequence[bytes], expression: str) -> list[bytes | None]:
-    """What an expression over the bytes ``c`` gives for each text."""
+    """Return the result of an expression over the bytes ``c`` for each text."""
     server.cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS mb (n INT PRIMARY KEY, c VARBINARY(16))")
     out: list[bytes | None] = []
     for batch in batches(texts):
@@ -76,7 +76,7 @@ def ask_characters(server: Server, texts: Sequence[bytes], expression: str) -> l
 
 
 def fold(server: Server, character_set: str) -> dict[bytes, bytes]:
-    """The characters that equal a lesser one (fewer bytes first), with the least such one."""
+    """Return the characters that equal a lesser one (fewer bytes first), with the least such character."""
     texts = characters(character_set)
     collation = CASE_FOLDING[character_set]
     answers = ask_characters(server, texts, f"WEIGHT_STRING(CAST(c AS CHAR CHARACTER SET {character_set}) COLLATE {collation})")
@@ -94,7 +94,7 @@ def fold(server: Server, character_set: str) -> dict[bytes, bytes]:
 
 
 def equal_pairs(server: Server, character_set: str, collation: str, texts: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
-    """The pairs among some texts that the server calls equal, in order."""
+    """Return the pairs among some texts that the server calls equal, in order."""
     if len(texts) < 10:
         pairs = [(a, b) for n, a in enumerate(texts) for b in texts[n + 1 :]]
         return [pair for pair, is_equal in zip(pairs, server.equal(character_set, collation, pairs), strict=True) if is_equal]
@@ -108,7 +108,7 @@ def equal_pairs(server: Server, character_set: str, collation: str, texts: Seque
 
 
 def encode_folds(folds: dict[str, dict[bytes, bytes]]) -> bytes:
-    """The lines that ``collation/fold.rs`` reads."""
+    """Return the lines that ``collation/fold.rs`` reads."""
     lines = []
     for collation, pairs in folds.items():
         lines += [f"{collation} {text.hex()} {equal.hex()}" for text, equal in sorted(pairs.items())]
@@ -116,7 +116,7 @@ def encode_folds(folds: dict[str, dict[bytes, bytes]]) -> bytes:
 
 
 def gb18030_code_points(server: Server) -> bytes:
-    """Code points of all characters with two bytes and of those with four below the supplementary planes; 0 for none."""
+    """Return the code points of all characters with two bytes and of those with four below the supplementary planes; 0 for none."""
     texts = [text for text in characters("gb18030") if len(text) == 2]
     half = two_bytes(between(0x81, 0x84), between(0x30, 0x39))
     texts += [a + b for a in half for b in two_bytes(between(0x81, 0xFE), between(0x30, 0x39))][:39_420]
@@ -131,7 +131,7 @@ def gb18030_code_points(server: Server) -> bytes:
 
 
 def byte_tables(mysql: Server, mariadb: Server) -> dict[str, list[bytes]]:
-    """The weights of all collations of single-byte character sets that weigh byte by byte."""
+    """Return the weights of all collations of single-byte character sets that weigh byte by byte."""
     sql = (
         "SELECT COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATIONS JOIN information_schema.CHARACTER_SETS "
         "USING (CHARACTER_SET_NAME) WHERE MAXLEN = 1 AND CHARACTER_SET_NAME <> 'binary' AND COLLATION_NAME NOT LIKE '%\\_bin' ORDER BY ID"
@@ -154,7 +154,7 @@ def byte_tables(mysql: Server, mariadb: Server) -> dict[str, list[bytes]]:
 
 
 def last_pass(server: Server, character_set: str, collation: str) -> list[bytes]:
-    """For each byte the least one that weighs the same in the middle of a word."""
+    """Return for each byte the least one with the same weight in the middle of a word."""
     asked = ",".join(f"WEIGHT_STRING(_{character_set} x'78{b:02x}79' COLLATE {collation})" for b in range(256))
     answers = [bytes(w) for w in server.rows(f"SELECT {asked}")[0]]
     # A tab counts as a space, whose byte has to stand for both because spaces at the end are told by it.
@@ -162,7 +162,7 @@ def last_pass(server: Server, character_set: str, collation: str) -> list[bytes]
 
 
 def by_byte(server: Server, character_set: str, collation: str) -> list[bytes]:
-    """For each byte the least one that equals it, by ``=``: alone for ASCII, else within a character of two bytes."""
+    """Return for each byte the least one equal to it by ``=``: alone for ASCII, else within a character of two bytes."""
     wide = [b"\xa1%c" % byte if byte > 0x80 else bytes([byte]) for byte in range(255)]
     del wide[0x80]
     pairs = [(a, b) for n, b in enumerate(wide) for a in wide[:n] if len(a) == len(b)]
@@ -175,7 +175,7 @@ def by_byte(server: Server, character_set: str, collation: str) -> list[bytes]:
 
 
 def encode_bytes(tables: dict[str, list[bytes]]) -> bytes:
-    """The format that ``collation/bytes.rs`` reads."""
+    """Return the format that ``collation/bytes.rs`` reads."""
     data = bytearray()
     for collation, table in tables.items():
         data += bytes([len(collation)]) + collation.encode() + b"".join(bytes([len(w)]) + w for w in table)

@@ -34,7 +34,7 @@ GROUPS = [
 
 
 def every_group() -> list[list[int]]:
-    """All assigned characters with their neighbours, and letters with all marks: for collations that nothing is known of."""
+    """Return all assigned characters with their neighbours, and letters with all marks: for collations without known contractions."""
     pages = defaultdict(list)
     for code_point in (*range(0x80, 0x3400), *range(0xA000, 0xAC00), *range(0xF900, 0x17000), *range(0x1B000, 0x1F000)):
         if unicodedata.category(chr(code_point)) not in {"Cn", "Cs", "Co"} and not 0x12000 <= code_point < 0x15000:
@@ -43,7 +43,7 @@ def every_group() -> list[list[int]]:
 
 
 def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[int]], likely: Iterable[str] = ()) -> list[str]:
-    """The contractions of a collation, shortest first; ``likely`` ones are tried besides what is found in the groups."""
+    """Return the contractions of a collation, shortest first; ``likely`` ones are tried besides the groups."""
     pairs = [chr(a) + chr(b) for a, b in pairs_apart(server, collation, levels, groups)]
     found = set(pairs)
     for _, texts in groupby(sorted(likely, key=len), key=len):
@@ -71,12 +71,12 @@ def find(server: Server, collation: str, levels: int, groups: Sequence[Sequence[
 
 
 def collation_has_marks(collation: str) -> bool:
-    """Whether a collation may weigh a letter and two marks together; the oldest rules have no marks in contractions."""
+    """Return True if a collation may weigh a letter and two marks together; the oldest rules have no marks in contractions."""
     return "0900" in collation or "uca1400" in collation
 
 
 def pairs_apart(server: Server, collation: str, levels: int, groups: Sequence[Sequence[int]]) -> Iterable[tuple[int, int]]:
-    """Pairs of characters of one group that weigh otherwise with a character of no weight between them."""
+    """Return the pairs of characters of one group whose weights change with a weightless character between them."""
     server.cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS grp (g INT, n INT, c VARCHAR(1) CHARACTER SET utf8mb4, KEY (g))")
     server.cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS grp2 LIKE grp")
     for table in ("grp", "grp2"):
@@ -92,7 +92,7 @@ def pairs_apart(server: Server, collation: str, levels: int, groups: Sequence[Se
 
 
 def apart(server: Server, collation: str, levels: int, texts: Sequence[str], known: set[str]) -> list[str]:
-    """Those of some texts that weigh otherwise than their parts as far as they are known."""
+    """Return the texts whose weights differ from those of their parts, as far as the parts are known."""
     asked = [text for text in texts if text not in known]
     separate = [APART.join(parts(text, known)) for text in asked]
     answers = zip(asked, weights(server, collation, levels, asked), weights(server, collation, levels, separate), strict=True)
@@ -100,7 +100,7 @@ def apart(server: Server, collation: str, levels: int, texts: Sequence[str], kno
 
 
 def weights(server: Server, collation: str, levels: int, texts: Sequence[str]) -> list[tuple[bytes, ...]]:
-    """What the server answers for each text."""
+    """Return the server's answer for each text."""
     character_set = collation.split("_")[0]
     out: list[tuple[bytes, ...]] = []
     server.cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS seq (i INT PRIMARY KEY, c VARCHAR(12) CHARACTER SET utf8mb4)")
@@ -114,7 +114,7 @@ def weights(server: Server, collation: str, levels: int, texts: Sequence[str]) -
 
 
 def parts(text: str, known: set[str]) -> list[str]:
-    """A text cut as a server does: the longest known contraction first."""
+    """Split a text as a server does: the longest known contraction first."""
     out = []
     at = 0
     while at < len(text):

@@ -36,7 +36,7 @@ class Listed:
     rule: str = "unknown"
 
     def decide(self, tables: Container[str], stands_for: dict[str, str], weighed: Container[str]) -> None:
-        """Sets the rule, for ``collation/names.rs``.
+        """Set the rule, for ``collation/names.rs``.
 
         Args:
             tables: The names of the Unicode tables.
@@ -63,7 +63,7 @@ class Listed:
             self.rule = f"bytes {plain}"
 
     def unicode_rule(self, suffix: str, tables: Container[str], stands_for: dict[str, str]) -> str:
-        """The rule of a collation of one of Unicode's character sets."""
+        """Return the rule of a collation of one of Unicode's character sets."""
         if suffix in ROOTS:
             return f"unicode {ROOTS[suffix]}"
         if suffix.startswith("uca1400_") or "_0900_" in suffix:
@@ -78,28 +78,28 @@ class Listed:
         return f"unicode {table} {found}" if table in tables else "unknown"
 
     def line(self) -> str:
-        """Its line in the list."""
+        """Return the collation's line in the list."""
         return self.line_for(self.family, self.rule)
 
     def line_for(self, family: str, rule: str) -> str:
-        """Its line under another family and rule."""
+        """Return the collation's line under another family and rule."""
         # MariaDB's newest collations without padding still pad the levels after the first.
         pad = "pad" if self.pads else "later" if "uca1400" in self.name else "nopad"
         return f"{family}\t{self.number}\t{self.name}\t{self.character_set}\t{pad}\t{rule}"
 
 
 def split_levels(language: str) -> tuple[str, str, str]:
-    """A name like ``czech_ai_ci`` or ``ai_ci``, split before its levels."""
+    """Split a name like ``czech_ai_ci`` or ``ai_ci`` before its levels."""
     return language[:-5].rstrip("_"), "", language[-5:]
 
 
 def without_pad(name: str) -> str:
-    """The name of the collation that pads."""
+    """Return the name of the collation that pads."""
     return name.replace("_nopad_", "_")
 
 
 def listed(server: Server) -> list[Listed]:
-    """All collations of a server, in the order of their numbers."""
+    """Return all collations of a server, in the order of their numbers."""
     if server.mariadb:
         sql = (
             "SELECT ID, FULL_COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY "
@@ -111,7 +111,7 @@ def listed(server: Server) -> list[Listed]:
 
 
 def same_name_lines(collations: list[Listed], tables: Container[str]) -> list[str]:
-    """Lines for the names that the two families give to different collations: what holds for both."""
+    """Return lines for the names with different collations in the two families: the rule that is valid for both."""
     mysql = {collation.name: collation for collation in collations if collation.family == "mysql"}
     lines = []
     for collation in collations:

@@ -25,7 +25,7 @@ COMMON = {
 
 
 def one_of_each(collations: list[Listed]) -> list[Listed]:
-    """The first collation of each rule, padding and kind of character set."""
+    """Return the first collation of each rule, padding and kind of character set."""
     found: dict[tuple[str, bool, str], Listed] = {}
     for collation in sorted(collations, key=lambda collation: collation.character_set != "utf8mb4"):
         wide = collation.character_set in {"ucs2", "utf16", "utf16le", "utf32", *CASE_FOLDING}
@@ -35,7 +35,7 @@ def one_of_each(collations: list[Listed]) -> list[Listed]:
 
 
 def write_pairs(mysql: Server, mariadb: Server, collations: list[Listed]) -> None:
-    """Asks the servers about pairs that are often equal and writes lines of server family, collation, both values, 1 for equal."""
+    """Ask the servers about pairs that are often equal; write lines of server family, collation, both values, 1 for equal."""
     sys.path.insert(0, str(CORE.parents[1] / "tests"))
     from random import Random
 

@@ -28,7 +28,7 @@ CORE = Path(__file__).resolve().parent.parent
 
 
 def save(path: Path, data: bytes, packed: bytes | None = None) -> None:
-    """Compresses (unless done) and writes one file."""
+    """Compress a file, unless that is done, and write it."""
     packed = pack(data) if packed is None else packed
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(packed)
@@ -36,12 +36,12 @@ def save(path: Path, data: bytes, packed: bytes | None = None) -> None:
 
 
 def pack(data: bytes) -> bytes:
-    """Compresses."""
+    """Compress bytes."""
     return bytes(pa.Codec("zstd", compression_level=19).compress(data, asbytes=True))
 
 
 def unicode_tables(server: Server, collations: list[Listed]) -> dict[str, Table]:
-    """Asks one server for all tables that its collations need."""
+    """Ask one server for all tables that its collations need."""
     signatures: dict[str, dict[int, int]] = {}
     tables = {}
     for asked in asked_of(server, [collation.name for collation in collations]):
@@ -51,7 +51,7 @@ def unicode_tables(server: Server, collations: list[Listed]) -> dict[str, Table]
 
 
 def write_archive(tables: dict[str, Table]) -> None:
-    """Writes the archive of Unicode tables, roots first."""
+    """Write the archive of Unicode tables, roots first."""
     head, body, size = [], bytearray(), 0
     for name, table in sorted(tables.items(), key=lambda item: (item[1].asked.root is not None, item[0])):
         data = encode(table, tables[table.asked.root] if table.asked.root else None)
@@ -63,7 +63,7 @@ def write_archive(tables: dict[str, Table]) -> None:
 
 
 def share(mysql: dict[str, Table], mariadb: dict[str, Table]) -> tuple[dict[str, Table], dict[str, str]]:
-    """Tables of both families without doubles, and the names that stand for others.
+    """Return the tables of both families without duplicates, and the names that stand for others.
 
     Where both families have a collation of one name with different weights, there is a third table that holds for both.
     """
@@ -82,7 +82,7 @@ def share(mysql: dict[str, Table], mariadb: dict[str, Table]) -> tuple[dict[str,
 
 
 def write_all(mysql: Server, mariadb: Server, ours: dict[str, Table], theirs: dict[str, Table]) -> None:
-    """Writes all files but the test's pairs."""
+    """Write all files except the test's pairs."""
     tables, stands_for = share(ours, theirs)
     write_archive(tables)
     weighed = byte_tables(mysql, mariadb)
@@ -100,14 +100,14 @@ def write_all(mysql: Server, mariadb: Server, ours: dict[str, Table], theirs: di
 
 
 def written(packed: bytes) -> list[Listed]:
-    """The collations of a written list."""
+    """Return the collations of a written list."""
     text = pa.input_stream(pa.BufferReader(packed), compression="zstd").read().decode()
     fields = [line.split("\t") for line in text.splitlines()]
     return [Listed(family, int(i), name, charset, pad == "pad", rule) for family, i, name, charset, pad, rule in fields if family != "both"]
 
 
 def main() -> None:
-    """Reads the arguments and writes all files."""
+    """Read the arguments, and write all files."""
     from collation_pairs import write_pairs
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -49,7 +49,7 @@ ROOTS = {
 
 
 def asked_of(server: Server, names: Sequence[str]) -> list[Asked]:
-    """The tables that a server's collations need; each is asked in the collation with the most levels."""
+    """Return the tables that a server's collations need; each is asked in the collation with the most levels."""
     prefix = "mariadb" if server.mariadb else "mysql"
     roots = ["uca1400"] if server.mariadb else ["general", "uca400", "uca520", "uca900"]
     out = [Asked(root, *ROOTS[root]) for root in roots]
@@ -76,7 +76,7 @@ def asked_of(server: Server, names: Sequence[str]) -> list[Asked]:
 
 
 def ask(server: Server, asked: Asked, signatures: dict[str, dict[int, int]], root: Table | None) -> Table:
-    """Asks for one table; ``signatures`` keeps those of the roots.
+    """Ask for one table; ``signatures`` keeps those of the roots.
 
     What the root weighs together is asked again, because a language may change the weights.
     """
@@ -103,7 +103,7 @@ def ask(server: Server, asked: Asked, signatures: dict[str, dict[int, int]], roo
 
 
 def encode(table: Table, root: Table | None) -> bytes:
-    """The format that ``collation/tables.rs`` reads (before compression)."""
+    """Return the format that ``collation/tables.rs`` reads (before compression)."""
     out = bytearray([table.asked.levels])
     for level in range(table.asked.levels):
         for page in range(PAGES):
@@ -122,12 +122,12 @@ def encode(table: Table, root: Table | None) -> bytes:
 
 
 def page_of(table: Table, page: int, level: int) -> list[Entry]:
-    """A root's page."""
+    """Return a root's page."""
     return table.pages[page][level] if page in table.pages else [()] * PAGE
 
 
 def encode_page(page: Sequence[Entry]) -> bytes:
-    """A page whose weights grow evenly as start and step, any other as counts and differences."""
+    """Encode a page: one whose weights grow evenly as start and step, any other as counts and differences."""
     count = len(page[0])
     if all(len(entry) == count for entry in page):
         steps = [(page[1][i] - page[0][i]) % 65536 for i in range(count)]
@@ -142,12 +142,12 @@ def encode_page(page: Sequence[Entry]) -> bytes:
 
 
 def same(one: Table, other: Table) -> bool:
-    """Whether two tables with one root give the same weights."""
+    """Return True if two tables with one root give the same weights."""
     return (one.asked.root, one.pages, one.contractions) == (other.asked.root, other.pages, other.contractions)
 
 
 def merged(name: str, one: Table, other: Table, root: Table) -> Table:
-    """A table that holds for two collations which differ only in what they weigh together.
+    """Return a table for two collations that differ only in their contractions.
 
     Wherever a weight stands for characters together, the weights of the single characters are put; then nothing is weighed together
     any more. This maps what either collation calls equal to equal weights, because it replaces weights one by one.
@@ -171,6 +171,6 @@ def merged(name: str, one: Table, other: Table, root: Table) -> Table:
 
 
 def character(table: Table, root: Table, code_point: int) -> Entry:
-    """A character's first-level weights."""
+    """Return a character's first-level weights."""
     pages = table.pages if code_point // PAGE in table.pages else root.pages
     return pages[code_point // PAGE][0][code_point % PAGE]
