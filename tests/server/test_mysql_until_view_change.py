@@ -127,7 +127,7 @@ def test_r30_people_are_told_why_it_stopped(stopped: OwnMySql, postgres_url: str
     command = ["replicate", "--from", stopped.url, "--to", postgres_url, "--relay-log", str(folder), "--until", "view-change", "--quiet"]
     done = subprocess.run([sys.executable, "-m", "paraply", *command], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"stopped behind {GROUP}:1 (" in done.stdout
+    assert f"stopped after {GROUP}:1 (" in done.stdout
     assert "as --until view-change asked" in done.stdout
 
 

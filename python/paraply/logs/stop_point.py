@@ -1,4 +1,4 @@
-"""Where a replay stops: before a time, at a GTID, or before a GTID."""
+"""Stop points of a replay: before a time, after a GTID, or before a GTID."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class StopPoint:
-    """The point behind which nothing is applied; where two are given, whatever comes first in the log counts.
+    """Point after which nothing is applied; of two conditions the first one met in the log counts.
 
     Attributes:
-        time: Microseconds since 1970, UTC: the stop is before the first transaction in the log's order that was not committed
+        time: Microseconds since 1970, UTC: the stop is before the first transaction in log order whose commit time is not earlier.
             earlier. Compared with the commit time on the original source, in microseconds where the log has it (MySQL 8.0 and
-            later), else in whole seconds.
-        after: The GTID of the last transaction that is applied.
-        before: The GTID of the first transaction that is not.
-        view_change: The stop is behind the next view change of a group (R30) that is not among these.
-        text: As the user gave it, for messages.
+        after: GTID of the last transaction to apply.
+        before: GTID of the first transaction not to apply.
+        view_change: GTIDs of view changes to ignore; the stop is after the next view change of a group that is not among them (R30).
+        text: The stop in the user's words, for messages.
     """
 
     time: int | None = None
@@ -45,27 +44,27 @@ class StopPoint:
 
     @property
     def gtids(self) -> list[tuple[str, str]]:
-        """The GTIDs named, each with its option."""
+        """GTIDs of the stop, each with its option."""
         named = (("--stop-at", self.after), ("--stop-before", self.before))
         return [(option, gtid) for option, gtid in named if gtid is not None]
 
     def reader_options(self) -> dict[str, Any]:
-        """The stop as the native reader takes it."""
+        """Return the stop as arguments of the native reader."""
         options: dict[str, Any] = {"stop_time": self.time, "stop_before": self.before, "stop_after": self.after}
         return options | ({"stop_view_change": self.view_change} if self.view_change is not None else {})
 
 
 @dataclass(frozen=True, slots=True)
 class StopPlace:
-    """The transaction at which a log was left.
+    """Transaction at which reading of a log stopped.
 
     Attributes:
         file: Its log file.
         position: Offset of its first event.
-        gtid: Its GTID, if it has one.
-        committed_at: When its source committed it, microseconds since 1970, UTC.
-        included: Whether it is the last one that is applied; else it is the first one that is not.
-        asked: The options that asked for the stop, as the user gave them.
+        gtid: Its GTID, if there is one.
+        committed_at: Commit time on its source, microseconds since 1970, UTC.
+        included: True if it is the last applied transaction, False if it is the first one not applied.
+        asked: The options that asked for the stop, in the user's words.
     """
 
     file: str
@@ -76,13 +75,13 @@ class StopPlace:
     asked: str = ""
 
     def __str__(self) -> str:
-        """Where that is, for people."""
+        """Return the stop for people."""
         who = self.gtid or "a transaction without GTID"
         when = f", committed {moment_text(self.committed_at)}" if self.committed_at is not None else ""
-        return f"{'behind' if self.included else 'before'} {who} ({self.file}:{self.position}{when})"
+        return f"{'after' if self.included else 'before'} {who} ({self.file}:{self.position}{when})"
 
     def as_json(self) -> Mapping[str, Any]:
-        """The place as the JSON object of a command shows it."""
+        """Return the stop as in the JSON object of a command."""
         return {
             "file": self.file,
             "position": self.position,
@@ -94,7 +93,7 @@ class StopPlace:
 
 
 def moment_text(microseconds: int) -> str:
-    """A moment as RFC 3339 text in UTC.
+    """Return a moment as RFC 3339 text in UTC.
 
     >>> moment_text(1_700_000_000_000_000)
     '2023-11-14T22:13:20.000000Z'
@@ -103,14 +102,14 @@ def moment_text(microseconds: int) -> str:
 
 
 def parse_stop(stop_at: str | None = None, stop_before: str | None = None) -> StopPoint | None:
-    """What ``--stop-at`` and ``--stop-before`` say.
+    """Return the stop of ``--stop-at`` and ``--stop-before``; None without them.
 
     Args:
-        stop_at: A time in RFC 3339 with an offset, or a GTID, which is still applied.
-        stop_before: A GTID, which is not applied any more.
+        stop_at: A time in RFC 3339 with an offset, or the GTID of the last transaction to apply.
+        stop_before: The GTID of the first transaction not to apply.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: A text is neither a time nor a GTID.
 
     >>> parse_stop("2023-11-14T23:13:20+01:00").time
     1700000000000000
@@ -145,9 +144,9 @@ def _parse_time(text: str) -> int:
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if offset in 'Zz' else offset}")
     except ValueError as error:
-        raise UsageError(f"--stop-at {text} is no time: {error}") from None
+        raise UsageError(f"--stop-at {text} is not a time: {error}") from None
     digits = fraction or ""
-    # Rounded up: a transaction is behind the stop only if it is not earlier.
+    # Rounded up: a transaction is after the stop only if it is not earlier.
     more = int(digits[:6].ljust(6, "0") or 0) + bool(digits[6:].strip("0"))
     return (moment - _EPOCH) // _MICROSECOND + more
 
