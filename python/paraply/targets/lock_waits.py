@@ -99,24 +99,24 @@ def telling(describe: Callable[[], str], doing: str) -> Iterator[list[str]]:
     Yields:
         The reports so far; each is also logged as a warning.
 
-    >>> with telling(lambda: "waits for a lock", "the start") as said:
+    >>> with telling(lambda: "waits for a lock", "the start") as reports:
     ...     pass
-    >>> said
+    >>> reports
     []
     """
-    said: list[str] = []
+    reports: list[str] = []
 
-    def look() -> None:
+    def report() -> None:
         with contextlib.suppress(ParaplyError):
             text = describe()
             if text:
-                said.append(f"{doing} {text}")
-                _log.warning("%s", said[-1])
+                reports.append(f"{doing} {text}")
+                _log.warning("%s", reports[-1])
 
-    timer = threading.Timer(_PATIENCE, look)
+    timer = threading.Timer(_PATIENCE, report)
     timer.daemon = True
     timer.start()
     try:
-        yield said
+        yield reports
     finally:
         timer.cancel()

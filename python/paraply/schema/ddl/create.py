@@ -34,7 +34,7 @@ def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTableStatement:
         read_option(cursor, options)
     select = _at_select(cursor)
     if cursor.at("PARTITION", "BY"):
-        select = _select_behind_partitions(cursor)
+        select = _select_after_partitions(cursor)
     return CreateTableStatement(name, elements, options, if_not_exists, replace, None, select)
 
 
@@ -60,7 +60,7 @@ def _at_select(cursor: Cursor) -> bool:
     return cursor.token.upper in SELECT_WORDS or cursor.at("(") or (cursor.at("WITH") and not cursor.at("WITH", "SYSTEM"))
 
 
-def _select_behind_partitions(cursor: Cursor) -> bool:
+def _select_after_partitions(cursor: Cursor) -> bool:
     """Skip the partitions; return True if a query follows. Nothing else there affects keys."""
     while not cursor.done:
         if cursor.at("("):

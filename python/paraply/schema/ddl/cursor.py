@@ -59,7 +59,7 @@ class Cursor:
 
     def at(self, *words: str) -> bool:
         """Return True if these keywords or symbols come next."""
-        return all(_says(self.ahead(place), word) for place, word in enumerate(words))
+        return all(_matches(self.ahead(place), word) for place, word in enumerate(words))
 
     def accept(self, *words: str) -> bool:
         """Read these keywords or symbols if all of them come next; return True in this case."""
@@ -160,5 +160,5 @@ class Cursor:
                 self.next()
 
 
-def _says(token: Token, word: str) -> bool:
+def _matches(token: Token, word: str) -> bool:
     return token.upper == word or (token.kind == "symbol" and token.text == word)

@@ -119,9 +119,9 @@ def _real_type(logged: ColumnLike) -> tuple[int, int]:
 def _shape_mismatch(column: Column, code: int, metadata: int, mariadb: bool) -> str | None:
     """Compare the length in the metadata with the definition."""
     if column.type == "decimal" and code == 246:
-        told: tuple[int | None, int | None] = (metadata >> 8, metadata & 0xFF)
+        logged_digits: tuple[int | None, int | None] = (metadata >> 8, metadata & 0xFF)
         wanted_digits = (column.length, column.scale)
-        return None if told == wanted_digits else f"DECIMAL{told} in the log, DECIMAL{wanted_digits} in the table"
+        return None if logged_digits == wanted_digits else f"DECIMAL{logged_digits} in the log, DECIMAL{wanted_digits} in the table"
     if column.type == "bit":
         bits = (metadata & 0xFF) * 8 + (metadata >> 8)
         return None if bits == column.length else f"BIT({bits}) in the log, BIT({column.length}) in the table"

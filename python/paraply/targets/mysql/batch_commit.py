@@ -31,7 +31,7 @@ __all__ = ["apply_and_commit"]
 #: Part of max_allowed_packet that is reserved for the statements before the rows.
 _HEADROOM = 64 * 1024
 #: Most bytes of the texts of a batch, which are all made before the batch begins.
-_SERIES_BYTES = 128 * 1024
+_BATCH_BYTES = 128 * 1024
 #: Name of the progress table in the servers' error messages about a missing row.
 _PROGRESS = "'progress'"
 
@@ -83,7 +83,7 @@ def apply_and_commit(context: MySqlContext, session: BlockSession, blocks: Seque
         session: A session of the target, without an open transaction.
         blocks: Blocks of one transaction each.
     """
-    return _by_statements(context, session, blocks) if context.mode.writes_progress else _behind_commits(context, session, blocks)
+    return _by_statements(context, session, blocks) if context.mode.writes_progress else _with_commits(context, session, blocks)
 
 
 def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
@@ -112,11 +112,11 @@ def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequenc
 def _fitting(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> Sequence[Block]:
     """Return the blocks before the first block that needs more than its rows; check the tables of the returned blocks."""
     references, known = context.references, context.checker.known
-    looked_at = known.leading(blocks) if context.row_privileges.everything else 0
-    if references is None and looked_at == len(blocks):
+    known_blocks = known.leading(blocks) if context.row_privileges.everything else 0
+    if references is None and known_blocks == len(blocks):
         return blocks
     for number, block in enumerate(blocks):
-        if number >= looked_at:
+        if number >= known_blocks:
             if block.kind != "dml":
                 return blocks[:number]
             session.check_tables(block, block)
@@ -143,7 +143,7 @@ def _statement_error(context: MySqlContext, session: BlockSession, block: Block,
     return session.explained(error, block)
 
 
-def _behind_commits(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
+def _with_commits(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
     """Apply each block with a text that begins with the commit of the block before."""
     try:
         texts = _texts(context, session, blocks)
@@ -173,7 +173,7 @@ def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]
         if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or format_statement(block) != form:
             break
         texts.append(b"; ".join([*(text.encode() for text in (*begin, context.store.fence())), statements[0]]))
-        if sum(map(len, texts)) > min(_SERIES_BYTES, context.max_packet - _HEADROOM):
+        if sum(map(len, texts)) > min(_BATCH_BYTES, context.max_packet - _HEADROOM):
             del texts[-1]
             break
     return texts

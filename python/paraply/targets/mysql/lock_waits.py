@@ -26,7 +26,7 @@ __all__ = ["RowWaits", "describe_wait", "lock_holders", "telling"]
 #: Time without a query after which MariaDB refreshes its copy of the lock waits, and a little more.
 _COPY_SECONDS = 0.105
 #: Age up to which a read counts as the same query: following a chain of waits takes several calls.
-_LOOK_SECONDS = 0.005
+_SAME_READ_SECONDS = 0.005
 
 _ROWS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
     JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
@@ -105,7 +105,7 @@ class RowWaits:
         if age > _COPY_SECONDS:
             self._waits = [(to_int(one), to_int(other)) for one, other in _rows(connection, _MARIADB_ROWS)]
             self._read_at = time.monotonic()
-        elif age > _LOOK_SECONDS:
+        elif age > _SAME_READ_SECONDS:
             return [UNTOLD] if any(to_int(count) for _, count in _rows(connection, _MARIADB_WAITING)) else []
         return sorted({holder for one, holder in self._waits if one == waiter})
 

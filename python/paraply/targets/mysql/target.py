@@ -137,13 +137,13 @@ class MySqlTarget:
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
         """Return the state that ``open`` would find, using a connection of its own; write nothing."""
 
-        def look() -> Peek:
+        def inspect() -> Peek:
             with contextlib.closing(self.connect()) as connection, telling(self.connect, connection.connection_id, "the start"):
                 self._server = ServerKind.parse(connection.server_version)
                 return peek(connection, plan, tables=tables)
 
         try:
-            return steadily(look, ServerError, interrupted)
+            return steadily(inspect, ServerError, interrupted)
         except ParaplyError as error:
             raise explain(error) from None
 
@@ -153,9 +153,9 @@ class MySqlTarget:
         def begin() -> Progress:
             self.close()
             control = self._control = self.connect()
-            with telling(self.connect, control.connection_id, "the start") as said:
+            with telling(self.connect, control.connection_id, "the start") as reports:
                 progress = self._open(plan, control)
-            progress.notes.extend(said)
+            progress.notes.extend(reports)
             return progress
 
         try:
@@ -261,13 +261,13 @@ class MySqlTarget:
 
     def blockers(self, connection_id: int) -> list[int]:
         """Return the connections that hold row locks or metadata locks this connection waits for."""
-        return self._told([], lambda control: lock_holders(control, self.server, connection_id, self._row_waits))
+        return self._read_or([], lambda control: lock_holders(control, self.server, connection_id, self._row_waits))
 
     def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
         """Return a description of the holders and their statements; without holders, the server's name for the wait."""
-        return self._told("", lambda control: describe_wait(control, self.server, connection_id, holders))
+        return self._read_or("", lambda control: describe_wait(control, self.server, connection_id, holders))
 
-    def _told(self, otherwise: T, read: Callable[[Connection], T]) -> T:
+    def _read_or(self, otherwise: T, read: Callable[[Connection], T]) -> T:
         try:
             with self._lock:
                 return read(self._controlled())

@@ -75,7 +75,7 @@ class SourceDefinitions:
         self._remove((table.database, table.name))
         with self._lock:
             self._tables[table.database, table.name] = table
-        self._tell_renderer({(table.database, table.name), *parents(table)})
+        self._update_renderer({(table.database, table.name), *parents(table)})
 
     def next_changes(self, changes: Sequence[SchemaChange]) -> None:
         """Store the changes of the next statement until it is planned; the changes of a skipped statement are discarded."""
@@ -151,9 +151,9 @@ class SourceDefinitions:
                 self._checked -= {(table.full_name, False), (table.full_name, True)}
         self._renderer.forget(*key)
         if table is not None:
-            self._tell_renderer(parents(table))
+            self._update_renderer(parents(table))
 
-    def _tell_renderer(self, keys: Iterable[TableKey]) -> None:
+    def _update_renderer(self, keys: Iterable[TableKey]) -> None:
         """Set the mapping of these tables in the renderer; the mapping of a parent also depends on its children."""
         for key in keys:
             table = self._tables.get(key)

@@ -57,8 +57,8 @@ def patiently(connection: PgConnection, uri: str, doing: str) -> Iterator[list[s
             return ""
 
     connection.set_lock_timeout(_PATIENT_MS)
-    with telling(describe, doing) as said:
-        yield said
+    with telling(describe, doing) as reports:
+        yield reports
     connection.set_lock_timeout(connection.lock_timeout_ms)
 
 

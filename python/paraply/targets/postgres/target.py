@@ -152,7 +152,7 @@ class PostgresTarget:
             check_user(control)
             if plan.two_phase:
                 check_two_phase(control, plan.workers)
-            with patiently(control, self._uri or "", "the start") as said:
+            with patiently(control, self._uri or "", "the start") as reports:
                 channel, progress, ledger = open_channel(control, plan, self._new_gtid_set)
                 branches = _recover_branches(control, channel, plan)
                 left_out = LeftOut(checked=plan.xa, channel=plan.channel, prepared=read_left_out(control, plan.channel))
@@ -169,7 +169,7 @@ class PostgresTarget:
             left_out=left_out,
             on_committed=self._on_committed,
         )
-        progress.notes.extend(said)
+        progress.notes.extend(reports)
         return progress
 
     def new_split(self) -> str:

@@ -56,7 +56,7 @@ class StatementKind:
             rules: Rules by which the server parses it.
         """
         try:
-            tokens = _behind_settings(tokenize(text, rules))
+            tokens = _after_settings(tokenize(text, rules))
         except DdlSyntaxError:
             return None
         object_at, definer = _object_place(tokens)
@@ -215,7 +215,7 @@ def check_version_comments(text: str, source: Rules, target: Rules, position: in
         )
 
 
-def _behind_settings(tokens: Sequence[Token]) -> Sequence[Token]:
+def _after_settings(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return the tokens after MariaDB's ``SET STATEMENT variable=value, ... FOR``."""
     if [token.upper for token in tokens[:2]] != ["SET", "STATEMENT"]:
         return tokens
@@ -229,7 +229,7 @@ def _object_place(tokens: Sequence[Token]) -> tuple[int, int | None]:
     while place < len(tokens):
         word = tokens[place].upper
         if word == "DEFINER":
-            definer, place = place, _behind_account(tokens, place + 2)
+            definer, place = place, _after_account(tokens, place + 2)
         elif word in ("ALGORITHM", "SQL"):
             place += 3
         elif word in _QUALIFIERS:
@@ -239,7 +239,7 @@ def _object_place(tokens: Sequence[Token]) -> tuple[int, int | None]:
     return place, definer
 
 
-def _behind_account(tokens: Sequence[Token], place: int) -> int:
+def _after_account(tokens: Sequence[Token], place: int) -> int:
     """Return the index after ``user@host``, ``CURRENT_USER()`` or a role's name."""
     place += 1
     if place < len(tokens) and tokens[place].text == "@" and tokens[place].kind == "symbol":

@@ -129,7 +129,7 @@ class TableChecker:
         """Comparison of table names between source and target."""
         self._checked: set[tuple[str, str, int]] = set()
         self._named: dict[str, list[tuple[str, str, int]]] = {}
-        self._looking: dict[tuple[str, str, int], threading.Lock] = {}
+        self._locks: dict[tuple[str, str, int], threading.Lock] = {}
         self._computes: set[tuple[str, str]] = set()
         self._sequences: set[tuple[str, str]] = set()
         self._collations: CollationNumbers | None = None
@@ -156,11 +156,11 @@ class TableChecker:
         self.known.clear()
         self._computes.clear()
         if words is None or not words.isdisjoint(("database", "schema")):
-            self._checked, self._named, self._looking = set(), {}, {}
+            self._checked, self._named, self._locks = set(), {}, {}
             return
         for key in [key for name in (_ODD, *words) for key in self._named.pop(name, ())]:
             self._checked.discard(key)
-            self._looking.pop(key, None)
+            self._locks.pop(key, None)
 
     def sequences_of(self, block: Block) -> list[tuple[str, str]]:
         """Return the sequences whose rows in a block, or in a part of it, must be written as SQL. The tables must have been checked."""
@@ -191,7 +191,7 @@ class TableChecker:
             key = (table_map.database, table_map.table, table_map.fingerprint)
             if key in self._checked:
                 continue
-            with self._looking.setdefault(key, threading.Lock()):
+            with self._locks.setdefault(key, threading.Lock()):
                 if key not in self._checked:
                     self._check_table(connect(), table_map)
                     word = _WORD.fullmatch(table_map.table)
