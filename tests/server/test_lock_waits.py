@@ -127,7 +127,7 @@ def test_r24_a_row_of_an_idle_transaction(
     execute("UPDATE errs.item SET stock=5 WHERE id=1")
     run = Run(log, server.url, caplog, gtid="preserve", workers=workers)
     warning = run.warning()
-    assert "waits for locks of connections that are not ours: " in warning
+    assert "waits for locks of other connections: " in warning
     assert "in a transaction since 20" in warning
     assert "idle" in warning
     assert server.mariadb or "UPDATE errs.item SET stock=5" in warning, "MariaDB keeps no finished statement without its performance_schema"
@@ -155,7 +155,11 @@ def test_r24_a_prepared_transaction_whose_client_is_gone(
 @pytest.mark.parametrize(
     ("statement", "who", "of_mariadb"),
     [
-        ("LOCK TABLES errs.item READ", "the oldest transaction", "the server does not tell who: INSTALL SONAME 'metadata_lock_info'"),
+        (
+            "LOCK TABLES errs.item READ",
+            "the oldest transaction",
+            "the server does not report its holder: INSTALL SONAME 'metadata_lock_info'",
+        ),
         ("FLUSH TABLES WITH READ LOCK", "the start", ""),  # a backup's: it stops the very first write, before there are workers
     ],
     ids=["table", "server"],
@@ -226,7 +230,7 @@ def test_r24_mariadb_with_its_plugin_names_holders_of_tables(mariadb_server: Any
             run = Run(log, server.url, caplog, gtid="preserve")
             warning = run.warning()
             number = connection.thread_id()
-        assert f"waits for locks of connections that are not ours: {number} (" in warning
+        assert f"waits for locks of other connections: {number} (" in warning
         run.end()
         assert server.items() == [(1, "one", 11), THREE, FOUR]
     finally:
@@ -246,7 +250,7 @@ def test_r24_rows_and_tables_of_postgresql(statement: str, database: Database, t
         warning = run.warning()
         number = other.info.backend_pid
         other.rollback()
-    assert f"waits for locks of connections that are not ours: {number} (" in warning
+    assert f"waits for locks of other connections: {number} (" in warning
     assert f"idle after: {statement}" in warning
     run.end()
     assert database.items() == [(1, "one", 11), THREE, FOUR]
@@ -268,7 +272,7 @@ def test_r24_a_start_into_postgresql_waits_for_a_lock_on_the_progress(
         warning = run.warning()
         number = other.info.backend_pid
         other.rollback()
-    assert warning.startswith(f"the start waits for locks of connections that are not ours: {number} (")
+    assert warning.startswith(f"the start waits for locks of other connections: {number} (")
     assert f"idle after: {statement}" in warning
     run.end()
     assert database.items() == [(1, "one", 11), THREE, FOUR]

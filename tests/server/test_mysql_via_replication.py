@@ -186,7 +186,7 @@ def test_r24_it_says_who_blocks_the_servers_workers_and_goes_on_when_they_let_go
         assert process.poll() is None
     outcome = end(process)
     assert outcome.code == 0, outcome
-    told = [note for note in outcome.report["notes"] if f"waits for locks of connections that are not ours: {number} (" in note]
+    told = [note for note in outcome.report["notes"] if f"waits for locks of other connections: {number} (" in note]
     assert told, outcome.report["notes"]
     assert f"idle after: {statement}" in told[0]
 

@@ -173,7 +173,7 @@ def test_r31_a_table_that_the_target_has_in_another_case_is_named(servers: Serve
     )
     outcome = run(log, servers.empty(0).url)
     assert outcome.code == 1
-    assert "low.Orders is there, which differs only in upper and lower case" in outcome.report["error"]["message"]
+    assert "the target has low.Orders, which differs only in upper and lower case" in outcome.report["error"]["message"]
 
 
 @pytest.mark.postgres

@@ -100,7 +100,7 @@ def test_mysqls_account_that_demands_a_clients_certificate(mysql: tuple[str, pym
     place, cursor = mysql
     url = f"mysql://x509:{PASSWORD}@{place}"
     authority, certificate, key = (mysql_file(cursor, name, tmp_path) for name in ("ca.pem", "client-cert.pem", "client-key.pem"))
-    check_out(url + f"?ssl-ca={authority}", "does not let us in")
+    check_out(url + f"?ssl-ca={authority}", "refuses the login")
     check_in(url + f"?ssl-ca={authority}&ssl-cert={certificate}&ssl-key={key}")
 
 

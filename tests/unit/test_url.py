@@ -152,7 +152,7 @@ def test_an_account_that_must_use_tls_is_thought_of() -> None:
     assert "tls=required" in str(connect_error(denied, "mysql://h", tls=False))
     assert "tls=required" not in str(connect_error(denied, "mysql://h", tls=True))
     untrusted = ConnectionLost("IO error: `invalid peer certificate: UnknownIssuer'")
-    assert "not trusted: UnknownIssuer; give its authority's" in str(connect_error(untrusted, "mysql://h"))
+    assert "not trusted: UnknownIssuer; give the certificate of its authority" in str(connect_error(untrusted, "mysql://h"))
 
 
 def test_a_url_shows_no_password_in_any_form() -> None:

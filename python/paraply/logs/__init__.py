@@ -1,4 +1,4 @@
-"""Reading logs: open files, advance the schema, hand out batches."""
+"""Reading of logs: files, schema changes, and batches of transactions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["beside_logs", "log_paths", "open_log"]
 
 
 def beside_logs(paths: Path | str | Sequence[Path | str]) -> list[str]:
-    """Return the files among these that only stand beside logs, and are passed over."""
+    """Return the given files that servers keep beside their logs, and that are skipped."""
     return without_companions([str(path) for path in _given(paths) if not Path(path).is_dir()])[1]
 
 
@@ -23,13 +23,13 @@ def _given(paths: Path | str | Sequence[Path | str]) -> list[Path | str]:
 
 
 def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
-    """Return the names of one or several logs as the native reader takes them.
+    """Return the file names of one or several logs, for the native reader.
 
-    Files that servers keep beside their logs are passed over, where logs are named with them. A folder stands for the logs in it, in the
-    order of their numbers.
+    Files that servers keep beside their logs are skipped, if there are also logs among the paths. A folder stands for the logs in it, in
+    the order of their numbers.
 
     Raises:
-        UsageError: There is none, or one is neither a file nor a folder with logs of one series.
+        UsageError: No path is given, a path does not exist, or a folder holds no logs or logs of several series.
 
     >>> log_paths("no/such/log")
     Traceback (most recent call last):
@@ -54,22 +54,22 @@ def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
 
 
 def open_log(paths: Path | str | Sequence[Path | str], *, verify_checksums: bool = True) -> Iterator[Transaction]:
-    """Reads the transactions of binlogs or relay logs of MySQL and MariaDB, in order.
+    """Yield the transactions of binlogs or relay logs of MySQL and MariaDB, in order.
 
-    Memory is needed for a batch of transactions, not for the file.
+    Only a batch of transactions is held in memory, not the whole file.
 
     Args:
         paths: One file or folder, or several in order.
-        verify_checksums: Check every event's CRC32, where the log has them.
+        verify_checksums: Whether to check the CRC32 of every event, if the log has checksums.
 
     Yields:
-        One transaction after the other, also those without rows.
+        Each transaction, including those without rows.
 
     Raises:
-        UsageError: A file is not there.
-        NotALog: A file does not begin as a log does.
+        UsageError: A file does not exist.
+        NotALog: A file does not begin like a log.
         LogDamaged: A checksum or a structure is wrong, or (as ``LogTruncated``) the log ends too early.
-        LogNotUnderstood: Something that must not be guessed, such as row changes in statement format.
+        LogNotUnderstood: The log has contents that cannot be applied with certainty, such as row changes in statement format.
     """
     reader = LogReader(log_paths(paths), verify_checksums=verify_checksums)
     while (batch := reader.next_batch()) is not None:

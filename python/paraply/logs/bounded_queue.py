@@ -1,4 +1,4 @@
-"""A queue between two threads that is bounded by number and by bytes."""
+"""A queue between two threads, bounded by number of items and by bytes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Item = TypeVar("Item")
 
 
 class BoundedQueue(Generic[Item]):
-    """One producer, one consumer. An item larger than the bound passes alone.
+    """A queue for one producer and one consumer. An item larger than the limit is alone in the queue.
 
     Args:
-        items: Most items.
-        size: Most bytes, by the sizes that ``put`` is told.
+        items: Most items in the queue.
+        size: Most bytes in the queue, by the sizes given to ``put``.
 
     >>> queue = BoundedQueue[str](items=2, size=100)
     >>> queue.put("a", 10), len(queue)
@@ -40,10 +40,10 @@ class BoundedQueue(Generic[Item]):
         return len(self._items)
 
     def put(self, item: Item, size: int) -> bool:
-        """Appends an item; waits for room.
+        """Append an item; wait while the queue is full.
 
         Returns:
-            False if the queue was closed: nobody will take the item.
+            False if the consumer has closed the queue and will not take the item.
         """
         with self._mutex:
             while self._items and not self._ended and (len(self._items) >= self._most_items or self._size + size > self._most_size):
@@ -56,14 +56,14 @@ class BoundedQueue(Generic[Item]):
             return True
 
     def end(self, error: BaseException | None = None) -> None:
-        """The producer is done; the consumer gets the error, if there is one, after the items that were put before it."""
+        """End the queue as the producer. The consumer gets an error, if any, after the earlier items."""
         with self._mutex:
             if not self._ended:
                 self._ended, self._error = True, error
             self._changed.notify_all()
 
     def close(self) -> None:
-        """The consumer wants no more; drops what is left, and a waiting producer goes on."""
+        """Close the queue as the consumer: drop all items and let a waiting producer continue."""
         with self._mutex:
             self._ended = True
             self._error = None
@@ -72,10 +72,10 @@ class BoundedQueue(Generic[Item]):
             self._changed.notify_all()
 
     def get(self) -> Item | None:
-        """The next item; waits for one. None at the end.
+        """Return the next item, and wait for it; None at the end.
 
         Raises:
-            BaseException: The error that the producer ended with.
+            BaseException: The error with which the producer ended the queue.
         """
         with self._mutex:
             while not self._items and not self._ended:

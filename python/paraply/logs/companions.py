@@ -1,4 +1,4 @@
-"""Files that servers keep beside their binlogs, under names that a pattern for the logs matches too."""
+"""Files that servers keep beside their binlogs, with names that match a pattern for the logs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LOG_STARTS = (b"\xfebin", b"\xfdbin")
 
 
 def without_companions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the logs among some files, and the files that only stand beside logs.
+    """Return the logs among some files, and the files that servers keep beside their logs.
 
-    A file that begins as a log is one, whatever its name is.
+    A file that begins like a log is a log, whatever its name is.
 
     Raises:
-        UsageError: There is no log among the files; says what the files are, and what to name instead.
+        UsageError: There is no log among the files; the message describes a file and gives a pattern for logs.
     """
     kinds = {path: companion_kind(Path(path)) for path in paths}
     logs = [path for path in paths if kinds[path] is None]
@@ -43,16 +43,16 @@ def without_companions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def passed_over_note(passed: Sequence[str]) -> str:
-    """Return a note about files that were passed over."""
+    """Return a note about skipped files."""
     if len(passed) == 1:
-        return f"{passed[0]} is {companion_kind(Path(passed[0]))}, and was passed over"
-    return f"{len(passed)} files that servers keep beside their logs were passed over: {passed[0]} to {passed[-1]}"
+        return f"{passed[0]} is {companion_kind(Path(passed[0]))}, and was skipped"
+    return f"{len(passed)} files that servers keep beside their logs were skipped: {passed[0]} to {passed[-1]}"
 
 
 def companion_kind(path: Path) -> str | None:
-    """Return what a file is, if it only stands beside logs."""
+    """Return the kind of a file that servers keep beside their logs, or None for other files."""
     named = next((kind for ending, kind in _KINDS.items() if path.name.endswith(ending)), None)
-    if not path.is_file():  # a pipe can be read only once, and is no such file
+    if not path.is_file():  # a pipe can only be read once, so it is not opened here
         return None
     with path.open("rb") as file:
         start = file.read(len(_GTID_INDEX))

@@ -1,4 +1,4 @@
-"""The reader stage: batches of transactions with their write sets, ahead of the applier, in a thread of its own."""
+"""The reader stage: it reads batches of transactions and their write sets ahead of the applier, in its own thread."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["Feed", "FeedItem", "FeedLimits", "FeedRules"]
 
 @dataclass(frozen=True, slots=True)
 class FeedLimits:
-    """How far the reader runs ahead.
+    """Limits for reading ahead.
 
     Attributes:
         batch_transactions: Most transactions of one batch.
-        batch_bytes: Bytes after which a batch is full. The first ones are smaller, so that there is soon something to apply.
+        batch_bytes: Bytes after which a batch is full. The first batches are smaller, so that the applier can start soon.
         queue_batches: Most batches in the queue.
         queue_bytes: Most bytes in the queue.
     """
@@ -42,22 +42,22 @@ class FeedLimits:
 
 
 _FIRST_BATCH_BYTES = 1024 * 1024
-"""A few blocks; from one batch to the next it becomes twice as much, up to the limit."""
+"""Size of the first batch, for a few blocks; it doubles with each batch, up to the limit."""
 
 
 @dataclass(slots=True, eq=False)
 class FeedItem:
-    """A batch, its write sets, and what its last transaction does to the schema.
+    """A batch, its write sets, and the schema changes of its last transaction.
 
     Attributes:
         batch: Transactions in order; only the last may be a statement.
         write_sets: One for each transaction.
-        transactions: How many.
-        bytes: Bytes of the log that they take.
-        changes: What the statement at the end changes, to be told to the target.
-        schema: The definitions after those changes, if there are any.
-        reread: The statement was not understood: once it is applied, the reader waits for ``Feed.resume`` with the tables
-            that stand in the target then.
+        transactions: Number of transactions.
+        bytes: Size of the transactions in the log.
+        changes: Schema changes of the statement at the end, for the target.
+        schema: The definitions after these changes; None without changes.
+        reread: Whether the statement was not understood. Once it is applied, the reader waits for ``Feed.resume`` with the current
+            tables of the target.
     """
 
     batch: TransactionBatch
@@ -71,21 +71,23 @@ class FeedItem:
 
 @dataclass(frozen=True, slots=True)
 class FeedRules:
-    """How transactions are prepared.
+    """Rules for the preparation of transactions.
 
     Attributes:
-        scheme: Which write sets.
-        bytewise: Hash text without its collation; wrong on purpose, for proving tests.
-        passed: Whether a transaction is applied already and its statements are in the seeded definitions; None if the seed stands
-            at the log's start.
-        kept: Definitions as they stood behind what is applied already, and whether a transaction is. With the first one that is not,
-            they take the place of what the log has told so far: the DDL before may be in files that are gone.
-        rereads: Whether somebody answers ``FeedItem.reread``; else tables touched by what is not understood stay unknown (R13).
-        wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
-        by_event: Whether the write sets tell what each row event touches.
+        scheme: Name of the scheme for write sets.
+        bytewise: Whether to hash text without its collation, which is wrong; only for tests that must detect it.
+        passed: Returns True if a transaction is already applied and its statements are included in the seeded definitions; None if the
+            seed is of the log's start.
+        kept: Definitions after the transactions that are already applied, and a function that returns True for such a transaction. The
+            definitions replace the ones from the log before the first other transaction, because earlier DDL may be in deleted files.
+        rereads: Whether ``FeedItem.reread`` is answered; otherwise, tables touched by a statement that is not understood stay
+            unknown (R13).
+        wants: Returns True if the filters keep the statements of a transaction. With it, the reader returns each such transaction in a
+            batch of its own.
+        by_event: Whether the write sets have details for each row event.
         on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
-        corrects: Whether the rows are to be applied: where a server's log says of cascades what the server did not do, it is corrected.
-        tables: The filter of the reader, for those corrections.
+        corrects: Whether to correct logged cascades that differ from the server's actual changes; needed if the rows are applied.
+        tables: The filter of the reader, for these corrections.
     """
 
     scheme: str = "fine"
@@ -101,17 +103,17 @@ class FeedRules:
 
 
 class Feed:
-    """Reads, hashes and follows the schema; iterate over it to get the items.
+    """The reader stage, which reads, hashes and follows the schema; iterate over it to get the items.
 
-    An error of the log is raised by the iterator behind the transactions that stand before it.
+    The iterator raises an error of the log after the transactions before it.
 
     Args:
         reader: The log.
-        schema: Follows DDL.
+        schema: Catalog that executes the log's DDL.
         catalog: The native definitions for hashing.
-        rules: How the transactions are prepared.
+        rules: Rules for the preparation of transactions.
         threaded: Whether to read ahead in a thread.
-        limits: How far.
+        limits: Limits for reading ahead.
     """
 
     def __init__(
@@ -140,20 +142,20 @@ class Feed:
         self._reread_tables: Sequence[Table] | None = None
         self._stopped = False
         self.exhausted = False
-        """Whether the log was read to its end."""
+        """True if the log was read to its end."""
         self.read = 0
-        """Transactions read."""
+        """Number of transactions read."""
         self.read_bytes = 0
-        """Bytes of those."""
+        """Size of the transactions read, in bytes."""
         self.handed_on = 0
-        """Transactions that the consumer took."""
+        """Number of transactions that the consumer took."""
         self.wait_seconds = 0.0
-        """How long the consumer waited for the reader."""
+        """Time that the consumer waited for the reader, in seconds."""
         self._fallbacks: Counter[tuple[str, str]] = Counter()
 
     @property
     def backlog(self) -> int:
-        """Transactions read and not taken."""
+        """Number of transactions that were read and not taken."""
         return self.read - self.handed_on
 
     @property
@@ -162,7 +164,7 @@ class Feed:
         return [(reason, table, count) for (reason, table), count in self._fallbacks.copy().most_common()]
 
     def seed(self, tables: Sequence[Table]) -> None:
-        """Makes tables known before the first batch is read."""
+        """Add table definitions before the first batch is read."""
         for table in tables:
             self._schema.put(table)
             self._define(table)
@@ -180,12 +182,12 @@ class Feed:
             yield item
 
     def resume(self, tables: Sequence[Table]) -> None:
-        """Answers ``FeedItem.reread``: the statement is applied, and these tables stand in the target now."""
+        """Answer ``FeedItem.reread`` with the current tables of the target, after the statement was applied."""
         self._reread_tables = tables
         self._resumed.set()
 
     def stop(self) -> None:
-        """Reads no further; the iterator ends. May be called from any thread."""
+        """Stop reading and end the iterator. May be called from any thread."""
         self._stopped = True
         self._reader.stop()
         if self._queue is not None:
@@ -193,7 +195,7 @@ class Feed:
             self._queue.close()
 
     def join(self) -> None:
-        """Waits for the reader's thread to end, after ``stop`` or at the end of the log."""
+        """Wait for the reader's thread to end, after ``stop`` or at the end of the log."""
         if self._thread is not None:
             self._thread.join()
 
@@ -209,7 +211,7 @@ class Feed:
                 if not queue.put(item, item.bytes):
                     return
             queue.end()
-        except BaseException as error:  # whatever it is, the consumer must hear of it
+        except BaseException as error:  # the consumer must get every error
             queue.end(error)
 
     def _produce(self) -> Iterator[FeedItem]:
@@ -220,7 +222,7 @@ class Feed:
             most = min(2 * most, limits.batch_bytes)
             if batch is None:
                 return
-            if not len(batch):  # a relay log that is still written has nothing more for the moment
+            if not len(batch):  # a relay log that is still being written has no more transactions at the moment
                 continue
             if self._rules.wants is not None and len(batch) == 1 and batch[0].statements and not self._rules.wants(batch[0]):
                 batch = batch.emptied()
@@ -230,7 +232,7 @@ class Feed:
                 self._wait_reread()
 
     def _prepare(self, batch: TransactionBatch) -> FeedItem:
-        """Hashes under the schema before the batch, then follows the statement at its end."""
+        """Hash a batch under the schema before it, then execute the statement at its end."""
         if self._kept is not None and len(batch):
             self._adopt(batch[len(batch) - 1], *self._kept)
         if self._unsettled:
@@ -253,13 +255,13 @@ class Feed:
         return item
 
     def _adopt(self, last: Transaction, tables: Sequence[Table], applied: Callable[[Transaction], bool]) -> None:
-        """Takes the kept definitions over before the first batch of which something is to be applied."""
+        """Take over the kept definitions before the first batch with a transaction to apply."""
         if not applied(last):
             self.seed(tables)
             self._kept = None
 
     def _settle(self, batch: TransactionBatch) -> None:
-        """Confirms assumed collations by the table maps of the first rows (R13)."""
+        """Confirm assumed collations by the table maps of the first rows (R13)."""
         mariadb = batch[0].format.mariadb
         for table_map in batch.table_maps():
             key = (table_map.database, table_map.table)
@@ -283,7 +285,7 @@ class Feed:
             item.schema = self._schema.copy()
 
     def _take_over(self, change: SchemaChange) -> None:
-        """Brings one change into the native definitions; what is unknown is removed, and so becomes a barrier (R13)."""
+        """Apply one change to the native definitions. Unknown tables are removed, so that transactions on them become barriers (R13)."""
         match change:
             case CreateTable(table=table):
                 self._define(table)
@@ -315,7 +317,7 @@ class Feed:
             self._unsettled.discard(key)
 
     def _retire(self, database: str, name: str) -> None:
-        """A name is gone, but rows that were written before may still come."""
+        """Remove a name, but keep its definition for rows that were written before."""
         self._catalog.retire(database, name)
         self._lose(database, name)
 

@@ -1,4 +1,4 @@
-"""The names of numbered log files, such as ``binlog.000017``."""
+"""Names of numbered log files, such as ``binlog.000017``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NUMBERED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{6,})")
 
 
 def split_name(path: str | PurePath) -> tuple[str, int | None]:
-    """Return the base name of a log file without the number that rotation counts up, and that number.
+    """Return the base name of a log file without its rotation number, and the number or None.
 
     >>> split_name("/var/lib/mysql/binlog.000017"), split_name("one.binlog")
     (('binlog', 17), ('one.binlog', None))

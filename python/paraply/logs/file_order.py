@@ -1,4 +1,4 @@
-"""Whether log files follow each other without gaps, told by their heads and tails before anything is applied."""
+"""Checks that log files follow each other without gaps, by their heads and tails, before anything is applied."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SHOWN = 400
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A log file and what it tells of itself.
+    """A log file with the information in its head and tail.
 
     Attributes:
-        path: As it was named.
-        head: Its head and tail; None where the head is damaged, which the reader tells in its turn.
-        stem: The name without the number that rotation counts up.
-        number: That number; None if the name has none.
+        path: Path as given.
+        head: Head and tail; None if the head is damaged, which the reader will report.
+        stem: Base name without the rotation number.
+        number: Rotation number; None if the name has none.
     """
 
     path: str
@@ -44,12 +44,12 @@ class LogFile:
 
     @property
     def previous(self) -> GtidSet | None:
-        """What was executed before the file."""
+        """GTIDs that were executed before the file."""
         return None if self.head is None else self.head.previous_gtids
 
 
 def read_heads(paths: Sequence[str]) -> list[LogFile]:
-    """Reads the heads and tails of log files; a few kilobytes of each, whatever their size."""
+    """Read the heads and tails of log files; a few kilobytes of each, whatever their size."""
     from paraply._native import log_head
 
     files = []
@@ -65,13 +65,18 @@ def read_heads(paths: Sequence[str]) -> list[LogFile]:
 
 
 def check_order(files: Sequence[LogFile]) -> None:
-    """Refuses files that are named twice, that stand in the wrong order, or between which others are missing.
+    """Refuse files that are given twice, are in the wrong order, or have missing files between them.
 
-    By the GTIDs that each file says were executed before it (Previous-GTIDs, MariaDB's GTID list), by the name of the next file
-    that a closed file ends with, and by the numbers in the names. A file is walked through only where none of these tells.
+    The check uses, for each pair of files:
+
+    - the GTIDs that were executed before each file (Previous-GTIDs, MariaDB's GTID list);
+    - the name of the next file at the end of a closed file;
+    - the numbers in the names.
+
+    A whole file is only read if none of these gives an answer.
 
     Raises:
-        UsageError: Says what is wrong and what to do.
+        UsageError: The files do not follow each other; the message states the problem and what to do.
     """
     _refuse_twice(files)
     problem = _first_problem(files)
@@ -84,14 +89,14 @@ def check_order(files: Sequence[LogFile]) -> None:
 
 
 def missing_before(files: Sequence[LogFile], held: GtidSet) -> GtidSet | None:
-    """What was executed before the first file and the target does not hold: transactions that no log given here has.
+    """Return the GTIDs that were executed before the first file and are not on the target: transactions that none of the logs has.
 
     Args:
         files: The logs, in order.
-        held: What the target holds.
+        held: GTIDs on the target.
 
     Returns:
-        The missing set; None if nothing is missing, or the first file does not tell.
+        The missing set; None if nothing is missing, or the first file has no such information.
     """
     previous = files[0].previous if files else None
     if not previous:
@@ -100,7 +105,7 @@ def missing_before(files: Sequence[LogFile], held: GtidSet) -> GtidSet | None:
 
 
 def shown(gtids: GtidSet) -> str:
-    """A GTID set for a message: its beginning, where it is long."""
+    """Return a GTID set for a message; a long one is cut off."""
     text = str(gtids)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(gtids)} transactions)"
 
@@ -117,7 +122,7 @@ def _refuse_twice(files: Sequence[LogFile]) -> None:
         head = file.head
         if head is None or not head.has_transactions:
             continue
-        # Two files that begin alike in the same second under one server are copies of one.
+        # Two files of one server with the same head and the same start time are copies of one log.
         identity = (head.server_id, head.begun, str(head.previous_gtids), head.first_gtid, head.first_committed_at, file.number)
         known = contents.setdefault(identity, file)
         if known is not file:
@@ -134,7 +139,7 @@ def _first_problem(files: Sequence[LogFile]) -> tuple[LogFile, str] | None:
 
 
 def _between(older: LogFile, newer: LogFile) -> str | None:
-    """What is wrong with a file that follows another one; None if nothing is."""
+    """Return the problem with a file that follows another one, or None."""
     if older.head is None or newer.head is None:
         return None
     same_server = older.head.server_id == newer.head.server_id
@@ -145,7 +150,7 @@ def _between(older: LogFile, newer: LogFile) -> str | None:
     before, after = older.previous, newer.previous
     if before is not None and after is not None and not before <= after:
         return (
-            f"{newer.name} was begun before {older.name} or on another server: what was executed before {older.name} is unknown to it"
+            f"{newer.name} was begun before {older.name} or on another server: it does not know all GTIDs executed before {older.name}"
             f" ({shown(before - after)}); give the logs of one server, in order"
         )
     if announced is not None:
@@ -178,7 +183,7 @@ def _missing_names(stem: str, first: int, behind: int) -> str:
 
 
 def _by_gtids(older: LogFile, newer: LogFile, before: GtidSet, after: GtidSet) -> str | None:
-    """Neither file says that the other one is its neighbour: walks through the older one."""
+    """Read the older file, and return the problem between two files that do not name each other, or None."""
     from paraply._native import log_gtids
 
     held = log_gtids(older.path)
@@ -195,7 +200,7 @@ def _by_gtids(older: LogFile, newer: LogFile, before: GtidSet, after: GtidSet) -
 
 
 def _compare(one: LogFile, other: LogFile) -> int:
-    """Which of two files was written first."""
+    """Compare two files by the time at which they were written."""
     if one.head is not None and other.head is not None:
         first, second = one.head.previous_gtids, other.head.previous_gtids
         if first is not None and second is not None and first != second:

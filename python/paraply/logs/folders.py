@@ -1,4 +1,4 @@
-"""The logs in a folder: those of one series, in the order of the numbers in their names."""
+"""The logs in a folder. They must be of one series, and are in the order of the numbers in their names."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _IN_INNODB = ".ibb"
 
 
 def logs_in(folder: Path) -> list[str]:
-    """Return the logs in a folder, in order; other files of a server's data folder are passed over.
+    """Return the logs in a folder, in order; skip other files of a server's data folder.
 
     Raises:
-        UsageError: There is none, there are logs of several series, or one of the series cannot be read.
+        UsageError: There are no logs, logs of several series, or a file of the series that is not a log.
     """
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    # Logs in InnoDB are no such files, and must not be passed over: the reader says what to do.
+    # Logs inside InnoDB must not be skipped: the reader reports what to do.
     logs = [path for path in files if _is_log(path) or path.suffix == _IN_INNODB]
     if not logs:
         raise UsageError(f"there is no log in the folder {folder}; name the logs themselves", file=str(folder))
@@ -40,7 +40,7 @@ def logs_in(folder: Path) -> list[str]:
 
 
 def _refuse_others(files: Iterable[Path], stem: str) -> None:
-    """Refuse a file that is named as a log of the series and is none: without it transactions may be missing."""
+    """Refuse a file with the name of a log of the series that is not a log: without it, transactions may be missing."""
     for path in sorted(files):
         if re.match(rf"{re.escape(stem)}\.\d{{6}}", path.name) and companion_kind(path) is None:
             raise UsageError(

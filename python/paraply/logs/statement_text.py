@@ -47,14 +47,14 @@ _CODECS = {
 
 
 def decode_statement(statement: Statement, *, mariadb: bool, file: str | None = None) -> str:
-    """The statement's text.
+    """Return the text of a statement.
 
-    Text that is plain ASCII needs no character set (every client character set contains it).
+    Plain ASCII text needs no character set, because every client character set contains ASCII.
 
     Args:
         statement: A statement of the log.
-        mariadb: Whether a MariaDB server wrote it: collation numbers differ.
-        file: For the error.
+        mariadb: Whether a MariaDB server wrote the statement, because collation numbers differ.
+        file: The log file, for the error.
 
     Raises:
         LogNotUnderstood: The character set is not known, or the bytes are not text in it.

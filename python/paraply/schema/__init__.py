@@ -1,1 +1,1 @@
-"""What tables look like at a position of the log."""
+"""Definitions of tables at a position of the log."""

@@ -1,4 +1,4 @@
-"""Carries parsed statements out on a catalog."""
+"""Execution of parsed statements on a catalog."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ ASSUMED_COLLATION = "assumed_collation"
 def advance(
     catalog: SchemaCatalog, sql: str, database: str, context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]
 ) -> list[SchemaChange]:
-    """Apply one statement of the log to a catalog.
+    """Execute one statement of the log on a catalog.
 
     Args:
-        catalog: The catalog; it is changed.
+        catalog: The catalog to change.
         sql: The statement's text.
-        database: Its default database.
-        context: Its status variables (``Statement.context``).
+        database: Default database of the statement.
+        context: Status variables of the statement (``Statement.context``).
         mariadb: Whether a MariaDB server wrote the log.
-        version: That server's version.
+        version: Version of that server.
 
     Returns:
-        The changes, in order; a change to one table can have consequences in others (foreign keys follow renames).
-        Never raises for a statement that is not understood: then the tables that it may touch are unknown (R13).
+        The changes in order. A change of one table can change others: foreign keys follow renames. For a statement that is not
+        understood, no error is raised: the tables that it may touch become unknown (R13).
     """
     rules = Rules.of(context, mariadb=mariadb, version=version)
     before = catalog.copy()
@@ -85,7 +85,7 @@ def advance(
 
 
 def _unsure(catalog: SchemaCatalog, statement: Statement, database: str, *, succeeded: bool) -> Unknown | None:
-    """Return what becomes unknown because the source's rule for the case of names is not known; None for nothing."""
+    """Return the tables that become unknown because the server's rule for the case of names is not known; None for nothing."""
     if catalog.lower_case_table_names is not None:
         return None
     named = database_of(statement)
@@ -101,7 +101,7 @@ def _unsure(catalog: SchemaCatalog, statement: Statement, database: str, *, succ
 
 
 def _same_if_folded(catalog: SchemaCatalog, place: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return a table, other spellings of its name that are in use, and the children of all; nothing without another spelling."""
+    """Return a table, the other used spellings of its name, and the children of all of them; empty without another spelling."""
     used = catalog.other_spellings(place)
     if not used:
         return []
@@ -116,7 +116,7 @@ def _fail(catalog: SchemaCatalog, reason: str, touched: tuple[str | None, str] |
         return Unknown(f"statement not understood: {reason}", everything=True)
     place = (catalog.stored(touched[0] or database), catalog.stored(touched[1]))
     affected = [place, *((table.database, table.name) for table in catalog.children(*place))]
-    # In a grammar that is not known, the name may stand elsewhere than expected.
+    # In an unknown grammar, the name may be at another position than expected.
     affected += [(table.database, table.name) for table in catalog if table.name.lower() in words]
     if catalog.lower_case_table_names is None:
         affected += _same_if_folded(catalog, place)
@@ -126,12 +126,12 @@ def _fail(catalog: SchemaCatalog, reason: str, touched: tuple[str | None, str] |
 
 
 class Advance:
-    """One statement on its way into the catalog.
+    """The execution of one statement on a catalog.
 
     Args:
-        catalog: Is changed.
+        catalog: The catalog to change.
         database: The statement's default database.
-        rules: How to read it.
+        rules: Rules by which the statement was parsed.
     """
 
     def __init__(self, catalog: SchemaCatalog, database: str, rules: Rules) -> None:
@@ -140,10 +140,10 @@ class Advance:
         self.rules = rules
 
     def run(self, statement: Statement) -> list[SchemaChange]:
-        """Changes the catalog; what was changed.
+        """Change the catalog; return the changes.
 
         Raises:
-            DdlSyntaxError: The statement does not fit what is known.
+            DdlSyntaxError: The statement contradicts the catalog.
         """
         match statement:
             case CreateTableStatement():
@@ -178,7 +178,7 @@ class Advance:
         return Unknown(reason, tables=tables)
 
     def _pair(self, charset: str | None, collation: str | None, default: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
-        """Character set and collation of a table or database from its own options and the level above."""
+        """Return character set and collation of a table or database, from its own options or the defaults."""
         if collation and collation.startswith("uca1400_"):
             charset = charset or default[0]
             return charset, f"{charset}_{collation}"
@@ -251,7 +251,7 @@ class Advance:
         return self._stored_parents(draft.table())
 
     def _stored_parents(self, table: Table) -> Table:
-        """Parents' names as the server stores them."""
+        """Return the table with the names of parents as the server stores them."""
         stored = self.catalog.stored
         keys = tuple(
             replace(key, parent_database=stored(key.parent_database), parent_table=stored(key.parent_table)) for key in table.foreign_keys
@@ -304,20 +304,20 @@ class Advance:
         return changes
 
     def _defaults(self, table: Table, options: TableOptions | None) -> TableOptions:
-        """Character set, collation and engine that the table has after an ALTER."""
+        """Return character set, collation and engine of the table after an ALTER."""
         if options is None:
             return TableOptions(table.charset, table.collation, table.engine)
         own, named, converted = (table.charset, table.collation), (options.charset, options.collation), None
         if options.convert is not None:
             own = self._conversion(table, options.convert)
             converted = Conversion(*own)
-            if self.rules.mariadb and named == (None, None):  # MySQL forgets what stands before CONVERT TO
+            if self.rules.mariadb and named == (None, None):  # MySQL ignores options before CONVERT TO
                 named = options.convert.before
         charset, collation = self._pair(*named, own)
         return TableOptions(charset, collation, options.engine or table.engine, converted)
 
     def _conversion(self, table: Table, convert: Conversion) -> tuple[str | None, str | None]:
-        """Character set and collation that CONVERT TO gives the columns."""
+        """Return character set and collation of the columns after CONVERT TO."""
         database = self._database_of(table.database)
         own = (database.charset, database.collation)
         if self.rules.mariadb and database.charset:
@@ -325,13 +325,13 @@ class Advance:
         return self._pair(convert.charset, convert.collation, own)
 
     def _settled(self, table: Table, options: TableOptions | None) -> Table:
-        """CONVERT TO a named character set ends every assumption about the columns."""
+        """Return the table without the mark of an assumed collation, if CONVERT TO names a character set."""
         if not (options and options.convert and (options.convert.charset or options.convert.collation)):
             return table
         return replace(table, options={k: v for k, v in table.options.items() if k != ASSUMED_COLLATION})
 
     def _rename_parent_columns(self, parent: Table, renames: dict[str, str]) -> list[SchemaChange]:
-        """The children's foreign keys follow the parent's new column names."""
+        """Rename a parent's columns in the foreign keys of its children; return the changes."""
         new_names = {old.lower(): new for new, old in renames.items()}
         changes: list[SchemaChange] = []
         for child in self.catalog.children(parent.database, parent.name):
@@ -363,14 +363,14 @@ class Advance:
         return self._rename(place, self._place(new))
 
     def _rename_unknown(self, old: tuple[str, str], new: tuple[str, str]) -> list[SchemaChange]:
-        """The children's foreign keys follow also a parent whose definition is not known."""
+        """Make the children of an unknown renamed parent unknown too, because their foreign keys now refer to the new name."""
         children = self.catalog.children(*old)
         self.catalog.remove(*old)
         places = dict.fromkeys((new, *((child.database, child.name) for child in children)))
         return [self._unknown("RENAME of a table that is not known", *places)]
 
     def _rename(self, old: tuple[str, str], new: tuple[str, str]) -> list[SchemaChange]:
-        """Renames a table; foreign keys to it, and the names of its own that the server made, follow."""
+        """Rename a table, the foreign keys that refer to it, and the names of its foreign keys that the server generated."""
         table = self.catalog.table(*old)
         if table is None:
             return self._rename_unknown(old, new)
@@ -391,7 +391,7 @@ class Advance:
         return changes
 
     def _follow(self, key: ForeignKey, table: Table, new: tuple[str, str]) -> ForeignKey:
-        """One of the renamed table's own foreign keys."""
+        """Return a foreign key of the renamed table with its new names."""
         match = re.fullmatch(re.escape(table.name) + r"(_ibfk_\d+)", key.name)
         name = new[1] + match.group(1) if match else key.name
         if self._same(key.parent_database, key.parent_table, table):

@@ -1,4 +1,4 @@
-"""Character sets and collations: their numbers, names and defaults, as MySQL 9.7 and MariaDB 10.11 list them."""
+"""Character sets and collations: numbers, names and defaults, as in the lists of MySQL 9.7 and MariaDB 10.11."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Family = Literal["mysql", "mariadb"]
 
 @dataclass(frozen=True)
 class Collations:
-    """What one server family knows of character sets.
+    """The character sets of one server family.
 
     Attributes:
-        by_number: Collation number, as logs carry it, to the full name.
-        charset_of: Collation name to character set.
-        default_of: Character set to its default collation.
-        width_of: Character set to the most bytes that one character takes.
+        by_number: Full names by the collation numbers in logs.
+        charset_of: Character sets by collation name.
+        default_of: Default collations by character set.
+        width_of: Most bytes of one character, by character set.
     """
 
     by_number: dict[int, str]
@@ -30,7 +30,7 @@ class Collations:
     width_of: dict[str, int]
 
     def name(self, number: int) -> str | None:
-        """The collation with this number; None if the number is not known.
+        """Return the name of the collation with this number, or None if unknown.
 
         >>> collations("mysql").name(255)
         'utf8mb4_0900_ai_ci'
@@ -38,7 +38,7 @@ class Collations:
         return self.by_number.get(number)
 
     def binary_of(self, charset: str) -> str | None:
-        """The collation that the BINARY attribute of a column chooses.
+        """Return the collation that a column's BINARY attribute selects.
 
         >>> collations("mysql").binary_of("latin1")
         'latin1_bin'
@@ -49,7 +49,7 @@ class Collations:
 
 @cache
 def collations(family: Family) -> Collations:
-    """The collations of a server family (information_schema.COLLATIONS and CHARACTER_SETS, stored with the package)."""
+    """Return the collations of a server family (information_schema.COLLATIONS and CHARACTER_SETS, stored with the package)."""
     data = json.loads(files(__package__).joinpath("collations.json").read_text("utf-8"))[family]
     rows: list[tuple[int, str, str]] = [(number, name, charset) for number, name, charset in data["collations"]]
     return Collations(
@@ -61,7 +61,7 @@ def collations(family: Family) -> Collations:
 
 
 def canonical_charset(name: str) -> str:
-    """Lower case, and ``utf8`` by its present name.
+    """Return the name in lower case, and ``utf8mb3`` for ``utf8``.
 
     >>> canonical_charset("UTF8")
     'utf8mb3'
@@ -71,7 +71,7 @@ def canonical_charset(name: str) -> str:
 
 
 def canonical_collation(name: str) -> str:
-    """Lower case, and the collations of ``utf8`` by their present names.
+    """Return the name in lower case, with the prefix ``utf8mb3_`` for ``utf8_``.
 
     >>> canonical_collation("utf8_general_ci")
     'utf8mb3_general_ci'

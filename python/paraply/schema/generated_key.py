@@ -14,15 +14,15 @@ GENERATED_KEY_COLUMN = "my_row_id"
 
 
 def keeps_generated_key_first(table: Table, engine: str | None, rules: Rules) -> bool:
-    """Return True if an ALTER of this table puts no column in front of the first one.
+    """Return True if an ALTER of this table inserts no column before the first one.
 
-    The server takes any column of this form for a generated key, also one that a user wrote, as is_generated_invisible_primary_key_column
-    of sql/sql_gipk.cc does. What the ALTER itself does to the column does not count; an ALTER to or from another engine is no such case.
+    The server treats any column of this form as a generated key, even one written by a user (is_generated_invisible_primary_key_column in
+    sql/sql_gipk.cc). Changes of the column by the ALTER itself do not matter. An ALTER to or from another engine gives False.
 
     Args:
         table: The table before the ALTER.
-        engine: Its engine after the ALTER; None for InnoDB.
-        rules: The server that ran the ALTER.
+        engine: Engine after the ALTER; None for InnoDB.
+        rules: Rules of the server that ran the ALTER.
     """
     engines = {(table.engine or "innodb").lower(), (engine or "innodb").lower()}
     if rules.mariadb or rules.version < (8, 0, 30) or engines != {"innodb"}:

@@ -1,4 +1,4 @@
-"""Tables as a log's DDL or a server's information_schema describes them."""
+"""Table definitions, from a log's DDL or a server's information_schema."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ __all__ = ["SYSTEM_DATABASES", "Column", "Default", "ForeignKey", "Key", "KeyPar
 
 
 SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
-"""The databases that a server keeps for itself."""
+"""The system databases of a server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """What a column's definition says about its default.
+    """The default of a column.
 
     Attributes:
-        kind: ``none`` without a DEFAULT clause, ``literal``, ``automatic`` for AUTO_INCREMENT, or ``expression`` for everything else that
-            must be computed (CURRENT_TIMESTAMP, ``(uuid())``).
+        kind: ``none`` without a DEFAULT clause, ``literal``, ``automatic`` for AUTO_INCREMENT, or ``expression`` for all other computed
+            values (CURRENT_TIMESTAMP, ``(uuid())``).
         text: A literal's value as text, unquoted; None for DEFAULT NULL.
-        form: What the literal is: a ``string``, a ``number`` as written, a ``temporal`` literal (``DATE'...'``), ``bytes`` or ``bits`` in
-            hexadecimal (``bits`` are a number where a number is asked for), or ``utc``: a TIMESTAMP's value, in UTC.
-        introduced: Whether it is bytes behind the name of a character set (``_latin1 x'E9'``, or text that is not ASCII).
+        form: Form of the literal: a ``string``, a ``number`` as written, a ``temporal`` literal (``DATE'...'``), ``bytes`` or ``bits`` in
+            hexadecimal (``bits`` are a number in a numeric context), or ``utc`` for the value of a TIMESTAMP in UTC.
+        introduced: Whether the literal is bytes, or text that is not ASCII, after the name of a character set (``_latin1 x'E9'``).
     """
 
     kind: Literal["none", "literal", "automatic", "expression"] = "none"
@@ -36,20 +36,20 @@ class Column:
     """One column, in the order of the row image.
 
     Attributes:
-        name: As declared.
+        name: Name as declared.
         type: The type's keyword in lower case, without length or sign: ``bigint``, ``varchar``, ``enum``.
             Synonyms are resolved: ``integer`` is ``int``, ``bool`` is ``tinyint``, ``numeric`` is ``decimal``.
         length: Declared length: characters of CHAR and VARCHAR, bytes of BINARY and VARBINARY, bits of BIT, digits of DECIMAL.
-        scale: Digits behind the point of DECIMAL, or of the seconds of TIME, DATETIME and TIMESTAMP.
+        scale: Fractional digits of DECIMAL, or of the seconds of TIME, DATETIME and TIMESTAMP.
         unsigned: Whether a number is UNSIGNED.
         nullable: Whether NULL may be stored.
         charset: Character set of a character type, ``binary`` for binary strings, else None.
         collation: Full name of the collation of a character type, ``binary`` for binary strings, else None.
         labels: Labels of ENUM and SET.
         generated: ``virtual``, ``stored`` or None.
-        expression: A generated column's expression; None where it is not known. It does not count when columns are compared.
+        expression: Expression of a generated column; None if unknown. It is ignored when columns are compared.
         invisible: Whether the column is INVISIBLE.
-        default: The DEFAULT clause; None where it is not known. It does not count when columns are compared.
+        default: The DEFAULT clause; None if unknown. It is ignored when columns are compared.
     """
 
     name: str
@@ -78,14 +78,14 @@ class KeyPart:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a table; ``PRIMARY`` is the primary key's name.
+    """A key of a table; the primary key has the name ``PRIMARY``.
 
     Attributes:
-        name: The key's name.
-        parts: Its parts in order.
-        unique: Whether it is unique.
+        name: Name of the key.
+        parts: Parts of the key in order.
+        unique: Whether the key is unique.
         kind: ``btree``, ``fulltext`` or ``spatial``.
-        position: Its place among the table's keys as the server keeps them. It does not count when keys are compared.
+        position: Index of the key in the server's own order. It is ignored when keys are compared.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Key:
 
     @property
     def primary(self) -> bool:
-        """Whether this is the primary key."""
+        """True for the primary key."""
         return self.name == "PRIMARY"
 
 
@@ -115,7 +115,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table's definition."""
+    """The definition of a table."""
 
     database: str
     name: str
@@ -134,5 +134,5 @@ class Table:
 
     @property
     def primary_key(self) -> Key | None:
-        """The primary key, if the table has one."""
+        """The primary key, or None."""
         return next((key for key in self.keys if key.primary), None)

@@ -1,7 +1,7 @@
-"""Keys that a period is part of (``WITHOUT OVERLAPS``), as a running MariaDB shows them.
+"""Keys with a period (``WITHOUT OVERLAPS``), as shown by a running MariaDB.
 
-Two rows conflict under such a key if their periods overlap, although no value of theirs is equal. So the period's columns give no value to
-go by: their parts count as an expression that is not known, and the whole key becomes one value (R13).
+Two rows conflict under such a key if their periods overlap, even if none of their values are equal. So the values of the period's columns
+cannot be compared: their parts count as an unknown expression, and the whole key becomes one value (R13).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _KEY = re.compile(r"\s*(?:PRIMARY KEY|UNIQUE KEY `((?:[^`]|``)+)`)\s*\(.* WITHOU
 def with_period_parts(query: Query, place: tuple[str, str], keys: list[Key], columns: list[Column]) -> list[Key]:
     """Return a table's keys, with unknown expressions in place of the columns of periods.
 
-    No view of information_schema tells these keys before MariaDB 11.4, so the definition is asked for where a key may be one:
-    information_schema shows the period's two columns as the last ones of the key.
+    Before MariaDB 11.4, no view of information_schema marks these keys. It shows the two columns of the period as the last ones of the key.
+    So SHOW CREATE TABLE is used for tables with a key of that form.
 
     Args:
-        query: Runs a statement and gives its rows.
+        query: Runs a statement and returns its rows.
         place: Database and table.
-        keys: The keys as information_schema has them.
+        keys: The keys in information_schema.
         columns: The table's columns.
     """
     kinds = {column.name: column.type for column in columns if not column.nullable}
@@ -51,7 +51,7 @@ def _may_have_period(key: Key, kinds: dict[str, str]) -> bool:
 
 
 def overlapping_keys(definition: str) -> set[str]:
-    """Return the names of the keys without overlaps that ``SHOW CREATE TABLE`` shows.
+    """Return the names of the keys WITHOUT OVERLAPS in the output of ``SHOW CREATE TABLE``.
 
     >>> sorted(overlapping_keys("  UNIQUE KEY `u` (`v`,`p` WITHOUT OVERLAPS),"))
     ['u']

@@ -1,4 +1,4 @@
-"""Column types: reads a type as declared and turns it into what the server makes of it."""
+"""Column types: parser for declared types, and the types that the server makes from them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ IN_BINARY = {"char": "binary", "varchar": "varbinary"}
 
 @dataclass(frozen=True, slots=True)
 class TypeSpec:
-    """A type as written, character set not yet resolved (fields as in ``model.Column``).
+    """A type as written, without a resolved character set (fields as in ``model.Column``).
 
     Attributes:
-        binary_collation: The BINARY attribute of a character type.
-        serial: SERIAL, which is more than a type.
+        binary_collation: Whether a character type has the BINARY attribute.
+        serial: Whether the type is SERIAL, which also implies attributes.
     """
 
     type: str
@@ -51,15 +51,15 @@ class TypeSpec:
 
     @property
     def text_labels(self) -> tuple[str, ...]:
-        """The labels as text, once the character set is resolved."""
+        """The labels as text; only after the character set is resolved."""
         return tuple(_text_of(label, self.charset) for label in self.labels)
 
 
 def read_type(cursor: Cursor) -> TypeSpec:
-    """Reads a type and the attributes that directly belong to it.
+    """Read a type and the attributes that directly belong to it.
 
     Raises:
-        DdlSyntaxError: Not a type of this server family.
+        DdlSyntaxError: This server family does not have the type.
 
     >>> spec = read_type(Cursor("NUMERIC(8,2) UNSIGNED", Rules()))
     >>> spec.type, spec.length, spec.scale, spec.unsigned
@@ -75,7 +75,7 @@ def read_type(cursor: Cursor) -> TypeSpec:
 
 
 def _type_name(cursor: Cursor) -> tuple[str, str | None]:
-    """The resolved name, and the character set if the type brings one."""
+    """Return the resolved name, and the character set if the type implies one."""
     word = cursor.token.upper
     name = SYNONYMS.get(word, word.lower())
     if name not in KNOWN and not (cursor.rules.mariadb and name in MARIADB_ONLY):
@@ -114,7 +114,7 @@ def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
     if name == "decimal":
         return TypeSpec(name, length=first or 10, scale=numbers[1] if len(numbers) > 1 else 0)
     if name == "bit":
-        return TypeSpec(name, length=first or 1)  # MariaDB takes BIT(0) for BIT(1), MySQL refuses it
+        return TypeSpec(name, length=first or 1)  # MariaDB treats BIT(0) as BIT(1), MySQL refuses it
     if name in ("char", "binary"):
         return TypeSpec(name, length=1 if first is None else first)
     if name == "varchar" or name == "varbinary":
@@ -133,7 +133,7 @@ def _with_arguments(cursor: Cursor, name: str) -> TypeSpec:
 
 
 def _numbers(cursor: Cursor) -> list[int]:
-    """Read length and digits; the servers cut off what a single number has behind its point."""
+    """Read length and digits. The servers ignore the decimals of a single number."""
     numbers = cursor.items(cursor.cut_number)
     if len(numbers) == 1:
         return [number for number, _ in numbers]
@@ -143,7 +143,7 @@ def _numbers(cursor: Cursor) -> list[int]:
 
 
 def _label(cursor: Cursor) -> str | bytes:
-    """Read a label: a string, or bytes that are text in the column's character set, which is not known yet."""
+    """Read a label: a string, or bytes of text in the column's character set, which is not known yet."""
     found = read_bytes(cursor)
     return cursor.string().rstrip(" ") if found is None else bytes.fromhex(found.text or "")
 
@@ -152,7 +152,7 @@ def _text_of(label: str | bytes, charset: str | None) -> str:
     """Return a label as text.
 
     Raises:
-        DdlSyntaxError: Bytes in a character set that is not known here.
+        DdlSyntaxError: The label is bytes of a character set that is not supported here.
     """
     if isinstance(label, str):
         return label
@@ -163,7 +163,7 @@ def _text_of(label: str | bytes, charset: str | None) -> str:
 
 
 def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:
-    """UNSIGNED, ZEROFILL, CHARACTER SET, COLLATE, BINARY and MariaDB's COMPRESSED, in any order."""
+    """Read UNSIGNED, ZEROFILL, CHARACTER SET, COLLATE, BINARY and MariaDB's COMPRESSED, in any order."""
     while True:
         if cursor.accept("UNSIGNED") or cursor.accept("ZEROFILL"):
             spec = replace(spec, unsigned=True)
@@ -182,7 +182,10 @@ def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:
 
 
 def accept_compressed(cursor: Cursor) -> bool:
-    """COMPRESSED, with or without a method: how MariaDB stores the values, in front of the character set or among the attributes."""
+    """Read MariaDB's COMPRESSED, with or without a method, and return True for it.
+
+    It comes before the character set or among the attributes.
+    """
     if not cursor.accept("COMPRESSED"):
         return False
     if cursor.accept("="):
@@ -195,7 +198,7 @@ def _charset_name(cursor: Cursor) -> str:
 
 
 def resolve_type(spec: TypeSpec, table_charset: str | None, table_collation: str | None, rules: Rules) -> TypeSpec:
-    """Settles character set and collation, and with them the type itself (a VARCHAR in ``binary`` is a VARBINARY)."""
+    """Return the type with its character set and collation resolved, which can change the type: a VARCHAR in ``binary`` is a VARBINARY."""
     if spec.type == "json" and rules.mariadb:
         return TypeSpec("longtext", charset="utf8mb4", collation="utf8mb4_bin")
     if spec.type in BINARY:
@@ -215,7 +218,7 @@ def resolve_type(spec: TypeSpec, table_charset: str | None, table_collation: str
 def resolve_collation(
     spec: TypeSpec, table_charset: str | None, table_collation: str | None, rules: Rules
 ) -> tuple[str | None, str | None]:
-    """Character set and collation of a character column: its own before its table's."""
+    """Return character set and collation of a character column, from its own attributes or from its table."""
     if spec.collation and spec.collation != "default":
         contextual = spec.collation.startswith("uca1400_")
         charset = (spec.charset or table_charset) if contextual else rules.charset_of(spec.collation)
@@ -229,7 +232,7 @@ def resolve_collation(
 
 
 def convert_charset(spec: TypeSpec, charset: str, collation: str | None, rules: Rules) -> TypeSpec:
-    """What CONVERT TO CHARACTER SET makes of a column: TEXT grows where the same number of characters needs more bytes."""
+    """Return a column's type after CONVERT TO CHARACTER SET. A TEXT becomes larger if the same number of characters needs more bytes."""
     if spec.type not in CHARACTER or spec.charset == "binary":
         return spec
     width = rules.collations.width_of
@@ -242,7 +245,7 @@ def convert_charset(spec: TypeSpec, charset: str, collation: str | None, rules: 
 
 
 def _fitting(spec: TypeSpec, rules: Rules) -> TypeSpec:
-    """A VARCHAR that is too long for a row becomes a TEXT (without strict mode; with it the server refuses)."""
+    """Return a TEXT for a VARCHAR that is too long for a row. The server does this without strict mode; in strict mode it refuses."""
     if spec.type not in ("varchar", "varbinary") or spec.length is None:
         return spec
     size = spec.length * (rules.collations.width_of.get(spec.charset or "", 1))
@@ -252,5 +255,5 @@ def _fitting(spec: TypeSpec, rules: Rules) -> TypeSpec:
 
 
 def _sized(suffix: str, size: int) -> str:
-    """The smallest TEXT or BLOB that holds so many bytes."""
+    """Return the smallest TEXT or BLOB type for this number of bytes."""
     return next((prefix for prefix, capacity in CAPACITY.items() if size <= capacity), "long") + suffix

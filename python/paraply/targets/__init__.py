@@ -19,15 +19,15 @@ MYSQL = ("mysql", "mariadb")
 
 
 def make_target(url: str | None, *, folder: Path | str | None = None, defaults_file: Path | str | None = None) -> Target:
-    """A target by its URL; it connects when an applier opens it.
+    """Return the target that a URL names. The target connects when an applier opens it.
 
     Args:
         url: ``mysql://``, ``mariadb://`` or ``postgresql://``; None for an embedded PostgreSQL.
         folder: Data folder of the embedded PostgreSQL; ``./paraply-data`` by default.
-        defaults_file: A MySQL option file for what the URL lacks; ``~/.my.cnf`` by default.
+        defaults_file: A MySQL option file with defaults for the URL; ``~/.my.cnf`` if not given.
 
     Raises:
-        UsageError: The URL names no kind of database that is known, or cannot be understood.
+        UsageError: The URL names an unknown kind of database, or cannot be parsed.
 
     >>> make_target("oracle://localhost")
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ def make_target(url: str | None, *, folder: Path | str | None = None, defaults_f
 
 @contextmanager
 def open_target(url: str | None, *, folder: Path | str | None = None, defaults_file: Path | str | None = None) -> Iterator[Target]:
-    """``make_target`` for a ``with`` block: closes the target at its end."""
+    """Make a target for a ``with`` block, and close it at the end of the block."""
     target = make_target(url, folder=folder, defaults_file=defaults_file)
     try:
         yield target

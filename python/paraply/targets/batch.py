@@ -1,4 +1,4 @@
-"""Sessions that apply and commit several blocks one after the other, with nothing asked of anybody in between."""
+"""Sessions that apply and commit several blocks in one call, without returning to the scheduler between two of them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["SMALL_BLOCK", "SeriesOutcome", "SeriesSession"]
 
 SMALL_BLOCK = 8 * 1024
-"""Bytes of the log up to which a block is worth a place in a series: others take longer than what is between two of them."""
+"""Largest block, in bytes of the log, that may join a batch. For a larger block, the time between two blocks does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesOutcome:
-    """How far a series came.
+    """The result of applying a batch.
 
     Attributes:
-        done: Blocks that are committed, from the first one on.
-        error: Why the next one is not; None where it was not tried.
-        committing: Whether its commit was sent, as opposed to its rows.
+        done: Number of committed blocks, counted from the first one.
+        error: Error of the next block; None if that block was not tried.
+        committing: Whether the failed block's commit was already sent.
     """
 
     done: int
@@ -35,14 +35,14 @@ class SeriesOutcome:
 
 
 class SeriesSession(Session, Protocol):
-    """A session that may be handed several blocks at once. Its target says so by ``Capabilities.takes_batches``."""
+    """A session that accepts several blocks at once. Its target reports this with ``takes_series``."""
 
     @property
     def commits_at_once(self) -> bool:
-        """Whether a block that fits a series takes one statement, so that even one alone is worth a series."""
+        """True if a block that fits a batch is one statement, so that a batch of a single block is worth it."""
 
     def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
-        """Applies and commits blocks as ``apply`` and ``commit`` do, each by itself; ends at the first one that fails or does not fit.
+        """Apply and commit the blocks one by one; stop at the first block that fails or does not fit.
 
-        What fails is left as ``apply`` or ``commit`` would leave it.
+        Each block is a transaction of its own. A failed block leaves the session as ``apply`` or ``commit`` would leave it.
         """

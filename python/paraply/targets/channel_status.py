@@ -1,4 +1,4 @@
-"""What a target holds of each channel, and what the run of a channel last said of itself."""
+"""The stored state of each channel on a target, and the last status that a run of the channel wrote."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["ALIVE_SECONDS", "ChannelStatus", "LastSign", "fill_progress", "gaps_of", "gtid_union", "read_sign"]
 
 ALIVE_SECONDS = 15.0
-"""A run that has not written its row for so long is taken for gone; it writes every two seconds."""
+"""Age of the status row after which its run counts as ended; a run writes the row every two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastSign:
-    """What a run last said of itself.
+    """The last status that a run wrote.
 
     Attributes:
-        epoch: Its epoch.
-        at: When, as RFC 3339 text in UTC.
-        age: Seconds since then, by the target's clock.
+        epoch: Epoch of the run.
+        at: Time of writing, as RFC 3339 text in UTC.
+        age: Seconds since the row was written, by the target's clock.
         status: The JSON object of ``monitor.status_object``.
     """
 
@@ -41,21 +41,21 @@ class LastSign:
 
 @dataclass(slots=True)
 class ChannelStatus:
-    """A channel.
+    """The state of one channel.
 
     Attributes:
-        name: Its name.
-        epoch: Raised by every start.
-        complete: Whether an apply has come to the end of its logs, and none has begun since.
+        name: Name of the channel.
+        epoch: Number that every start raises.
+        complete: Whether an apply reached the end of its logs, and no other apply has started since.
         executed: GTIDs that the stored progress holds; empty for a log without GTIDs.
         file: Log file of the newest transaction recorded.
-        position: Offset behind it.
-        ordinal: Transactions of the source that are through.
-        gaps: What is missing before transactions that are committed, in words.
-        ahead: How many transactions are committed behind a gap.
-        fingerprint: Sources, filters and start.
-        pending: A statement of which it is not known whether it took effect, in words; None for none (R25b).
-        sign: What the last run said of itself; None where none did.
+        position: Offset after that transaction.
+        ordinal: Number of committed transactions of the source.
+        gaps: Missing transactions that are older than committed ones, in words.
+        ahead: Number of transactions that are committed after a gap.
+        fingerprint: Identity of sources, filters and start.
+        pending: A statement with an unknown outcome, in words; None for none (R25b).
+        sign: Last status that a run wrote; None if no run wrote one.
     """
 
     name: str
@@ -73,7 +73,7 @@ class ChannelStatus:
 
     @property
     def state(self) -> str:
-        """``running``, ``complete``, ``stopped``, ``failed`` or ``incomplete`` (it began, and how it ended is not known)."""
+        """``running``, ``complete``, ``stopped``, ``failed``, or ``incomplete`` if the last run started and its end is not known."""
         sign = self.sign
         current = sign is not None and sign.epoch == self.epoch
         if sign is not None and current:
@@ -86,7 +86,7 @@ class ChannelStatus:
 
 
 def read_sign(epoch: int, at: str, age: float, text: str) -> LastSign | None:
-    """The row of a run; None if it cannot be read, for instance because another version wrote it."""
+    """Return the status in a run's row, or None if it cannot be read, for instance because another version wrote it."""
     try:
         status = json.loads(text)
     except ValueError:
@@ -95,12 +95,12 @@ def read_sign(epoch: int, at: str, age: float, text: str) -> LastSign | None:
 
 
 def fill_progress(status: ChannelStatus, kept: PlaceRow | None, rows: Sequence[PlaceRow]) -> None:
-    """Fills in what a channel's rows say of its progress.
+    """Fill in the progress fields of a channel's status from its stored rows.
 
     Args:
-        status: The channel.
-        kept: What earlier runs left.
-        rows: The sessions' rows.
+        status: Status to fill in.
+        kept: Row that earlier runs left.
+        rows: Rows of the sessions.
     """
     stored = [row for row in (kept, *rows) if row is not None]
     newest = max((row for row in stored if row.file is not None), key=lambda row: row.ordinal, default=None)
@@ -115,15 +115,15 @@ def fill_progress(status: ChannelStatus, kept: PlaceRow | None, rows: Sequence[P
     executed = read_executed(texts, GtidSet)
     status.executed = str(executed.gtids)
     in_order = status.sign is not None and status.sign.status.get("consistency") == "any-time"
-    # A group gives numbers out in blocks, so that holes between them are no gaps where commits are in order.
+    # Group Replication assigns numbers in blocks. With commits in order, a hole between two such blocks is no gap.
     if executed.beyond or not in_order:
         status.gaps, status.ahead = gaps_of(executed)
 
 
 def gaps_of(executed: Executed) -> tuple[list[str], int]:
-    """What is missing before transactions that are committed, and how many of those there are.
+    """Return the missing transactions that are older than committed ones, and the number of committed transactions after such gaps.
 
-    A gap of MySQL's GTIDs may also be a number that its group has given to nobody.
+    In GTIDs of MySQL, a gap may also be a number that Group Replication never assigned to a transaction.
     """
     text = str(executed.low)
     if executed.beyond or ":" not in text:
@@ -161,7 +161,7 @@ def _range(first: int, last: int) -> str:
 
 
 def gtid_union(*texts: str) -> str:
-    """The union of GTID sets; what is none is left out."""
+    """Return the union of GTID sets; ignore texts that are not a GTID set."""
     union = GtidSet("")
     for text in texts:
         try:

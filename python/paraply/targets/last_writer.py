@@ -1,4 +1,4 @@
-"""Rows of a block as they are written where the last writer wins by a timestamp column (policy ``unordered``)."""
+"""Changed rows of a block for policy ``unordered``, where the last writer of a row wins by a timestamp column."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Image = dict[int, Any]
 
 
 class Row(NamedTuple):
-    """A changed row, whole.
+    """A changed row with all its columns.
 
     Attributes:
-        gone: The image whose key is free after the change; None where the key stays or nothing was there.
+        gone: The old image if the change frees its key; None if the key stays or there was no row.
         kept: The row after the change; None for a delete.
     """
 
@@ -30,28 +30,28 @@ class Row(NamedTuple):
 
 
 def tables_of(block: Block) -> list[tuple[str, str, int]]:
-    """Database, name and number of columns of each table that the block changes, in order of appearance.
+    """Return database, name and number of columns of each table that the block changes, in order of appearance.
 
     Raises:
-        SchemaMismatch: One table appears with two numbers of columns.
+        SchemaMismatch: A table appears with two different numbers of columns.
     """
     found: dict[tuple[str, str], int] = {}
     for table_map in block.table_maps():
         place = table_map.database, table_map.table
         count = len(table_map.columns)
         if found.setdefault(place, count) != count:
-            raise SchemaMismatch("the log has the table with two numbers of columns in one block", table=".".join(place))
+            raise SchemaMismatch("the log has the table with two different numbers of columns in one block", table=".".join(place))
     return [(database, table, count) for (database, table), count in found.items()]
 
 
 def rows_of_table(block: Block, database: str, table: str, columns: int, key: Sequence[int]) -> Iterator[Row]:
-    """The changes of a table's rows in order.
+    """Yield the changed rows of a table in log order.
 
     Args:
         block: The block.
         database: The database.
         table: The table.
-        columns: How many columns the log's table has.
+        columns: Number of columns of the table in the log.
         key: The columns of the primary key by index.
 
     Raises:
@@ -61,7 +61,7 @@ def rows_of_table(block: Block, database: str, table: str, columns: int, key: Se
         for image in (before, after):
             if image is not None and len(image) != columns:
                 raise LogNotUnderstood(
-                    "policy 'unordered' writes whole rows, and the log has only some columns of this one:"
+                    "policy 'unordered' writes whole rows, and the log lacks columns of a row of this table:"
                     " set binlog_row_image=FULL on the source, or use --policy dependency (MariaDB from 11.x on never logs the"
                     " generated columns of updates and deletes)",
                     table=f"{database}.{table}",
@@ -71,10 +71,10 @@ def rows_of_table(block: Block, database: str, table: str, columns: int, key: Se
 
 
 def check_definition(table: str, known: int, logged: int, *, key: Sequence[int], timestamp: int | None, column: str) -> int:
-    """The index of the timestamp column, if the table is one that this policy can write.
+    """Return the index of the timestamp column, after checking that policy ``unordered`` can write the table.
 
     Raises:
-        SchemaMismatch: It is not.
+        SchemaMismatch: The policy cannot write the table.
     """
     if known != logged:
         raise SchemaMismatch(f"the log's table has {logged} columns and the target's has {known}", table=table)

@@ -1,4 +1,4 @@
-"""Telling who holds the locks that a transaction waits for (R24)."""
+"""Reports about the connections that hold the locks a transaction waits for (R24)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from paraply.errors import ParaplyError
 __all__ = ["UNTOLD", "Holder", "sentence", "telling"]
 
 UNTOLD = -1
-"""In place of a connection: somebody waits for a row lock, and the server does not tell yet who holds it."""
+"""Stands for a connection that is not known yet: some connection waits for a row lock, and the server does not report the holder yet."""
 
 _log = logging.getLogger("paraply.targets")
 
 _PATIENCE = 3.0
 _LONGEST = 120
-#: A secret in somebody's statement, whose text the server may have cut off.
+#: A secret in the text of a statement; the server may have truncated the text.
 _SECRET = re.compile(
     r"""(\bIDENTIFIED\b.*?\b(?:BY|AS)|\bPASSWORD|\bREPLACE)(\s*[=(]?\s*)('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|['"].*$)""",
     re.IGNORECASE,
@@ -29,14 +29,14 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A connection that is in the way.
+    """A blocking connection.
 
     Attributes:
-        connection: Its number, as the server's KILL takes it; 0 for a prepared transaction, which no connection has.
-        user: Whose it is: ``user@host``; empty if that cannot be seen.
-        since: When its transaction began, on the server's clock; empty if it has none, or that cannot be seen.
-        idle: Whether it runs nothing at the moment.
-        statement: What it runs, or ran last; empty if that cannot be seen.
+        connection: Connection number for the server's KILL statement; 0 for a prepared transaction that belongs to no connection.
+        user: Account as ``user@host``; empty if not visible.
+        since: Start of its transaction by the server's clock; empty if it has no transaction, or the start is not visible.
+        idle: Whether no statement is running.
+        statement: Current or last statement; empty if not visible.
     """
 
     connection: int
@@ -46,7 +46,7 @@ class Holder:
     statement: str = ""
 
     def __str__(self) -> str:
-        r"""For people.
+        r"""Return the description that is shown to users.
 
         >>> str(Holder(17, "app@db1", "2026-03-01 14:07:00", True, "UPDATE  t\n SET a=1"))
         '17 (app@db1, in a transaction since 2026-03-01 14:07:00, idle after: UPDATE t SET a=1)'
@@ -67,56 +67,56 @@ class Holder:
 
 
 def sentence(holders: Sequence[Holder], wait: str = "", advice: str = "") -> str:
-    """What is said of a wait; empty where nothing is known of one.
+    """Return the second part of a sentence about a lock wait, or an empty text if no wait is known.
 
     Args:
-        holders: Those in the way that are not ours.
-        wait: The server's own word for the wait, where it does not tell who is in the way.
-        advice: What would make it tell.
+        holders: Blocking connections that do not belong to this process.
+        wait: The server's name for the wait, for a server that does not report the holders.
+        advice: How to make the server report the holders.
 
     >>> sentence([Holder(17), Holder(18)])
-    'waits for locks of connections that are not ours: 17, 18; end them or let them commit'
+    'waits for locks of other connections: 17, 18; end them or let them commit'
     >>> sentence([], "Waiting for table metadata lock")
-    'waits for a lock that others hold (Waiting for table metadata lock), and the server does not tell who'
+    'waits for a lock (Waiting for table metadata lock), and the server does not report its holder'
     >>> sentence([])
     ''
     """
     if holders:
-        return f"waits for locks of connections that are not ours: {', '.join(map(str, holders))}; end them or let them commit"
+        return f"waits for locks of other connections: {', '.join(map(str, holders))}; end them or let them commit"
     if not wait:
         return ""
-    return f"waits for a lock that others hold ({wait}), and the server does not tell who" + (f": {advice}" if advice else "")
+    return f"waits for a lock ({wait}), and the server does not report its holder" + (f": {advice}" if advice else "")
 
 
 @contextlib.contextmanager
 def telling(describe: Callable[[], str], doing: str) -> Iterator[list[str]]:
-    """Says who holds a connection up that is at work while the block lasts, where that takes long.
+    """Report which connection blocks another one, if the ``with`` block takes longer than a few seconds.
 
     Args:
-        describe: Finds the ``sentence`` about the wait, over another connection; called in another thread.
-        doing: What is said to wait.
+        describe: Returns the ``sentence`` about the wait, using another connection; called in another thread.
+        doing: Subject of the sentence: the activity that waits.
 
     Yields:
-        What was said, also to the log.
+        The reports so far; each is also logged as a warning.
 
-    >>> with telling(lambda: "waits for a lock", "the start") as said:
+    >>> with telling(lambda: "waits for a lock", "the start") as reports:
     ...     pass
-    >>> said
+    >>> reports
     []
     """
-    said: list[str] = []
+    reports: list[str] = []
 
-    def look() -> None:
+    def report() -> None:
         with contextlib.suppress(ParaplyError):
             text = describe()
             if text:
-                said.append(f"{doing} {text}")
-                _log.warning("%s", said[-1])
+                reports.append(f"{doing} {text}")
+                _log.warning("%s", reports[-1])
 
-    timer = threading.Timer(_PATIENCE, look)
+    timer = threading.Timer(_PATIENCE, report)
     timer.daemon = True
     timer.start()
     try:
-        yield said
+        yield reports
     finally:
         timer.cancel()

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB option files, such as ``~/.my.cnf``: what a client reads of them."""
+"""Options for a client in MySQL and MariaDB option files such as ``~/.my.cnf``."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _log = logging.getLogger("paraply.targets")
 
 
 def read_option_file(path: str | Path, groups: Iterable[str]) -> dict[str, str]:
-    r"""The options of some groups of an option file; later ones count more.
+    r"""Return the options in some groups of an option file; later values override earlier ones.
 
-    As the servers' own clients read them: ``#`` and ``;`` begin a comment, ``_`` in a name is ``-``, an option without a value is
-    empty, quotes are taken off, ``\s`` and the like stand for characters, ``!include`` and ``!includedir`` are followed.
+    The format is that of the servers' own clients: ``#`` and ``;`` begin a comment, ``_`` in a name means ``-``, an option without
+    a value is empty, quotes are removed, escapes such as ``\s`` are replaced, ``!include`` and ``!includedir`` are followed.
 
     Args:
         path: The file.
         groups: Names of groups, such as ``client``.
 
     Raises:
-        UsageError: It cannot be read, or everybody may write to it. The message holds no value.
+        UsageError: The file cannot be read, or is writable by everybody. The message contains no option values.
     """
     file = Path(path).expanduser()
     if _writable_by_all(file):
@@ -40,7 +40,7 @@ def read_option_file(path: str | Path, groups: Iterable[str]) -> dict[str, str]:
 
 
 def read_own_option_file(home: str | None, groups: Iterable[str]) -> dict[str, str]:
-    """The same of the user's ``~/.my.cnf``; nothing where there is none, or none that can be read."""
+    """Return the options in the user's ``~/.my.cnf``; an empty dict if the file does not exist or cannot be read."""
     if not home:
         return {}
     file = Path(home) / ".my.cnf"
@@ -76,7 +76,7 @@ def _read(file: Path, groups: frozenset[str]) -> dict[str, str]:
 
 
 def _lines(file: Path, depth: int) -> Iterator[str]:
-    """The lines that say something, those of included files in their place."""
+    """Yield the lines of a file without blank lines and comments. The lines of an included file replace its include."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the applier asks of a database."""
+"""The interface between the applier and a database."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["ApplyPlan", "Capabilities", "Forecast", "Peek", "Progress", "RowFore
 
 @dataclass(frozen=True, slots=True)
 class ApplyPlan:
-    """What an apply run is about, as the target must know it before the first write.
+    """The properties of an apply run that the target must know before the first write.
 
     Attributes:
-        channel: Name under which progress is kept.
-        fingerprint: Identity of sources, filters and start; stored progress with another one is refused (R25).
-        workers: How many sessions will apply at the same time.
+        channel: Name under which the progress is stored.
+        fingerprint: Identity of sources, filters and start; stored progress with a different fingerprint is refused (R25).
+        workers: Number of sessions that apply at the same time.
         gtid_mode: ``record``, ``preserve``, ``none`` or ``auto``.
         has_gtids: Whether the log's transactions carry GTIDs.
         mariadb: Whether a MariaDB server wrote the log.
-        allow_nontransactional: Take tables of non-transactional engines (R34).
-        ddl_decision: ``done`` or ``not-done`` where the user answered the question of R25b, else None.
-        gaps: Whether blocks may commit while older ones have not, so that the progress must hold gaps (R25).
-        two_phase: Whether transactions may be committed on several connections in two phases, which the target must be able to do.
-        timestamp_column: Where the last writer of a row wins, the column that says when it was written (policy ``unordered``).
-        xa: Whether there are XA transactions in the log that are prepared and ended apart (R35).
+        allow_nontransactional: Accept tables of non-transactional engines (R34).
+        ddl_decision: The user's answer about a statement with an unknown outcome (R25b): ``done`` or ``not-done``; None if not given.
+        gaps: Whether blocks may commit before older ones, so that the progress must hold gaps (R25).
+        two_phase: Whether the target must be able to commit one transaction on several connections, in two phases.
+        timestamp_column: The column with the time of the last write of a row; None except for policy ``unordered``.
+        xa: Whether the log has XA transactions that are prepared and ended separately (R35).
         lower_case_table_names: The source's setting of that name, where it is known.
     """
 
@@ -53,12 +53,12 @@ class ApplyPlan:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a target can do that not every target can.
+    """The optional features of a target.
 
     Attributes:
-        takes_batches: Its sessions may be handed several blocks at once (``SeriesSession``).
-        replicates: It has an applier of its own that can be fed as a replica's (``--via replication``).
-        has_system_databases: It has the databases that a source's server keeps for itself, such as ``mysql``.
+        takes_batches: Whether its sessions accept several blocks at once (``SeriesSession``).
+        replicates: Whether it has a replication applier of its own (``--via replication``).
+        has_system_databases: Whether it has system databases like the source's server, such as ``mysql``.
     """
 
     takes_batches: bool = False
@@ -68,17 +68,17 @@ class Capabilities:
 
 @dataclass(slots=True)
 class Progress:
-    """What the target holds already.
+    """The progress that the target already holds.
 
     Attributes:
-        executed: GTIDs applied (stored progress and the target's own gtid_executed); empty for a log without GTIDs.
+        executed: Applied GTIDs (stored progress and the target's own gtid_executed); empty for a log without GTIDs.
         file: Base name of the log file of the last committed transaction, if any.
         offset: Offset after that transaction.
-        ordinal: Transactions of the source that are through.
-        resumed: Whether an earlier run left this.
-        notes: What is worth saying about it.
-        done: File and offset behind each transaction that is applied ahead of ``offset``, in a log without GTIDs.
-        low: What is applied without a gap, where the text of ``executed`` cannot hold gaps; else None.
+        ordinal: Number of committed transactions of the source.
+        resumed: Whether an earlier run stored this progress.
+        notes: Remarks for the user.
+        done: For a log without GTIDs, file and end offset of each transaction that is applied after ``offset``.
+        low: GTIDs that are applied without a gap, if the text of ``executed`` cannot hold gaps; else None.
     """
 
     executed: GtidSet
@@ -93,16 +93,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """What an apply would find in the target, read without writing anything.
+    """The state that an apply would find in the target, read without writing.
 
     Attributes:
-        progress: What the target holds already.
+        progress: Progress that the target already holds.
         gtid_mode: The GTID mode that ``auto`` would become; ``none`` where the target has no GTIDs.
-        merges: Whether several transactions may become one commit in that mode.
-        tables: The tables that stand in the target, where they were asked for.
-        own: Where the replay would get GTIDs of the target's own: its ``server_uuid``.
-        xa: XA transactions of the log that could be ended there, where the plan has some; None where the target cannot (R35).
-        notes: What the user should know of the target.
+        merges: Whether that mode allows several transactions in one commit.
+        tables: Tables of the target; empty if they were not requested.
+        own: The target's ``server_uuid`` if it would assign GTIDs of its own to the replay; else empty.
+        xa: Prepared XA transactions of the log that the target could end; None if the target does not support XA (R35).
+        notes: Remarks about the target for the user.
         runs_events: Whether the target runs scheduled events.
     """
 
@@ -118,11 +118,11 @@ class Peek:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a target of another family holds of a log, read without writing anything.
+    """The tables of a log in a target of another family, read without writing.
 
     Attributes:
-        tables: The source's definitions behind what is applied.
-        written: ``database.table`` of those that have rows.
+        tables: The source's table definitions after the applied transactions.
+        written: ``database.table`` of each table that has rows.
     """
 
     tables: tuple[Table, ...] = ()
@@ -131,13 +131,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A transaction with statements that has not been run.
+    """A transaction with statements, to be checked before it runs.
 
     Attributes:
         transaction: The transaction.
-        changes: What its statements do.
-        known: The source's tables before it.
-        written: ``database.table`` of the tables that have rows then.
+        changes: Schema changes of its statements.
+        known: The source's tables before the transaction.
+        written: ``database.table`` of each table that has rows at that time.
         lower_case_table_names: The source's setting of that name, where it is known.
     """
 
@@ -150,14 +150,14 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class RowForecast:
-    """The first rows of a table that an apply would write, or the first behind a change of the table.
+    """The first rows of a table that an apply would write, or the first rows after a change of the table.
 
     Attributes:
         table_map: The table as the log describes it.
-        table: The source's definition; None if it is not known.
+        table: The source's definition; None if unknown.
         log: Format of the log.
-        changed: True if the log itself creates or changes the table before these rows.
-        plan: As the target would be opened with it.
+        changed: Whether the log itself creates or changes the table before these rows.
+        plan: Plan with which the target would be opened.
     """
 
     table_map: TableMap
@@ -173,61 +173,61 @@ class RowForecast:
 
 
 class StatusRow(Protocol):
-    """The row in the target where a run's status is kept, on a connection of its own."""
+    """The row in the target that holds a run's status, on its own connection."""
 
     def publish(self, text: str) -> None:
-        """Write the row, unless another run has taken the channel over.
+        """Write the row, unless another run has taken over the channel.
 
         Raises:
-            ParaplyError: It cannot be written now.
+            ParaplyError: The row cannot be written now.
         """
 
     def close(self) -> None:
-        """Close the connection; never raises."""
+        """Close the connection; never raise."""
 
 
 class Session(Protocol):
-    """One connection of one worker. Not shared between threads, but ``interrupt`` may be called from another one."""
+    """The connection of one worker. Only ``interrupt`` and ``rescue`` may be called from another thread."""
 
     @property
     def connection_id(self) -> int:
-        """The server's number of this connection, as ``Target.blockers`` speaks of it."""
+        """Number of this connection on the server, as ``Target.blockers`` uses it."""
 
     def apply(self, block: Block) -> None:
-        """Begins a transaction, checks the channel's epoch (R25a), writes the progress and applies the block's rows; leaves it open.
+        """Begin a transaction, check the channel's epoch (R25a), write the progress and apply the rows; do not commit.
 
         Raises:
-            TemporaryFailure: Deadlock or lock-wait timeout; the caller rolls back and tries again.
-            ApplyFailed: For good, with transaction, table and key.
-            ConnectionLost: The connection is gone; the caller reconnects and finds out what was committed.
-            AlreadyRunning: The epoch is not ours any more.
+            TemporaryFailure: A deadlock or a lock wait timeout; the caller rolls back and tries again.
+            ApplyFailed: The block cannot be applied; the error names transaction, table and key.
+            ConnectionLost: The connection broke; the caller reconnects and checks whether the block was committed.
+            AlreadyRunning: Another process has taken over the channel.
         """
 
     def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
-        """As ``apply``, with the rows of the waves one after the other.
+        """Apply a block like ``apply``, with its rows in several parts, so that some rows go in early.
 
         Args:
             block: The whole block, for the progress.
-            waves: The parts that its rows come in; the iterator waits until the next one may go in.
+            waves: The parts of its rows in order; the iterator waits until the next part may be applied.
         """
 
     def commit(self) -> None:
-        """Commits what ``apply`` left open."""
+        """Commit the transaction that ``apply`` left open."""
 
     def rollback(self) -> None:
-        """Rolls back; never raises for a connection that is gone."""
+        """Roll back the open transaction; never raise for a broken connection."""
 
     def execute_statement(self, block: Block) -> None:
-        """Runs a DDL or XA block, with its progress, to the end (R25b, R33, R35); commits by itself."""
+        """Run a DDL or XA block together with its progress, and commit it (R25b, R33, R35)."""
 
     def interrupt(self) -> None:
-        """Ends the statement under way, from another thread: Ctrl-C, or the younger one of R24."""
+        """Cancel the running statement from another thread: on Ctrl-C, or as the younger transaction of a deadlock (R24)."""
 
     def rescue(self) -> None:
-        """Ends the connection if it waits for an answer that will not come, from another thread; called about once a second."""
+        """Close the connection from another thread if it waits for an answer that will not come; called about once a second."""
 
     def close(self) -> None:
-        """Closes the connection; never raises."""
+        """Close the connection; never raise."""
 
 
 class Target(Protocol):
@@ -235,26 +235,26 @@ class Target(Protocol):
 
     @property
     def family(self) -> Literal["mysql", "mariadb", "postgresql"]:
-        """Which kind of server."""
+        """Family of the server."""
 
     @property
     def is_local(self) -> bool:
-        """Whether its address is this machine's; what stands there may still forward to another one."""
+        """True if its address is on this machine; a proxy at that address may still forward to another machine."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do that not every target can; known before ``open``, but for what depends on the plan."""
+        """The optional features of the target. Features that do not depend on the plan are known before ``open``."""
 
     @property
     def merges(self) -> bool:
-        """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
+        """True if the GTID mode in force allows several transactions in one commit (R21a)."""
 
     @property
     def most_merged(self) -> int:
-        """Most transactions that automatic merging makes one commit: where larger blocks wait longer for each other than they save."""
+        """Most transactions that automatic merging puts into one commit. Larger blocks lose more time to waiting than they save."""
 
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
-        """Reads what ``open`` would find, and writes nothing; closes what it opened.
+        """Return the state that ``open`` would find. Write nothing, and close all connections again.
 
         Args:
             plan: As for ``open``.
@@ -262,66 +262,66 @@ class Target(Protocol):
         """
 
     def open(self, plan: ApplyPlan) -> Progress:
-        """Connects, checks privileges and modes, raises the channel's epoch, makes the progress tables, and reads progress."""
+        """Connect, check privileges and modes, raise the channel's epoch, create the progress tables, and return the progress."""
 
     def session(self) -> Session:
-        """A new connection for a worker; called from the worker's thread."""
+        """Return a new session for a worker; called in the worker's thread."""
 
     def open_board(self) -> StatusRow | None:
-        """The row where the run's status is kept, on a connection of its own, once the target is open; None where there is no place."""
+        """Return the row that holds the run's status, on its own connection; None if it cannot be stored. Called after ``open``."""
 
     def read_channels(self) -> list[ChannelStatus]:
-        """What the target holds of each channel; writes nothing, and needs no ``open``."""
+        """Return the state of each channel. Write nothing; ``open`` is not needed."""
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
-        """The tables that stand in the target now, for hashing; empty where the target is of another family than the log."""
+        """Return the current tables of the target, for hashing; empty if the target is of another family than the log."""
 
     def create_tables(self, tables: Iterable[Table]) -> None:
-        """Make tables that are missing, where the target renders rows itself; nothing where the log's own DDL makes them."""
+        """Create missing tables, if the target renders rows itself; do nothing if the log's own DDL creates them."""
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
-        """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
+        """Take note of a schema change that the reader passed; called before a later block is handed out. Used by PostgreSQL."""
 
     def standing(self, plan: ApplyPlan) -> Standing:
-        """Return what stands in the target of an earlier run; writes nothing. Nothing where the target is of the log's family."""
+        """Return the tables that an earlier run left in the target; write nothing. Empty if the target is of the log's family."""
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise what the transaction's statements would end with, as far as that can be told without running them; writes nothing."""
+        """Raise the error that the transaction's statements would end with, if it can be determined without running them; write nothing."""
 
     def foresee_tables(self, tables: Sequence[Table]) -> None:
-        """Raise what taking over these definitions (``--schema``) would end with; writes nothing."""
+        """Raise the error that taking over these definitions (``--schema``) would end with; write nothing."""
 
     def foresee_rows(self, forecast: RowForecast) -> None:
-        """Raise what rows of a table would end with, by the target's definitions; writes nothing."""
+        """Raise the error that rows of a table would end with, by the target's definitions; write nothing."""
 
     def pass_over(self, block: Block) -> None:
-        """Told that an earlier run committed the block, one of ``Progress.done``."""
+        """Take note that an earlier run committed the block, which is one of ``Progress.done``."""
 
     def committed(self, block: Block) -> bool:
-        """Whether the block (or DDL) is in: asked after a connection broke during its commit."""
+        """Return True if the block is committed; called after the connection broke during its commit."""
 
     def blockers(self, connection_id: int) -> list[int]:
-        """Connections that hold locks which this one waits for (R24); empty when it waits for none or cannot be told.
+        """Return the connections that hold locks this connection waits for (R24); empty if there is no wait or it cannot be determined.
 
-        ``lock_waits.UNTOLD`` is among them where somebody waits for a row lock, and the target does not tell yet who for whom.
+        Contains ``lock_waits.UNTOLD`` if some connection waits for a row lock, and the target does not report the two connections yet.
         """
 
     def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
-        """What is said of a connection that waits for locks: who holds them and what those run (R24).
+        """Return a description of a connection's lock wait: the holders of the locks and their statements (R24).
 
         Args:
             connection_id: The connection that waits.
-            holders: Those of ``blockers`` that are not ours; where there are none, the target's own word for the wait is said.
+            holders: The ``blockers`` outside this process; if empty, the description uses the target's name for the wait.
 
         Returns:
-            The rest of a sentence that begins with who waits; empty where nothing waits for a lock.
+            The rest of a sentence whose subject is the waiting activity; empty if the connection waits for no lock.
         """
 
     def finish(self, executed: GtidSet) -> None:
-        """Everything is applied: record mode adds the set to gtid_purged (R26)."""
+        """Finish after everything is applied; mode ``record`` adds the set to gtid_purged (R26)."""
 
     def left_prepared(self) -> list[str]:
-        """The XA transactions of the log that are prepared and not ended (R35)."""
+        """Return the XA transactions of the log that are prepared and not ended (R35)."""
 
     def close(self) -> None:
-        """Lets the channel go; never raises."""
+        """Release the channel; never raise."""

@@ -1,4 +1,4 @@
-"""Starts and ends of a run that lose their connection (R24)."""
+"""Retries for the start and the end of a run after a lost connection (R24)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def steadily(
     lost: type[ParaplyError] | tuple[type[ParaplyError], ...] = ConnectionLost,
     passes: Callable[[ParaplyError], bool] = lambda _: True,
 ) -> T:
-    """Begins something on the target, and begins it again where the connection is lost meanwhile; a few times.
+    """Call a function, and call it again a few times if it loses its connection.
 
     Args:
-        begin: What may be done twice.
-        lost: The errors after which it is begun again. A server that cannot be reached at all ends the first thing that is begun at once.
-        passes: Which of these errors.
+        begin: A function that may be called twice.
+        lost: Errors after which the function is called again; not that of an unreachable server, which no retry mends.
+        passes: Returns True for those errors of ``lost`` after which a retry can succeed.
 
     >>> tries = iter([ConnectionLost("server disconnected"), None])
     >>> def look() -> str:

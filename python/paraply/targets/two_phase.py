@@ -1,9 +1,9 @@
-"""What a target offers that can commit one transaction on several connections (policy ``row``).
+"""The interface of a target that can commit one transaction on several connections (policy ``row``).
 
-One of the connections is the leader. It applies its part in an ordinary transaction together with the progress, and with the note
-that the transaction's branches are decided. The others prepare theirs: a prepared branch outlives its connection and the
-server, and waits for its end. The leader's commit decides: until then every branch can only be rolled back, from then on only be
-committed. A run that finds branches of an earlier one therefore knows what to do with them (R25).
+One of the connections is the leader. It applies its part in an ordinary transaction, together with the progress and a record of
+the decision about the branches. The other connections prepare their parts as branches. A prepared branch survives its connection
+and a restart of the server. The leader's commit is the decision: before it, every branch can only be rolled back; after it, only
+committed. A run that finds branches of an earlier run therefore knows whether to commit them or to roll them back (R25).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _PAUSE_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A part of a transaction that is committed in two phases.
+    """One part of a transaction that is committed in two phases.
 
     Attributes:
-        split: The name that all branches of the transaction share.
-        number: From 1.
+        split: Name that all branches of the transaction share.
+        number: Number of the branch, from 1.
     """
 
     split: str
@@ -39,7 +39,7 @@ class Branch:
 
 
 def branch_prefix(channel: str) -> str:
-    """What the names of all branches of a channel begin with; short, because servers limit names of branches.
+    """Return the common prefix of the branch names of a channel; short, because servers limit the length of branch names.
 
     >>> branch_prefix("default")
     'paraply-37a8eec1ce19-'
@@ -51,39 +51,39 @@ class BranchSession(Session, Protocol):
     """A session that can apply a part of a transaction."""
 
     def apply_part(self, block: Block, part: Block, split: str) -> None:
-        """As ``apply``, but with the rows of one part; ``commit`` then decides that the branches of ``split`` are committed.
+        """Apply the rows of one part like ``apply``. The following ``commit`` decides that the branches of ``split`` are committed.
 
         Args:
             block: The whole transaction, for the progress.
             part: Some of its rows.
-            split: What the branches with the other rows are called.
+            split: Name of the branches with the other rows.
         """
 
     def prepare(self, part: Block, branch: Branch) -> None:
-        """Applies a part's rows without any progress, and prepares them.
+        """Apply the rows of a part without any progress, and prepare the branch.
 
         Raises:
             ParaplyError: As ``apply`` does; ``end_branch`` then makes the session usable again.
         """
 
     def end_branch(self, branch: Branch, *, commit: bool) -> None:
-        """Commits a prepared branch, or rolls one back however far it came.
+        """Commit a prepared branch, or roll back a branch in any state.
 
         Raises:
-            ConnectionLost: The connection is gone; ask ``BranchTarget.end_branch`` to do it.
+            ConnectionLost: The connection broke; the caller uses ``BranchTarget.end_branch`` instead.
         """
 
 
 def wait_for_branches(deadline: float, channel: str, how: str) -> None:
-    """Waits a moment for a branch of an earlier run that is still under way.
+    """Wait a moment for a branch of an earlier run that is still active.
 
     Args:
-        deadline: On the monotonic clock.
-        channel: Whose branch it is.
-        how: How its connection can be ended, for the message.
+        deadline: End of the waiting time by the monotonic clock.
+        channel: Channel of the branch.
+        how: Name of the connection to end, for the message.
 
     Raises:
-        AlreadyRunning: The time is over.
+        AlreadyRunning: The deadline has passed.
     """
     if time.monotonic() > deadline:
         raise AlreadyRunning(
@@ -94,13 +94,13 @@ def wait_for_branches(deadline: float, channel: str, how: str) -> None:
 
 
 class BranchTarget(Target, Protocol):
-    """A target whose sessions are ``BranchSession``; opened with ``ApplyPlan.two_phase``."""
+    """A target with sessions of type ``BranchSession``; opened with ``ApplyPlan.two_phase``."""
 
     def session(self) -> BranchSession:
-        """Opens a session that can apply parts."""
+        """Return a new session that can apply parts."""
 
     def new_split(self) -> str:
-        """A name for a transaction's branches, never used before on this channel."""
+        """Return a new name for the branches of a transaction, unique on this channel."""
 
     def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
-        """Ends a branch in place of the session that lost its connection, after that has ended on the server."""
+        """End a branch for a session that lost its connection, after that connection has ended on the server."""

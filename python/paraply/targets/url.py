@@ -1,4 +1,4 @@
-"""The URL of a target: where the database is, and as whom to connect."""
+"""The URL of a target: address, account and connection options."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SCHEMES: Mapping[str, Family] = {"mysql": "mysql", "mariadb": "mariadb", "postg
 _PORTS: Mapping[Family, int] = {"mysql": 3306, "mariadb": 3306, "postgresql": 5432}
 _TLS_MODES: tuple[TlsMode, ...] = ("disabled", "preferred", "required", "verify-ca", "verify-identity")
 _OPTIONS = ("tls", "tls-ca", "tls-cert", "tls-key", "socket", "connect-timeout", "defaults-file")
-#: The servers' own clients' names of the same options, in option files and in URLs.
+#: Names of the same options in the servers' own clients, for option files and URLs.
 _OTHER_NAMES = {"ssl-mode": "tls", "ssl-ca": "tls-ca", "ssl-cert": "tls-cert", "ssl-key": "tls-key"}
-#: MariaDB's switches, in the order in which they count.
+#: MariaDB's switches, in order of precedence.
 _SWITCHES: tuple[tuple[str, TlsMode], ...] = (
     ("skip-ssl", "disabled"),
     ("ssl-verify-server-cert", "verify-identity"),
@@ -47,11 +47,11 @@ class DatabaseUrl:
         password: Password, or None for none.
         database: Default database, or None.
         socket: Path of a unix socket, used instead of host and port.
-        tls: How far TLS is asked for; without an option ``preferred``, and ``disabled`` on the loopback interface.
+        tls: TLS mode; without an option ``preferred``, and ``disabled`` on the loopback interface.
         tls_ca: File with the authority's certificate.
         tls_cert: File with the client's certificate.
         tls_key: File with the client's key.
-        connect_timeout: Seconds that connecting may take.
+        connect_timeout: Time limit for connecting, in seconds.
     """
 
     family: Family
@@ -68,7 +68,7 @@ class DatabaseUrl:
     connect_timeout: float = 10.0
 
     def __str__(self) -> str:
-        """The URL without its password.
+        """Return the URL without its password.
 
         >>> str(parse_url("mysql://app:secret@db.example.org/shop"))
         'mysql://app@db.example.org:3306/shop'
@@ -78,7 +78,7 @@ class DatabaseUrl:
 
     @property
     def is_local(self) -> bool:
-        """Whether it names this machine.
+        """True if the address is on this machine.
 
         >>> parse_url("mysql://app@127.0.0.1:3307").is_local, parse_url("mysql://app@db.example.org").is_local
         (True, False)
@@ -86,15 +86,15 @@ class DatabaseUrl:
         return self.socket is not None or self.host in LOOPBACK
 
     def tls_options(self) -> dict[str, str]:
-        """The options as the native connection takes them: ``mode``, ``ca``, ``cert``, ``key``."""
+        """Return the TLS options for the native connection: ``mode``, ``ca``, ``cert``, ``key``."""
         files = {"ca": self.tls_ca, "cert": self.tls_cert, "key": self.tls_key}
         return {"mode": self.tls} | {name: value for name, value in files.items() if value is not None}
 
     def check_tls_files(self) -> None:
-        """Looks whether the files of the TLS options can be read.
+        """Check that the files of the TLS options can be read.
 
         Raises:
-            UsageError: One cannot; says which.
+            UsageError: A file cannot be read; the message names it.
         """
         for name, path in (("tls-ca", self.tls_ca), ("tls-cert", self.tls_cert), ("tls-key", self.tls_key)):
             try:
@@ -105,21 +105,21 @@ class DatabaseUrl:
 
 
 def parse_url(text: str, environment: Mapping[str, str] | None = None, *, defaults_file: str | None = None) -> DatabaseUrl:
-    """Parses ``mysql://``, ``mariadb://`` and ``postgresql://`` URLs.
+    """Parse a ``mysql://``, ``mariadb://`` or ``postgresql://`` URL.
 
-    What the URL lacks is taken from a MySQL option file: the one that is named, else ``~/.my.cnf``. A password is looked for in the
-    URL, in the environment variable ``PARAPLY_PASSWORD``, in the option file (if that is for the same user), and in ``MYSQL_PWD``; so
-    it need not stand on a command line.
+    Missing parts are taken from a MySQL option file: the given one, or ``~/.my.cnf``. A password is searched for in the URL, in the
+    environment variable ``PARAPLY_PASSWORD``, in the option file (if it is for the same user), and in ``MYSQL_PWD``. So a command
+    line need not contain the password.
 
     Args:
         text: ``family://[user[:password]@]host[:port][/database][?option=value&...]``; the options are ``tls`` or ``ssl-mode``
             (disabled, preferred, required, verify-ca, verify-identity), ``tls-ca`` or ``ssl-ca``, ``tls-cert``, ``tls-key``,
             ``socket``, ``connect-timeout`` (seconds) and ``defaults-file``.
-        environment: Instead of the process's environment.
-        defaults_file: An option file, where the URL names none.
+        environment: Environment variables; those of the process if not given.
+        defaults_file: Option file for a URL that names none.
 
     Raises:
-        UsageError: The URL cannot be understood. The message never holds the password.
+        UsageError: The URL cannot be parsed. The message never contains the password.
 
     >>> parse_url("mariadb://app@localhost?socket=/run/mysqld/mysqld.sock").socket
     '/run/mysqld/mysqld.sock'
@@ -172,7 +172,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _renamed(options: Mapping[str, str]) -> dict[str, str]:
-    """The options under our names; MariaDB's switches count where no mode is given."""
+    """Return the options under paraply's names. MariaDB's switches only count if no mode is given."""
     plain = {name.lower().replace("_", "-"): value for name, value in options.items()}
     switches = {name: plain.pop(name).lower() not in _OFF for name, _ in _SWITCHES if name in plain}
     renamed = {_OTHER_NAMES.get(name, name): value for name, value in plain.items()}
@@ -209,12 +209,12 @@ def _password(in_url: str | None, environment: Mapping[str, str], file_values: M
 
 
 def _tls_mode(options: Mapping[str, str], host: str, socket: str | None, *, asked: bool) -> TlsMode:
-    """The mode, by the options of the URL and the option file; ``asked`` says that the URL names it."""
+    """Return the TLS mode from the options of the URL and the option file; ``asked`` is True if the URL names a mode."""
     if socket is not None and not asked:
-        return "disabled"  # the option file speaks of the network, and a socket has no TLS
+        return "disabled"  # the option file is about network connections, and a socket has no TLS
     mode = _mode_named(options["tls"]) if "tls" in options else _default_mode(options, host)
     if socket is not None and mode not in ("disabled", "preferred"):
-        raise UsageError(f"tls={mode} cannot be had on a unix socket, where no TLS is used: leave it out, or connect to a host")
+        raise UsageError(f"tls={mode} is not possible on a unix socket, which uses no TLS: leave the option out, or connect to a host")
     return mode
 
 
@@ -227,7 +227,7 @@ def _mode_named(text: str) -> TlsMode:
 
 def _default_mode(options: Mapping[str, str], host: str) -> TlsMode:
     if "tls-ca" in options:
-        return "verify-ca"  # as the servers' own clients take it
+        return "verify-ca"  # same as the servers' own clients
     return "disabled" if host in LOOPBACK and "tls-cert" not in options else "preferred"
 
 

@@ -1,4 +1,4 @@
-"""Names of XA transactions in the one form that logs, servers and our tables are compared by (rule R35)."""
+"""Names of XA transactions in one canonical form, for comparison between logs, servers and progress tables (R35)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _WRITTEN = re.compile(r"[Xx]'((?:[0-9A-Fa-f]{2}){0,64})'\s*,\s*[Xx]'((?:[0-9A-Fa
 
 
 def canonical_xid(text: str) -> str:
-    """A XID as servers log it, in lower case; may stand in a statement as it is.
+    """Return a XID in the form that servers log, in lower case; it may be used in a statement as it is.
 
     Raises:
-        LogNotUnderstood: It is not in the form that servers log.
+        LogNotUnderstood: The text is not in the form that servers log.
 
     >>> canonical_xid("X'00FF27',X'',1")
     "X'00ff27',X'',1"
@@ -29,7 +29,7 @@ def canonical_xid(text: str) -> str:
 
 
 def xid_of_parts(format_id: int, transaction_length: int, branch_length: int, data: bytes) -> str:
-    """A XID from a row of ``XA RECOVER``.
+    """Return the XID of a row of ``XA RECOVER``.
 
     >>> xid_of_parts(7, 3, 1, b"twob")
     "X'74776f',X'62',7"

@@ -67,7 +67,7 @@ def test_r24_a_foreign_blocker_is_reported_although_each_attempt_ends_before():
     report = apply(independent(8), target, workers=4, merge="off", retries=retries, patience=patience)
     timer.join()
     assert report.retries > 3
-    assert [note for note in report.notes if "connections that are not ours: 1001" in note]
+    assert [note for note in report.notes if "of other connections: 1001" in note]
 
 
 def test_r24_a_foreign_blocker_is_reported_and_ends_in_an_error_not_a_hang():
@@ -80,5 +80,5 @@ def test_r24_a_foreign_blocker_is_reported_and_ends_in_an_error_not_a_hang():
     error = run_within(applier)
     assert isinstance(error, ApplyFailed)
     assert database.applied == [1]
-    assert any("connections that are not ours: 1001" in note for note in applier.report.notes)
+    assert any("of other connections: 1001" in note for note in applier.report.notes)
     foreign.close()

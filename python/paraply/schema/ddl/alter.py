@@ -1,4 +1,4 @@
-"""Parses ALTER TABLE, CREATE INDEX and DROP INDEX."""
+"""Parser for ALTER TABLE, CREATE INDEX and DROP INDEX."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from paraply.schema.ddl.statements import (
 __all__ = ["read_alter_table", "read_create_index", "read_drop_index"]
 
 PARTITION_WORDS = ("PARTITION", "PARTITIONING")
-#: What changes rows without logging them.
+#: Actions on partitions that change rows without logging them.
 _UNLOGGED = ("DROP", "TRUNCATE", "EXCHANGE", "DISCARD", "IMPORT")
 
 
 def read_alter_table(cursor: Cursor) -> AlterTableStatement:
-    """Reads what follows ``ALTER TABLE``."""
+    """Parse the part of a statement after ``ALTER TABLE``."""
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.table_name()
     if cursor.accept("WAIT"):
@@ -44,7 +44,7 @@ def read_alter_table(cursor: Cursor) -> AlterTableStatement:
 
 
 class _Reader:
-    """Collects the actions of one ALTER TABLE."""
+    """The parsed actions of one ALTER TABLE."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
@@ -58,7 +58,7 @@ class _Reader:
         self.finished = False
 
     def action(self) -> None:
-        """Reads one action; options may stand without a comma in between."""
+        """Parse one action; table options may follow each other without a comma."""
         cursor = self.cursor
         if self._partitions():
             self.finished = True
@@ -79,7 +79,10 @@ class _Reader:
             read_option(cursor, self.options)
 
     def _partitions(self) -> bool:
-        """Partitions come last and do not change the definition; MariaDB's CONVERT makes or takes tables."""
+        """Parse an action on partitions, and return True for one.
+
+        It is the last action; only MariaDB's CONVERT creates or takes a table.
+        """
         cursor = self.cursor
         first, second = cursor.token.upper, cursor.ahead(1).upper
         if cursor.accept("CONVERT", "PARTITION"):
@@ -104,7 +107,7 @@ class _Reader:
         return True
 
     def _without_meaning(self) -> bool:
-        """Passes over actions that do not touch the definition."""
+        """Skip an action that does not change the definition, and return True for one."""
         cursor = self.cursor
         if cursor.accept_any(("FORCE", "ENABLE", "DISABLE", "NOWAIT")):
             cursor.accept("KEYS")
@@ -240,7 +243,7 @@ class _Reader:
 
 
 def read_create_index(cursor: Cursor, kind: str, *, replace: bool = False) -> AlterTableStatement:
-    """Reads what follows ``CREATE [OR REPLACE] [UNIQUE|FULLTEXT|SPATIAL|VECTOR] INDEX``."""
+    """Parse the part of a statement after ``CREATE [OR REPLACE] [UNIQUE|FULLTEXT|SPATIAL|VECTOR] INDEX``."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.name()
     if cursor.accept("USING") or cursor.accept("TYPE"):
@@ -259,7 +262,7 @@ def read_create_index(cursor: Cursor, kind: str, *, replace: bool = False) -> Al
 
 
 def read_drop_index(cursor: Cursor) -> AlterTableStatement:
-    """Reads what follows ``DROP INDEX``."""
+    """Parse the part of a statement after ``DROP INDEX``."""
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     cursor.expect("ON")
@@ -269,7 +272,7 @@ def read_drop_index(cursor: Cursor) -> AlterTableStatement:
 
 
 def _pass_waits(cursor: Cursor) -> None:
-    """Passes over how CREATE INDEX and DROP INDEX are carried out; anything else behind them is not known."""
+    """Skip the execution options of CREATE INDEX and DROP INDEX; anything else after them is an error."""
     while not cursor.done:
         if cursor.accept_any(("ALGORITHM", "LOCK")):
             cursor.accept("=")

@@ -1,4 +1,4 @@
-"""Applies an ALTER TABLE to a table's definition."""
+"""Application of an ALTER TABLE to a table's definition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Altered", "alter"]
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """A table after an ALTER: its definition, new to old names of renamed columns, and the names of added columns."""
+    """A table after an ALTER: its definition, the old names of renamed columns by their new ones, and the names of added columns."""
 
     table: Table
     column_renames: dict[str, str]
@@ -35,17 +35,17 @@ class Altered:
 
 
 def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lookup, defaults: TableOptions) -> Altered:
-    """The definition after the statement, still under the old name.
+    """Return the definition after the statement, still under the old table name.
 
     Args:
         table: The definition before.
-        statement: What is done to it.
-        rules: How the server reads definitions.
-        lookup: Finds other tables, for foreign keys.
-        defaults: Resolved character set and collation that the table has afterwards; ``convert`` those that its columns get.
+        statement: The ALTER TABLE.
+        rules: Rules by which the server parses definitions.
+        lookup: Returns the definitions of other tables, for foreign keys.
+        defaults: Character set and collation of the table after the statement; ``convert`` is for its columns.
 
     Raises:
-        DdlSyntaxError: It does not fit the definition, so the definition is wrong.
+        DdlSyntaxError: The statement contradicts the definition, so the definition is wrong.
     """
     first = table.columns[0].name if keeps_generated_key_first(table, defaults.engine, rules) else None
     work = _Work(Draft.of(table), statement, rules, first)
@@ -63,7 +63,7 @@ def alter(table: Table, statement: AlterTableStatement, rules: Rules, lookup: Lo
 
 
 class _Work:
-    """The steps of an ALTER, in the order in which the server takes them."""
+    """The steps of an ALTER, in the order of the server."""
 
     def __init__(self, draft: Draft, statement: AlterTableStatement, rules: Rules, first: str | None) -> None:
         self.draft = draft
@@ -78,7 +78,7 @@ class _Work:
         self.moved: dict[str, Column] = {}
 
     def drop_parts(self) -> None:
-        """Drops columns, keys and foreign keys; a key loses its dropped columns and goes with the last of them."""
+        """Drop columns, keys and foreign keys. A key loses its dropped columns, and is dropped with the last of them."""
         for action in self.actions:
             if isinstance(action, RenameKey):
                 self._rename_key(action)
@@ -104,7 +104,7 @@ class _Work:
             raise DdlSyntaxError(f"there is no {action.what} {action.name}")
 
     def _lost_with_its_columns(self, key: str) -> bool:
-        """Return True if a key was there before the statement: the servers look all names up first."""
+        """Return True if a key existed before the statement. The servers check all names before they drop anything."""
         return any(same_name(name, key) for name in self.keys_before)
 
     def _drop_column(self, column: Column) -> None:
@@ -120,7 +120,7 @@ class _Work:
         draft.keys = keys
 
     def _comes_again(self, column: Column) -> bool:
-        """Return True if the statement adds a column of a dropped one's name: keys name their columns, so they keep it.
+        """Return True if the statement also adds a column with the name of a dropped one: keys refer to columns by name, so they keep it.
 
         Source: observed on MySQL 9.7 and MariaDB 10.11.
         """
@@ -139,7 +139,7 @@ class _Work:
             raise DdlSyntaxError(f"there is no key {action.old_name}")
 
     def change_columns(self) -> None:
-        """Gives changed columns their new definition; those with FIRST or AFTER wait to be placed."""
+        """Replace the definitions of changed columns; remove columns with FIRST or AFTER, which ``place_columns`` inserts again."""
         changes = [action for action in self.actions if isinstance(action, ChangeColumn)]
         result = list(self.draft.columns)
         dropped = set()
@@ -165,7 +165,7 @@ class _Work:
         return replace(old, name=action.new_name or old.name)
 
     def place_columns(self) -> None:
-        """Adds new columns and puts moved ones at their place, in the order of the statement."""
+        """Insert new and moved columns at their positions, in the order of the statement."""
         for number, action in enumerate(self.actions):
             if isinstance(action, AddColumn):
                 if action.if_not_exists and self.draft.has_column(action.column.name):
@@ -190,7 +190,7 @@ class _Work:
             columns.insert(self.draft.find(position[0]) + 1, column)
 
     def convert(self, to: Conversion) -> None:
-        """CONVERT TO CHARACTER SET reaches every character column, changed and new ones too."""
+        """Apply CONVERT TO CHARACTER SET to every character column, including changed and new ones."""
         if to.charset is None:
             raise DdlSyntaxError("the character set to convert to is not known")
         self.draft.columns = [self._converted(column, to.charset, to.collation) for column in self.draft.columns]
@@ -201,10 +201,10 @@ class _Work:
         return replace(column, type=new.type, length=new.length, charset=new.charset, collation=new.collation)
 
     def follow_renames(self) -> None:
-        """Keys and foreign keys follow their columns' new names."""
+        """Rename the columns in keys and foreign keys."""
         new_names = {old.lower(): new for new, old in self.renames.items()}
         if new_names:
-            # MariaDB rewrites the expressions of generated columns, the statement's own ones excepted.
+            # MariaDB rewrites the expressions of generated columns, except those in the statement itself.
             self.draft.columns = [replace(column, expression=None) for column in self.draft.columns]
 
         def renamed(name: str) -> str:
@@ -221,7 +221,7 @@ class _Work:
             draft.foreign_keys[place] = replace(key, columns=tuple(renamed(name) for name in key.columns), parent_columns=parents)
 
     def add_constraints(self, lookup: Lookup) -> None:
-        """Adds the keys and foreign keys of the statement, those of its columns too."""
+        """Add the keys and foreign keys of the statement and of its columns."""
         for number, action in enumerate(self.actions):
             if isinstance(action, AddConstraint):
                 spec = action.spec

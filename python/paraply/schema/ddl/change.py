@@ -1,4 +1,4 @@
-"""What a statement of the log does to the schema."""
+"""Schema changes by a statement of the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class CreateDatabase:
-    """A database was made; ``existed`` if IF NOT EXISTS found it there."""
+    """A created database; ``existed`` is True if it existed already, with IF NOT EXISTS."""
 
     database: str
     charset: str | None
@@ -33,7 +33,7 @@ class CreateDatabase:
 
 @dataclass(frozen=True, slots=True)
 class AlterDatabase:
-    """A database's defaults changed; existing tables keep theirs."""
+    """A change of a database's defaults; existing tables keep theirs."""
 
     database: str
     charset: str | None
@@ -42,14 +42,14 @@ class AlterDatabase:
 
 @dataclass(frozen=True, slots=True)
 class DropDatabase:
-    """A database and all its tables went."""
+    """A dropped database with all its tables."""
 
     database: str
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A table was made; ``replaced`` if CREATE OR REPLACE may have dropped one of the same name first."""
+    """A created table; ``replaced`` is True if CREATE OR REPLACE may have dropped a table of the same name."""
 
     table: Table
     replaced: bool = False
@@ -57,7 +57,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """A table (or a view) went, if it was there."""
+    """A dropped table or view, which need not have existed."""
 
     database: str
     name: str
@@ -65,7 +65,7 @@ class DropTable:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
-    """All rows of a table went; its definition stays."""
+    """A table without its rows; its definition is unchanged."""
 
     database: str
     name: str
@@ -73,7 +73,7 @@ class TruncateTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
-    """A table changed its name; ``table`` is the definition under the new one."""
+    """A renamed table; ``table`` is the definition under the new name."""
 
     old_database: str
     old_name: str
@@ -82,18 +82,18 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """A table's definition changed (or was rebuilt unchanged: then ``old`` equals ``new``).
+    """A change of a table's definition; ``old`` equals ``new`` if the table was rebuilt unchanged.
 
     Attributes:
-        old: Definition before.
-        new: Definition after; under another name if the statement renamed the table.
+        old: Definition before the statement.
+        new: Definition after the statement; under another name if the statement renamed the table.
         column_renames: New column name to old column name, for renamed columns only.
-        added: Names of new columns (a column dropped and added again under its name is listed here).
-        consequence: Whether only another table's change (a rename of its parent) caused this one.
-        unlogged: What it does to rows in whole partitions or files, which no log holds row by row: ``DROP PARTITION``; empty for nothing.
-        with_tables: Database and name of other tables whose rows it takes.
-        strict: Whether values that did not fit their column's new type were an error, and not made to fit.
-        ignores: ALTER IGNORE: whether rows that violate a key, a check or the partitions were left out without being logged.
+        added: Names of new columns, including columns that were dropped and added again.
+        consequence: Whether the only reason is the change of another table, such as the rename of a parent.
+        unlogged: Action on whole partitions or files that changes rows without logging them, such as ``DROP PARTITION``; else empty.
+        with_tables: Database and name of other tables from which the statement takes rows.
+        strict: Whether a value that does not fit the new type of its column was an error; otherwise the server changed it.
+        ignores: Whether the statement was ALTER IGNORE, which drops rows that violate a key, a check or the partitions, without logging it.
     """
 
     old: Table
@@ -109,13 +109,13 @@ class AlterTable:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The statement was not understood, or it touches what is not known (R13).
+    """A statement that was not understood, or that touches unknown tables (R13).
 
     Attributes:
-        reason: Why, for the report.
-        tables: (database, table) pairs that are not known any more.
-        databases: Databases whose tables are all not known any more.
-        everything: Whether nothing at all is known any more.
+        reason: The reason, for the report.
+        tables: Tables that became unknown, as pairs of database and name.
+        databases: Databases with all tables unknown.
+        everything: Whether all tables are unknown.
     """
 
     reason: str
@@ -126,7 +126,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Irrelevant:
-    """The statement does not change tables: views, routines, users, statistics, temporary tables."""
+    """A statement that does not change tables: views, routines, users, statistics, temporary tables."""
 
     what: str
 

@@ -1,4 +1,4 @@
-"""Parses CREATE TABLE and the table options that ALTER TABLE shares with it."""
+"""Parser for CREATE TABLE, and for table options of CREATE TABLE and ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SELECT_WORDS = ("SELECT", "AS", "IGNORE", "REPLACE", "TABLE", "VALUES")
 
 
 def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTableStatement:
-    """Reads what follows ``CREATE TABLE``."""
+    """Parse the part of a statement after ``CREATE TABLE``."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.table_name()
     if (like := _like(cursor)) is not None:
@@ -34,7 +34,7 @@ def read_create_table(cursor: Cursor, *, replace: bool) -> CreateTableStatement:
         read_option(cursor, options)
     select = _at_select(cursor)
     if cursor.at("PARTITION", "BY"):
-        select = _select_behind_partitions(cursor)
+        select = _select_after_partitions(cursor)
     return CreateTableStatement(name, elements, options, if_not_exists, replace, None, select)
 
 
@@ -49,7 +49,7 @@ def _like(cursor: Cursor) -> Name | None:
 
 
 def _query_ahead(cursor: Cursor) -> bool:
-    """Whether the parenthesis holds a query: ``CREATE TABLE t (SELECT ...)``."""
+    """Return True if the parentheses contain a query: ``CREATE TABLE t (SELECT ...)``."""
     place = 0
     while cursor.ahead(place).text == "(":
         place += 1
@@ -60,8 +60,8 @@ def _at_select(cursor: Cursor) -> bool:
     return cursor.token.upper in SELECT_WORDS or cursor.at("(") or (cursor.at("WITH") and not cursor.at("WITH", "SYSTEM"))
 
 
-def _select_behind_partitions(cursor: Cursor) -> bool:
-    """Whether a query follows the partitions; everything else there has no meaning for keys."""
+def _select_after_partitions(cursor: Cursor) -> bool:
+    """Skip the partitions; return True if a query follows. Nothing else there affects keys."""
     while not cursor.done:
         if cursor.at("("):
             cursor.parenthesised()
@@ -71,13 +71,13 @@ def _select_behind_partitions(cursor: Cursor) -> bool:
 
 
 def read_elements(cursor: Cursor) -> tuple[Element, ...]:
-    """Reads the columns, keys and foreign keys in parentheses."""
+    """Parse the columns, keys and foreign keys in parentheses."""
     read = cursor.items(lambda: read_constraint(cursor) if at_constraint(cursor) else read_column(cursor))
     return tuple(element for element in read if element is not None)
 
 
 def read_charset_option(cursor: Cursor, options: TableOptions) -> bool:
-    """Reads ``[DEFAULT] CHARACTER SET [=] x`` or ``[DEFAULT] COLLATE [=] x``; whether there was one."""
+    """Parse ``[DEFAULT] CHARACTER SET [=] x`` or ``[DEFAULT] COLLATE [=] x``; return True if there was one."""
     if cursor.at("DEFAULT") and cursor.ahead(1).upper in ("CHARACTER", "CHAR", "CHARSET", "COLLATE"):
         cursor.next()
     if cursor.accept("CHARACTER", "SET") or cursor.accept("CHAR", "SET") or cursor.accept("CHARSET"):
@@ -95,7 +95,7 @@ def read_charset_option(cursor: Cursor, options: TableOptions) -> bool:
 
 
 def read_option(cursor: Cursor, options: TableOptions) -> None:
-    """Reads one table option; gives up at one that changes what the table's rows are."""
+    """Parse one table option; fail for an option that changes the meaning of the table's rows."""
     if read_charset_option(cursor, options):
         return
     if cursor.accept("ENGINE") or cursor.at("TYPE", "="):
@@ -112,7 +112,7 @@ def read_option(cursor: Cursor, options: TableOptions) -> None:
 
 
 def _other_option(cursor: Cursor) -> None:
-    """Passes over ``NAME [=] value``. In MariaDB engines bring options of their own, always with ``=``; others are not known (R13)."""
+    """Skip ``NAME [=] value``; fail for an unknown name (R13). MariaDB's engines have options of their own, always with ``=``."""
     directory = cursor.accept("DATA", "DIRECTORY") or cursor.accept("INDEX", "DIRECTORY")
     if not directory and cursor.accept_any(OPTIONS) is None:
         if not (cursor.rules.mariadb and cursor.at_name and cursor.ahead(1).text == "="):

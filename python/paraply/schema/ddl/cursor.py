@@ -1,4 +1,4 @@
-"""Walks over a statement's tokens; the parsers' common ground."""
+"""Access to a statement's tokens for all parsers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Cursor:
 
     Args:
         sql: The statement.
-        rules: How to read it.
+        rules: Rules by which the server parses the statement.
     """
 
     def __init__(self, sql: str, rules: Rules) -> None:
@@ -32,76 +32,76 @@ class Cursor:
 
     @property
     def token(self) -> Token:
-        """The token at the position; an empty symbol behind the last one."""
+        """The token at the position; an empty symbol after the last one."""
         return self.ahead(0)
 
     def ahead(self, count: int) -> Token:
-        """The token so many places further."""
+        """Return the token that follows ``count`` tokens later."""
         place = self.index + count
         return self.tokens[place] if place < len(self.tokens) else END
 
     @property
     def done(self) -> bool:
-        """Whether all tokens are read."""
+        """True if all tokens are read."""
         return self.index >= len(self.tokens)
 
     def next(self) -> Token:
-        """Reads one token."""
+        """Read one token."""
         if self.done:
             self.fail("more")
         self.index += 1
         return self.tokens[self.index - 1]
 
     def fail(self, wanted: str) -> NoReturn:
-        """Gives up, saying what was looked for and what stands there."""
+        """Raise an error with the expected text and the text found."""
         found = repr(self.token.text) if not self.done else "the end of the statement"
         raise DdlSyntaxError(f"expected {wanted}, found {found}")
 
     def at(self, *words: str) -> bool:
-        """Whether these keywords or symbols come next."""
-        return all(_says(self.ahead(place), word) for place, word in enumerate(words))
+        """Return True if these keywords or symbols come next."""
+        return all(_matches(self.ahead(place), word) for place, word in enumerate(words))
 
     def accept(self, *words: str) -> bool:
-        """Reads these keywords or symbols if they come next, all of them or none."""
+        """Read these keywords or symbols if all of them come next; return True in this case."""
         if not self.at(*words):
             return False
         self.index += len(words)
         return True
 
     def accept_any(self, words: Iterable[str]) -> str | None:
-        """Reads one keyword out of several; which one."""
+        """Read one of several keywords; return it, or None if none of them comes next."""
         return next((word for word in words if self.accept(word)), None)
 
     def expect(self, *words: str) -> None:
-        """Reads these keywords or symbols, or gives up."""
+        """Read these keywords or symbols; fail if they do not come next."""
         if not self.accept(*words):
             self.fail(" ".join(words))
 
     def expect_end(self) -> None:
-        """Gives up unless all tokens are read: what is left may mean anything."""
+        """Fail unless all tokens are read, because the remaining ones may have any meaning."""
         if not self.done:
             self.fail("the end of the statement")
 
     @property
     def at_name(self) -> bool:
-        """Whether an identifier may come next."""
+        """True if an identifier may come next."""
         return self.token.kind in ("word", "name")
 
     def name(self) -> str:
-        """Reads an identifier, quoted or not."""
+        """Read an identifier, quoted or not."""
         if not self.at_name:
             self.fail("a name")
         return self.next().text
 
     def table_name(self) -> tuple[str | None, str]:
-        """Reads ``[database.]table``."""
+        """Read ``[database.]table``."""
         if self.accept("."):
             return None, self.name()
         first = self.name()
         return (first, self.name()) if self.accept(".") else (None, first)
 
     def column_name(self) -> str:
-        """Read ``[[database.]table.]column``; MariaDB and MySQL up to 8.0 allow the table in front, which is always the statement's own."""
+        """Read ``[[database.]table.]column``. MariaDB and MySQL up to 8.0 allow the table's name, which is always the statement's own."""
         self.accept(".")
         name = self.name()
         while self.accept("."):
@@ -109,7 +109,7 @@ class Cursor:
         return name
 
     def cut_number(self) -> tuple[int, bool]:
-        """Read a number without what stands behind its point; return it and whether it has a point."""
+        """Read a number; return its integer part, and True if it has a decimal point."""
         whole, point, digits = self.token.text.partition(".")
         if self.token.kind != "number" or not whole.isdigit() or not (digits or "0").isdigit():
             self.fail("a number")
@@ -117,13 +117,13 @@ class Cursor:
         return int(whole), bool(point)
 
     def number(self) -> int:
-        """Reads a whole number."""
+        """Read a whole number."""
         if self.token.kind != "number" or not self.token.text.isdigit():
             self.fail("a number")
         return int(self.next().text)
 
     def string(self) -> str:
-        """Reads a string literal (in ANSI_QUOTES mode only with single quotes)."""
+        """Read a string literal (in ANSI_QUOTES mode only with single quotes)."""
         if self.token.kind != "string":
             self.fail("a string")
         text = self.next().text
@@ -132,7 +132,7 @@ class Cursor:
         return text
 
     def parenthesised(self) -> str:
-        """Passes over ``( ... )`` with everything nested in it; the text in between."""
+        """Skip ``( ... )`` with everything nested in it; return the text between the parentheses."""
         start = self.token.end
         self.expect("(")
         depth = 1
@@ -143,7 +143,7 @@ class Cursor:
         return self.sql[start : self.tokens[self.index - 1].start].strip()
 
     def items(self, read: Callable[[], T]) -> list[T]:
-        """Reads ``( item, item ... )``."""
+        """Read ``( item, item ... )``."""
         self.expect("(")
         found = [read()]
         while self.accept(","):
@@ -152,7 +152,7 @@ class Cursor:
         return found
 
     def skip_to_separator(self) -> None:
-        """Passes over everything up to a comma or closing parenthesis of this level, or the end."""
+        """Skip all tokens before a comma or closing parenthesis of this level, or before the end."""
         while not self.done and not self.at(",") and not self.at(")"):
             if self.at("("):
                 self.parenthesised()
@@ -160,5 +160,5 @@ class Cursor:
                 self.next()
 
 
-def _says(token: Token, word: str) -> bool:
+def _matches(token: Token, word: str) -> bool:
     return token.upper == word or (token.kind == "symbol" and token.text == word)

@@ -1,4 +1,4 @@
-"""Columns, keys and foreign keys as they stand in CREATE TABLE and ALTER TABLE."""
+"""Columns, keys and foreign keys in CREATE TABLE and ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VALUED_ATTRIBUTES = ("COMMENT", "COLUMN_FORMAT", "STORAGE", "ENGINE_ATTRIBUTE", 
 
 @dataclass(frozen=True, slots=True)
 class ForeignSpec:
-    """A foreign key as written; ``name`` is the constraint's, ``index_name`` the one behind FOREIGN KEY."""
+    """A foreign key as written; ``name`` is the name of the constraint, ``index_name`` the name after FOREIGN KEY."""
 
     columns: tuple[str, ...]
     parent_database: str | None
@@ -39,7 +39,7 @@ class ForeignSpec:
 
 @dataclass(frozen=True, slots=True)
 class KeySpec:
-    """A key as written; ``generated`` if only a foreign key asked for it."""
+    """A key as written; ``generated`` is True if the server adds it for a foreign key."""
 
     name: str | None
     parts: tuple[KeyPart, ...]
@@ -55,7 +55,7 @@ NO_DEFAULT = Default()
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
-    """A column as written. ``nullable`` is None where nothing is said."""
+    """A column as written; ``nullable`` is None without NULL or NOT NULL."""
 
     name: str
     type: TypeSpec
@@ -71,7 +71,7 @@ class ColumnSpec:
 
 
 def read_column(cursor: Cursor, name: str | None = None) -> ColumnSpec:
-    """Reads ``name type attributes``, up to a comma, a closing parenthesis, FIRST, AFTER or the end."""
+    """Read ``name type attributes``, up to a comma, a closing parenthesis, FIRST, AFTER or the end."""
     name = cursor.column_name() if name is None else name
     spec = ColumnSpec(name, read_type(cursor))
     if spec.type.serial:
@@ -82,7 +82,7 @@ def read_column(cursor: Cursor, name: str | None = None) -> ColumnSpec:
 
 
 def _attribute(cursor: Cursor, spec: ColumnSpec) -> ColumnSpec:
-    """Reads one attribute; one that is not known ends the reading (R13)."""
+    """Read one attribute; fail for an unknown one (R13)."""
     if cursor.accept("NOT", "NULL"):
         return replace(spec, nullable=False)
     if cursor.accept("NULL"):
@@ -123,7 +123,7 @@ def _virtual(cursor: Cursor) -> Literal["virtual"]:
 
 
 def _skip_attribute(cursor: Cursor) -> None:
-    """Passes over an attribute without meaning for keys."""
+    """Skip an attribute that does not affect keys."""
     if cursor.accept("ON", "UPDATE"):
         _skip_default(cursor)
     elif cursor.accept_any(VALUED_ATTRIBUTES):
@@ -140,7 +140,7 @@ def _skip_attribute(cursor: Cursor) -> None:
 
 
 def _default(cursor: Cursor) -> Default:
-    """Read a default; only literals are known by their value."""
+    """Read a default; only a literal has a known value."""
     found = read_literal(cursor)
     if found is None:
         _skip_default(cursor)
@@ -148,7 +148,7 @@ def _default(cursor: Cursor) -> Default:
 
 
 def _skip_default(cursor: Cursor) -> None:
-    """Passes over a default: a literal, an expression in parentheses, a function call or NEXT VALUE FOR."""
+    """Skip a default: a literal, an expression in parentheses, a function call or NEXT VALUE FOR."""
     if cursor.at("("):
         cursor.parenthesised()
         return
@@ -169,7 +169,7 @@ def _skip_default(cursor: Cursor) -> None:
 
 
 def read_parts(cursor: Cursor) -> tuple[KeyPart, ...]:
-    """Reads the parts of a key in parentheses: columns, prefixes and expressions."""
+    """Read the parts of a key in parentheses: columns, prefixes and expressions."""
     return tuple(cursor.items(lambda: _part(cursor)))
 
 
@@ -185,7 +185,7 @@ def _part(cursor: Cursor) -> KeyPart:
 
 
 def read_references(cursor: Cursor, columns: tuple[str, ...]) -> ForeignSpec:
-    """Reads ``REFERENCES table (columns) MATCH ... ON DELETE ... ON UPDATE ...``."""
+    """Read ``REFERENCES table (columns) MATCH ... ON DELETE ... ON UPDATE ...``."""
     cursor.expect("REFERENCES")
     database, table = cursor.table_name()
     parents = tuple(cursor.items(cursor.column_name)) if cursor.at("(") else ()
@@ -209,14 +209,14 @@ def _action(cursor: Cursor) -> Action:
 
 
 def at_constraint(cursor: Cursor) -> bool:
-    """Whether a key, foreign key or check comes next, not a column."""
+    """Return True if a key, foreign key or check comes next, and not a column."""
     return cursor.token.upper in ("CONSTRAINT", "PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK") or (
         cursor.at("VECTOR", "INDEX") or cursor.at("VECTOR", "KEY") or cursor.at("PERIOD", "FOR")
     )
 
 
 def read_constraint(cursor: Cursor) -> KeySpec | ForeignSpec | None:
-    """Reads a key, a foreign key or a check (then None)."""
+    """Read a key, a foreign key or a check; return None for a check."""
     symbol = None
     if cursor.accept("CONSTRAINT"):
         cursor.accept("IF", "NOT", "EXISTS")
@@ -260,7 +260,7 @@ def _key(cursor: Cursor, symbol: str | None) -> KeySpec:
 
 
 def read_key_options(cursor: Cursor) -> None:
-    """Passes over what may stand behind a key's parts and does not change which values are equal."""
+    """Skip the options after a key's parts, which do not affect which values are equal."""
     while True:
         if cursor.accept_any(("USING", "TYPE")) or cursor.accept("WITH", "PARSER"):
             cursor.name()

@@ -1,4 +1,4 @@
-"""Cuts a DDL statement into tokens as the server's own lexer does: quotes, comments and version comments included."""
+"""Lexer for DDL statements. It treats quotes, comments and version comments like the server's own lexer."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Kind = Literal["word", "name", "string", "number", "symbol"]
 
 
 class DdlSyntaxError(Exception):
-    """The statement is not understood; callers must make the tables that it may touch unknown (R13)."""
+    """A statement that is not understood. Callers must make the tables that it may touch unknown (R13)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a statement.
+    """A token of a statement.
 
     Attributes:
         kind: ``word`` (keyword or bare identifier), ``name`` (quoted identifier), ``string``, ``number`` or ``symbol``.
-        text: The value: quotes removed and escapes resolved.
+        text: Value without quotes and escapes.
         start: Offset of the first character in the statement.
-        end: Offset behind the last one.
+        end: Offset after the last character.
     """
 
     kind: Kind
@@ -35,7 +35,7 @@ class Token:
 
     @property
     def upper(self) -> str:
-        """The keyword, or an empty text for everything that cannot be one."""
+        """The text in capitals if the token can be a keyword, else an empty text."""
         return self.text.upper() if self.kind == "word" else ""
 
 
@@ -48,7 +48,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a", "
 
 
 def tokenize(sql: str, rules: Rules) -> list[Token]:
-    """The statement's tokens, comments left out and version comments that apply opened.
+    """Return the statement's tokens, without comments, and with the contents of version comments that apply.
 
     Raises:
         DdlSyntaxError: A quote or comment does not end.
@@ -80,7 +80,7 @@ def tokenize(sql: str, rules: Rules) -> list[Token]:
 
 
 def _applies(match: re.Match[str], rules: Rules) -> bool:
-    """Whether the server runs the text of a version comment (MariaDB passes over MySQL's 5.7 to 9.99)."""
+    """Return True if the server runs the text of a version comment. MariaDB ignores MySQL's from 5.7 to 9.99."""
     only_mariadb, digits = match.group(1), match.group(2)
     if only_mariadb and not rules.mariadb:
         return False
@@ -143,7 +143,7 @@ def _string(sql: str, position: int, rules: Rules) -> Token:
 
 
 def unescape(body: str, quote: str, *, backslash: bool) -> str:
-    r"""The value of a string literal's inside.
+    r"""Return the value of a string literal's contents.
 
     >>> unescape(r"a''b\n", "'", backslash=True)
     "a'b\n"

@@ -1,4 +1,4 @@
-"""Reads literals of a statement: numbers, strings with and without an introducer, and strings of bytes in hexadecimal and binary."""
+"""Parser for literals: numbers, strings with and without an introducer, and bytes in hexadecimal and binary."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["CODECS", "read_bytes", "read_literal", "to_utc"]
 
 CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "ascii": "ascii", "latin1": "cp1252"}
-"""How text of these character sets is decoded; a byte that the codec does not know is not decoded."""
+"""Python's codecs for these character sets. Text with bytes that the codec does not know is not decoded."""
 _TEMPORAL = ("DATE", "TIME", "TIMESTAMP")
 
 
 def read_literal(cursor: Cursor) -> Default | None:
-    """Read a literal, also one in parentheses; None, and nothing is read, if none is there or its value is not known.
+    """Read a literal, possibly in parentheses; return None and read nothing if there is none or its value is not known.
 
     >>> from paraply.schema.ddl.cursor import Cursor
     >>> from paraply.schema.ddl.rules import Rules
@@ -64,9 +64,11 @@ def _literal(cursor: Cursor) -> Default | None:
 
 
 def read_bytes(cursor: Cursor) -> Default | None:
-    """Read ``x'..'``, ``0x..``, ``b'..'`` or ``0b..``, and give its bytes in hexadecimal; None, and nothing is read, if none is there.
+    """Read ``x'..'``, ``0x..``, ``b'..'`` or ``0b..``; return its bytes in hexadecimal.
 
-    MariaDB takes ``x'..'`` for a string where a number is asked for; all others are numbers there.
+    Without such a literal, return None and read nothing.
+
+    In MariaDB, ``x'..'`` is a string even in a numeric context; all others are numbers there.
     """
     token, inside = cursor.token, cursor.ahead(1)
     if token.kind == "number" and token.text[:2] in {"0x", "0b"}:
@@ -84,7 +86,7 @@ def read_bytes(cursor: Cursor) -> Default | None:
 
 
 def _hexadecimal(digits: str, binary: bool) -> str:
-    """The digits of whole bytes.
+    """Return the digits of whole bytes.
 
     >>> _hexadecimal("100000001", True), _hexadecimal("f", False)
     ('0101', '0f')
@@ -97,7 +99,7 @@ def _hexadecimal(digits: str, binary: bool) -> str:
 
 
 def _introduced(cursor: Cursor) -> Default | None:
-    """Read ``N'..'`` or a literal behind a character set: the bytes that the client sent, in that character set."""
+    """Read ``N'..'`` or a literal after a character set; the literal is the bytes that the client sent, in that character set."""
     token, inside = cursor.token, cursor.ahead(1)
     if token.upper == "N" and inside.kind == "string" and inside.start == token.end:
         cursor.next()
@@ -126,7 +128,7 @@ def _introduced(cursor: Cursor) -> Default | None:
 
 
 def to_utc(text: str, zone: str | None) -> str | None:
-    """Return a TIMESTAMP literal, which the server reads in the session's time zone, in UTC; None where that is not certain.
+    """Return a TIMESTAMP literal in UTC, or None if this is not certain. The server reads it in the session's time zone.
 
     >>> to_utc("2024-01-01 05:00:00.5", "+05:30"), to_utc("2024-03-31 02:30:00", "Europe/Berlin"), to_utc("2024-01-01", "SYSTEM")
     ('2023-12-31 23:30:00.500000', None, None)
@@ -138,13 +140,13 @@ def to_utc(text: str, zone: str | None) -> str | None:
         local = datetime.fromisoformat(text)
     except ValueError:
         return None
-    if local.tzinfo is not None or len(text.partition(".")[2]) > 6:  # fromisoformat cuts further digits off
+    if local.tzinfo is not None or len(text.partition(".")[2]) > 6:  # fromisoformat truncates further digits
         return None
     try:
         first, second = (local.replace(tzinfo=found, fold=fold).astimezone(UTC) for fold in (0, 1))
     except OverflowError:
         return None
-    if first != second:  # twice a year an hour is there twice, or is not there
+    if first != second:  # when clocks change, a local time exists twice or not at all
         return None
     return first.replace(tzinfo=None).isoformat(" ")
 

@@ -1,4 +1,4 @@
-"""What a DDL statement's meaning depends on besides its text (R33): family, version, sql_mode, default collations."""
+"""Properties of server and session that affect the meaning of a DDL statement (R33): family, version, sql_mode, default collations."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ UCA1400_CHARSETS = ("utf8mb3", "utf8mb4", "ucs2", "utf16", "utf32")
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The reading rules of one statement.
+    """The parsing rules of one statement.
 
     Attributes:
-        mariadb: Whether a MariaDB server ran it.
-        version: That server's version.
+        mariadb: Whether a MariaDB server ran the statement.
+        version: Version of the server.
         sql_mode: The bit set of ``sql_mode``.
-        server_collation: Collation of databases that do not say otherwise; None if not known.
-        utf8mb4_collation: Collation of utf8mb4 where none is named (MySQL).
-        charset_collations: Collations of other character sets where none is named, if the log says (MariaDB 11.2 and later); those that it
-            does not say are at their compiled defaults then.
+        server_collation: Default collation of databases; None if not known.
+        utf8mb4_collation: Default collation of utf8mb4 (MySQL).
+        charset_collations: Default collations of other character sets, if the log has them (MariaDB 11.2 and later). Character sets missing
+            in it have their compiled defaults.
         explicit_timestamp: Whether TIMESTAMP columns are nullable by default; None if not known.
         client_charset: Character set of the statement's text; None if not known.
-        time_zone: The session's ``time_zone``; None if the log does not say it.
+        time_zone: The session's ``time_zone``; None if the log does not hold it.
     """
 
     mariadb: bool = False
@@ -48,7 +48,7 @@ class Rules:
 
     @classmethod
     def of(cls, context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]) -> Rules:
-        """Reads them from a statement's status variables (``Statement.context``).
+        """Return the rules from a statement's status variables (``Statement.context``).
 
         >>> Rules.of({"charset": (255, 255, 255)}, mariadb=False, version=(9, 7, 0)).server_collation
         'utf8mb4_0900_ai_ci'
@@ -78,26 +78,26 @@ class Rules:
         return collations("mariadb" if self.mariadb else "mysql")
 
     def has(self, mode: int) -> bool:
-        """Whether one of the sql_mode's bits is set."""
+        """Return True if one of the bits of ``mode`` is set in sql_mode."""
         return bool(self.sql_mode & mode)
 
     @property
     def strict(self) -> bool:
-        """Whether a value that does not fit its column is an error, and is not made to fit (STRICT_TRANS_TABLES or STRICT_ALL_TABLES)."""
+        """True if a value that does not fit its column is an error (STRICT_TRANS_TABLES, STRICT_ALL_TABLES), and is not changed to fit."""
         return self.has(MODE_STRICT)
 
     @property
     def inline_references(self) -> bool:
-        """Whether REFERENCES behind a column makes a foreign key: in MariaDB (10.5 and later) and in MySQL since 9.0."""
+        """True if REFERENCES after a column creates a foreign key: in MariaDB (10.5 and later) and in MySQL since 9.0."""
         return self.version >= ((10, 5, 0) if self.mariadb else (9, 0, 0))
 
     @property
     def index_names_constraint(self) -> bool:
-        """Whether a foreign key without a constraint's name takes the name behind FOREIGN KEY: MariaDB, MySQL before 8.0.16."""
+        """True if a foreign key without a constraint name gets the name after FOREIGN KEY: MariaDB, MySQL before 8.0.16."""
         return self.mariadb or self.version < (8, 0, 16)
 
     def default_collation(self, charset: str) -> str | None:
-        """The collation of a character set that is named without one."""
+        """Return the default collation of a character set."""
         if self.mariadb:
             if self.charset_collations is not None:
                 return self.charset_collations.get(charset, self.collations.default_of.get(charset))
@@ -109,7 +109,7 @@ class Rules:
         return self.collations.default_of.get(charset)
 
     def charset_of(self, collation: str) -> str | None:
-        """The character set of a collation, also of one that newer servers added."""
+        """Return the character set of a collation, even if a newer server added the collation."""
         known = self.collations.charset_of.get(collation)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""Names that differ only in case, where the log does not say whether the server tells them apart (``lower_case_table_names``)."""
+"""Names that differ only in case, while it is not known whether the server distinguishes them (``lower_case_table_names``)."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ Place = tuple[str, str]
 
 @dataclass(slots=True)
 class Spellings:
-    """Every spelling of every name that was ever put into a catalog, as a table or as a foreign key's parent.
+    """Every spelling of every name that was ever added to a catalog, of a table or of a foreign key's parent.
 
-    It only grows, and a spelling that nobody uses any more means nothing, so the copies of a catalog share one of these: a copy for each
-    statement would take as long as there are tables.
+    It only grows, and an unused spelling has no effect. So all copies of a catalog share one object: copying it for each statement would
+    take time proportional to the number of tables.
     """
 
     _known: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
 
     def add(self, table: Table) -> None:
-        """Takes note of a table's name and of its parents'."""
+        """Add the names of a table and of its parents."""
         for place in ((table.database, table.name), *((key.parent_database, key.parent_table) for key in table.foreign_keys)):
             known = self._known.get(_folded(place), ())
             if place not in known:
                 self._known[_folded(place)] = (*known, place)
 
     def others(self, place: Place) -> list[Place]:
-        """The other spellings of a name, in a stable order."""
+        """Return the other spellings of a name, in a stable order."""
         return sorted(set(self._known.get(_folded(place), ())) - {place})
 
 
@@ -53,7 +53,7 @@ def _folded(place: Place) -> Place:
 
 
 def names_of(statement: Statement) -> Iterator[Name]:
-    """All tables that a statement names.
+    """Yield all tables that a statement names.
 
     >>> list(names_of(TruncateStatement((None, "T"))))
     [(None, 'T')]
@@ -83,14 +83,14 @@ def _parents(elements: Iterable[object]) -> Iterator[Name]:
 
 
 def database_of(statement: Statement) -> str | None:
-    """The database that a statement makes, changes or drops as a whole."""
+    """Return the database that a statement creates, changes or drops as a whole."""
     if isinstance(statement, CreateDatabaseStatement | DatabaseStatement | DropDatabaseStatement):
         return statement.name
     return None
 
 
 def proves_case(statement: Statement) -> bool:
-    """Whether the statement could not have succeeded if what it makes had been there under another spelling."""
+    """Return True if the statement must have failed if its object had existed under another spelling."""
     if not isinstance(statement, CreateTableStatement | CreateDatabaseStatement):
         return False
     return not statement.if_not_exists and not statement.replace

@@ -1,4 +1,4 @@
-"""DDL statements as parsed, before they meet the catalog."""
+"""Parsed DDL statements, before they are executed on a catalog."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Element = ColumnSpec | KeySpec | ForeignSpec
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """CONVERT TO CHARACTER SET; without a charset the database's is meant. ``before``: what the table options before it named."""
+    """CONVERT TO CHARACTER SET. Without a charset, that of the database is used. ``before`` holds the table options before the clause."""
 
     charset: str | None
     collation: str | None
@@ -41,7 +41,7 @@ class Conversion:
 
 @dataclass(slots=True)
 class TableOptions:
-    """Options that matter. ``convert`` is what the columns are to become, which may be another than the table's default."""
+    """Table options with a meaning for the catalog. ``convert`` is for the columns; it may differ from the table's default."""
 
     charset: str | None = None
     collation: str | None = None
@@ -51,7 +51,7 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableStatement:
-    """CREATE TABLE; ``like`` is the table copied, ``select`` whether rows and columns come from a query."""
+    """CREATE TABLE; ``like`` is the copied table, ``select`` is True if rows and columns come from a query."""
 
     name: Name
     elements: tuple[Element, ...] = ()
@@ -73,7 +73,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumn:
-    """CHANGE, MODIFY (``column`` has the new definition), RENAME COLUMN (only ``new_name``) or ALTER COLUMN's visibility."""
+    """CHANGE, MODIFY (``column`` has the new definition), RENAME COLUMN (only ``new_name``) or visibility in ALTER COLUMN."""
 
     old_name: str
     column: ColumnSpec | None = None
@@ -117,15 +117,15 @@ class AlterTableStatement:
 
     Attributes:
         name: The table.
-        actions: What is done to its definition.
-        options: Table options that it names.
-        rename: Its new name.
+        actions: Changes of the definition.
+        options: Table options in the statement.
+        rename: New name of the table.
         if_exists: Whether the table may be missing.
         taken: MariaDB's CONVERT TABLE ... TO PARTITION: the table that becomes a partition of this one.
         made: MariaDB's CONVERT PARTITION ... TO TABLE: the table that a partition of this one becomes.
-        unlogged: What it does to rows in whole partitions or files, which no log holds row by row: ``DROP PARTITION``; empty for nothing.
+        unlogged: Action on whole partitions or files that changes rows without logging them, such as ``DROP PARTITION``; else empty.
         exchanged: The table of EXCHANGE PARTITION ... WITH TABLE.
-        ignores: ALTER IGNORE: values that do not fit are made to fit whatever the sql_mode, and rows that violate something are left out.
+        ignores: ALTER IGNORE: the server changes values that do not fit, regardless of sql_mode, and drops rows that violate a constraint.
     """
 
     name: Name
@@ -142,7 +142,7 @@ class AlterTableStatement:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStatement:
-    """ALTER DATABASE; None means the default database."""
+    """ALTER DATABASE; a name of None is the default database."""
 
     name: str | None
     charset: str | None
@@ -176,7 +176,7 @@ class DropTablesStatement:
 
 @dataclass(frozen=True, slots=True)
 class RenameTablesStatement:
-    """RENAME TABLE, pairs in order."""
+    """RENAME TABLE, with pairs of old and new names in order."""
 
     pairs: tuple[tuple[Name, Name], ...]
     if_exists: bool = False
@@ -191,7 +191,7 @@ class TruncateStatement:
 
 @dataclass(frozen=True, slots=True)
 class IrrelevantStatement:
-    """Anything that leaves tables as they are."""
+    """A statement that does not change tables."""
 
     what: str
 

@@ -1,4 +1,4 @@
-"""Makes tables out of parsed columns, keys and foreign keys, naming and completing them as the server does."""
+"""Construction of table definitions from parsed columns, keys and foreign keys, with the names and additions of the server."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ GENERATED_KEYS = "generated_keys"
 
 
 def same_name(left: str, right: str) -> bool:
-    """Whether two column, key or constraint names are the same to the server."""
+    """Return True if two names of columns, keys or constraints are equal to the server."""
     return left.lower() == right.lower()
 
 
 def in_order(keys: Iterable[Key]) -> tuple[Key, ...]:
-    """Primary key first, then unique keys, then the others, each by name: equal for a server's answer and a parsed text."""
+    """Return the keys in a canonical order: the primary key, unique keys, other keys, each by name."""
     return tuple(sorted(keys, key=lambda key: (not key.primary, not key.unique, key.name.lower())))
 
 
 def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rules: Rules) -> Column:
-    """The column that the server makes of a definition, in a table with these defaults."""
+    """Return the column that the server creates from a definition, in a table with these defaults."""
     kind = resolve_type(spec.type, charset, collation, rules)
     nullable = spec.nullable
     if nullable is None:
@@ -56,9 +56,9 @@ def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rule
 
 
 def _default(default: Default, type_: str, rules: Rules) -> Default:
-    """Return the default as it holds whatever the session's time zone is; an expression where the server's value is not known.
+    """Return the default in a form that does not depend on the session's time zone, or an expression if the server's value is unknown.
 
-    MariaDB keeps the default of a BLOB or TEXT as text, in which the bytes of ``_latin1 x'E9'`` become the characters ``xE9``.
+    MariaDB stores the default of a BLOB or TEXT as text, in which the bytes of ``_latin1 x'E9'`` become the characters ``xE9``.
     """
     if rules.mariadb and default.introduced and type_.endswith(("blob", "text")):
         return Default("expression")
@@ -84,12 +84,12 @@ class Draft:
 
     @classmethod
     def empty(cls, database: str, name: str, charset: str | None, collation: str | None, engine: str | None) -> Draft:
-        """A table without columns."""
+        """Return a draft without columns."""
         return cls(database, name, [], [], [], charset, collation, engine, {})
 
     @classmethod
     def of(cls, table: Table) -> Draft:
-        """An existing table, to be altered."""
+        """Return a draft of an existing table, for an ALTER."""
         generated = json.loads(table.options.get(GENERATED_KEYS, "[]"))
         keys = [KeySpec(key.name, key.parts, key.unique, key.primary, key.kind, generated=key.name in generated)
                 for key in sorted(table.keys, key=lambda key: key.position)]  # fmt: skip
@@ -100,14 +100,14 @@ class Draft:
 
     @property
     def supports_foreign_keys(self) -> bool:
-        """Whether the engine keeps foreign keys; one that is not named is taken for InnoDB."""
+        """True if the engine supports foreign keys; a table without ENGINE counts as InnoDB."""
         return (self.engine or "innodb").lower() not in WITHOUT_FOREIGN_KEYS
 
     def find(self, name: str) -> int:
-        """A column's place.
+        """Return the index of a column.
 
         Raises:
-            DdlSyntaxError: There is none of this name, so what is known of the table is wrong.
+            DdlSyntaxError: There is no column of this name, so the definition is wrong.
         """
         for place, column in enumerate(self.columns):
             if same_name(column.name, name):
@@ -115,11 +115,11 @@ class Draft:
         raise DdlSyntaxError(f"there is no column {name}")
 
     def has_column(self, name: str) -> bool:
-        """Whether there is a column of this name."""
+        """Return True if there is a column of this name."""
         return any(same_name(column.name, name) for column in self.columns)
 
     def add_elements(self, elements: Sequence[Element], rules: Rules, lookup: Lookup) -> None:
-        """Adds keys and foreign keys in the order of the definition; columns must be there already."""
+        """Add keys and foreign keys in the order of the definition; the columns must have been added before."""
         for element in elements:
             if isinstance(element, KeySpec):
                 self.keys.append(element)
@@ -129,7 +129,7 @@ class Draft:
                 self.add_column_keys(element, rules, lookup)
 
     def add_column_keys(self, spec: ColumnSpec, rules: Rules, lookup: Lookup) -> None:
-        """Adds what a column's own attributes ask for: PRIMARY KEY, UNIQUE, REFERENCES."""
+        """Add the keys from a column's own attributes: PRIMARY KEY, UNIQUE, REFERENCES."""
         part = (KeyPart(spec.name),)
         if spec.primary:
             self.keys.append(KeySpec("PRIMARY", part, unique=True, primary=True))
@@ -139,7 +139,7 @@ class Draft:
             self.add_foreign_key(spec.references, rules, lookup)
 
     def add_foreign_key(self, spec: ForeignSpec, rules: Rules, lookup: Lookup) -> None:
-        """Adds a foreign key and the key on its columns that the server adds unless another one serves."""
+        """Add a foreign key, and the key on its columns that the server adds if no other key can be used."""
         if spec.if_not_exists and spec.name and any(same_name(key.name, spec.name) for key in self.foreign_keys):
             return
         columns = tuple(self.columns[self.find(name)].name for name in spec.columns)
@@ -154,7 +154,7 @@ class Draft:
         self.foreign_keys.append(ForeignKey(name, columns, database, spec.parent_table, parents, spec.on_delete, spec.on_update))
 
     def _parent_key(self, parent: Table | None, *, own: bool) -> tuple[str, ...]:
-        """The parent's primary key, which REFERENCES without columns means."""
+        """Return the columns of the parent's primary key, which REFERENCES without columns refers to."""
         if own:
             parts = next((key.parts for key in self.keys if key.primary), ())
         else:
@@ -164,13 +164,13 @@ class Draft:
         return tuple(part.column or "" for part in parts)
 
     def _foreign_key_name(self) -> str:
-        """The server's name for a constraint without one: the table's name, ``_ibfk_`` and a number."""
+        """Return the server's name for a constraint without one: the table's name, ``_ibfk_`` and a number."""
         pattern = re.compile(re.escape(self.name.lower()) + r"_ibfk_(\d+)")
         matches = (pattern.fullmatch(key.name.lower()) for key in self.foreign_keys)
         return f"{self.name}_ibfk_{max((int(match.group(1)) for match in matches if match), default=0) + 1}"
 
     def table(self) -> Table:
-        """The finished definition."""
+        """Return the finished definition."""
         self._drop_served_keys()
         keys = self._named_keys()
         places = self._server_order(keys)
@@ -187,7 +187,7 @@ class Draft:
         )  # fmt: skip
 
     def _drop_served_keys(self) -> None:
-        """Leaves out keys made for foreign keys that are a leading part of another key, as mysql_prepare_create_table does."""
+        """Remove keys for foreign keys that are a leading part of another key, like mysql_prepare_create_table."""
         kept: list[KeySpec] = []
         for key in self.keys:
             for place, other in enumerate(kept):
@@ -201,9 +201,9 @@ class Draft:
         self.keys = kept
 
     def _server_order(self, keys: Sequence[Key]) -> dict[str, int]:
-        """The place of each key by its name, as ``sort_keys`` of sql/sql_table.cc arranges them.
+        """Return the index of each key by its name, in the order of ``sort_keys`` in sql/sql_table.cc.
 
-        Of keys that differ in nothing else the older one is first.
+        Otherwise equal keys stay in order of creation.
         """
         virtual = {column.name for column in self.columns if column.generated == "virtual"}
         nullable = {column.name for column in self.columns if column.nullable}
@@ -218,7 +218,7 @@ class Draft:
         return {key.name: place for place, key in enumerate(sorted(keys, key=rank))}
 
     def _named_keys(self) -> list[Key]:
-        """Every key with its name and its parts checked against the columns."""
+        """Return all keys with their names; check their parts against the columns."""
         names = {spec.name.lower() for spec in self.keys if spec.name}
         named: list[Key] = []
         for spec in self.keys:
@@ -236,7 +236,7 @@ class Draft:
         return KeyPart(column.name, None if whole else part.prefix)
 
     def _free_name(self, spec: KeySpec, taken: set[str]) -> str:
-        """The server's name for a key without one: its first column's, with a number if that is taken."""
+        """Return the server's name for a key without one: the name of its first column, with a number if that name is taken."""
         first = spec.parts[0].column
         base = self.columns[self.find(first)].name if first is not None else "functional_index"
         if base.lower() not in taken and base.lower() != "primary":
@@ -245,7 +245,7 @@ class Draft:
 
 
 def _leads(key: KeySpec, other: KeySpec) -> bool:
-    """Whether a key's columns are the first ones of another's, whole and in the same order."""
+    """Return True if a key's columns are the first ones of another key, whole and in the same order."""
     if len(key.parts) > len(other.parts):
         return False
     pairs = zip(key.parts, other.parts, strict=False)

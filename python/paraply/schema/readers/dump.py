@@ -1,4 +1,4 @@
-"""Reads table definitions out of a dump (mysqldump, mariadb-dump, mydumper): ``--schema dump.sql``."""
+"""Table definitions from a dump (mysqldump, mariadb-dump, mydumper): ``--schema dump.sql``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from paraply.schema.ddl.rules import Rules
 __all__ = ["read_dump", "split_statements"]
 
 CHUNK = 1 << 20
-# Everything that can hide a delimiter.
+# Beginnings of everything that can contain a delimiter without ending the statement.
 INTERESTING = re.compile(r"""['"`;#]|--|/\*|\*/""")
-# Whole rows at once, at the speed of the regex engine, up to something interesting that is not a complete string.
+# Skips whole rows at the speed of the regex engine, up to an interesting character that does not begin a complete string.
 BULK = re.compile(r"""(?:[^'"`;#/*-]++|'(?:[^'\\]++|\\.)*+'|-(?=[^-])|/(?=[^*])|\*(?=[^/]))*+""", re.DOTALL)
 QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]++|\\.)*+{quote}", re.DOTALL) for quote in "'\""} | {"`": re.compile("[^`]*+`")}
 SPACE = re.compile(r"\s*")
@@ -32,7 +32,7 @@ VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def split_statements(stream: TextIO) -> Iterator[str]:
-    """Cuts a dump into statements, reading it in pieces; the rows of INSERT are left out (only its beginning is given).
+    """Yield the statements of a dump, reading it in pieces. Of INSERT statements, only the beginning is returned.
 
     Args:
         stream: The dump's text.
@@ -48,7 +48,7 @@ def split_statements(stream: TextIO) -> Iterator[str]:
 
 
 class _Splitter:
-    """The text not yet cut, the place in it, and the delimiter in force."""
+    """The text that is not split yet, the position in it, and the current delimiter."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -95,7 +95,7 @@ class _Splitter:
         self.pattern = INTERESTING if delimiter == ";" else re.compile(re.escape(delimiter) + "|" + INTERESTING.pattern.replace(";", ""))
 
     def _search(self, pattern: re.Pattern[str]) -> str | None:
-        """Moves behind the next hit. One that touches the end of the text read so far is looked at again with more text."""
+        """Move after the next match and return it. A match at the end of the text read so far is searched again with more text."""
         while True:
             match = pattern.search(self.text, self.place)
             if match and (match.end() + 2 < len(self.text) or self.ended):
@@ -109,7 +109,7 @@ class _Splitter:
                 self.ended = True
 
     def _more(self) -> bool:
-        """Reads another piece, and lets go of what is through."""
+        """Read another piece and discard the text of finished statements; return False at the end of the dump."""
         piece = self.stream.read(CHUNK)
         if not piece:
             self.ended = True
@@ -120,7 +120,7 @@ class _Splitter:
         return True
 
     def _keep(self, piece: str) -> None:
-        """Keeps a statement's text; of rows only the beginning."""
+        """Keep the text of a statement; of rows, only the beginning."""
         if self.size > KEEP and self.kept and ROWS.match(self.kept[0]):
             return
         if piece:
@@ -140,7 +140,7 @@ class _Splitter:
             yield statement
 
     def _pass(self, found: str) -> None:
-        """Passes over what a quote or comment hides; comments outside of statements are dropped."""
+        """Skip the contents of a quote or comment; drop comments outside of statements."""
         if found in ("'", '"', "`"):
             self._to_quote_end(found)
         elif found == "#" or (found == "--" and self.text[self.place : self.place + 1] in (" ", "\t", "\n", "\r", "")):
@@ -184,17 +184,17 @@ def read_dump(
     database: str = "",
     context: Mapping[str, Any] | None = None,
 ) -> SchemaCatalog:
-    """A catalog of the tables that a dump makes.
+    """Return a catalog of the tables that a dump creates.
 
     Args:
         path: The dump; UTF-8 text.
-        mariadb: Whether a MariaDB server's; if None, what the dump's head says.
-        version: That server's version; if None, what the dump's head says.
-        database: Database of statements before the first USE: for a dump of one database, which names none.
-        context: Status variables to read the statements under, such as ``charset`` for the default collation.
+        mariadb: Whether the dump is of a MariaDB server; if None, it is determined from the dump's header.
+        version: Version of that server; if None, it is determined from the dump's header.
+        database: Database of statements before the first USE, because a dump of a single database does not name it.
+        context: Status variables for parsing the statements, such as ``charset`` for the default collation.
 
     Raises:
-        UsageError: The file cannot be read, is no text, or ends inside a statement.
+        UsageError: The file cannot be read, is not text, or ends inside a statement.
     """
     try:
         with path.open(encoding="utf-8", errors="surrogateescape", newline="") as stream:
@@ -213,7 +213,7 @@ def read_dump(
 
 
 def _origin(head: str) -> tuple[bool, tuple[int, int, int]]:
-    """The server that a dump is of, by the comment at its head."""
+    """Return family and version of the dumped server, from the comment at the dump's head."""
     mariadb = "mariadb" in head.lower()
     line = next((match.group(1) for match in BANNER.finditer(head) if match.group(1)), "")
     match = VERSION.search(line)
@@ -223,7 +223,7 @@ def _origin(head: str) -> tuple[bool, tuple[int, int, int]]:
 
 
 class _Reader:
-    """Advances a catalog by a dump's statements."""
+    """A catalog that executes the statements of a dump."""
 
     def __init__(self, mariadb: bool, version: tuple[int, int, int], database: str, context: Mapping[str, Any]) -> None:
         self.catalog = SchemaCatalog(complete=True)
@@ -233,7 +233,7 @@ class _Reader:
         self.context = context
 
     def read(self, statement: str) -> None:
-        """Takes one statement; rows and settings are passed over."""
+        """Execute one statement; skip rows and settings."""
         if ROWS.match(statement):
             return
         rules = Rules.of(self.context, mariadb=self.mariadb, version=self.version)

@@ -1,4 +1,4 @@
-"""Reads table definitions out of a running server's information_schema."""
+"""Table definitions from the information_schema of a running server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Place = tuple[str, str]
 
 
 def read_databases(query: Query) -> dict[str, str]:
-    """Every database's default collation."""
+    """Return the default collation of every database."""
     return {
         _text(name): canonical_collation(_text(collation))
         for name, collation in query("SELECT SCHEMA_NAME, DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA")
@@ -31,11 +31,11 @@ def read_databases(query: Query) -> dict[str, str]:
 
 
 def read_tables(query: Query, databases: Sequence[str] | None = None) -> list[Table]:
-    """The base tables of these databases (all but the system's if None), in the form that the DDL parser gives.
+    """Return the base tables of these databases (None for all but the system's), in the same form as the DDL parser.
 
     Args:
-        query: Runs a statement and gives its rows; values may be text, bytes or numbers.
-        databases: Which databases.
+        query: Runs a statement and returns its rows; values may be text, bytes or numbers.
+        databases: Names of the databases.
     """
     mariadb = "mariadb" in _text(query("SELECT VERSION()")[0][0]).lower()
     where = _where(databases)
@@ -52,7 +52,7 @@ def read_tables(query: Query, databases: Sequence[str] | None = None) -> list[Ta
     tables = []
     for row in rows:
         place = (_text(row[0]), _text(row[1]))
-        if place not in columns:  # the user may not see them
+        if place not in columns:  # the user lacks the privilege to see the columns
             continue
         collation = canonical_collation(_text(row[3])) if row[3] is not None else None
         tables.append(
@@ -70,9 +70,9 @@ def read_tables(query: Query, databases: Sequence[str] | None = None) -> list[Ta
 
 
 def by_last_column(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Rows in the order of the number in their last column, without it: what an ORDER BY would do.
+    """Return the rows sorted by the number in their last column, without that column; a replacement for ORDER BY.
 
-    MariaDB 10.11 answers a query of information_schema that a KILL QUERY hits while it sorts with no row, and no error.
+    If a KILL QUERY hits MariaDB 10.11 while it sorts rows of information_schema, the server returns no rows and no error.
 
     >>> by_last_column([("b", "2"), ("a", "10"), ("c", "1")])
     [('c',), ('b',), ('a',)]
@@ -89,14 +89,14 @@ def _value(value: Any) -> Any:
 
 
 def _literal(name: str) -> str:
-    """A string literal that means the same in every sql_mode."""
+    """Return a string literal with the same meaning in every sql_mode."""
     return "x'" + name.encode("utf-8").hex() + "'"
 
 
 def _where(databases: Sequence[str] | None, column: str = "TABLE_SCHEMA") -> str:
-    if databases is None:  # by their bytes, which are always these: a user's own may be called Sys
+    if databases is None:  # compare bytes, because a user's database may have the name Sys
         return f"CAST({column} AS BINARY) NOT IN ({', '.join(_literal(name) for name in SYSTEM_DATABASES)})"
-    # Compared as the server compares names: CONVERT would bring a collation of its own along, for which many are one.
+    # The comparison uses the collation of the column. CONVERT would have a collation of its own, for which many names are equal.
     listed = ", ".join(f"_utf8mb4 {_literal(name)}" for name in databases) or "''"
     return f"{column} IN ({listed})"
 
@@ -174,7 +174,7 @@ def _has_expressions(query: Query) -> bool:
 
 
 def _with_whole_parts(key: Key, columns: list[Column]) -> Key:
-    """Takes away prefixes that are the whole column, and those that the server shows for spatial keys."""
+    """Remove prefixes that cover a whole column, and the prefixes that the server shows for spatial keys."""
     lengths = {column.name: column.length for column in columns}
 
     def part(old: KeyPart) -> KeyPart:

@@ -1,4 +1,4 @@
-"""Checks table definitions against the table-map events of the log, and against the target's (R31)."""
+"""Comparison of table definitions with the table-map events of the log, and with the target's definitions (R31)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["difference", "mismatch", "settle"]
 
 
 class ColumnLike(Protocol):
-    """``_native.ColumnInfo``."""
+    """The interface of ``_native.ColumnInfo``."""
 
     @property
     def type_code(self) -> int: ...
@@ -33,7 +33,7 @@ class ColumnLike(Protocol):
 
 
 class TableMapLike(Protocol):
-    """``_native.TableMap``."""
+    """The interface of ``_native.TableMap``."""
 
     @property
     def database(self) -> str: ...
@@ -64,12 +64,12 @@ def _codes(column: Column) -> tuple[int, ...]:
 
 
 def mismatch(table: Table, table_map: TableMapLike, *, mariadb: bool = False) -> str | None:
-    """Says how a definition differs from what the log's rows were written with; None if it fits as far as the log tells.
+    """Return the difference between a definition and the log's rows, or None if they agree as far as the log shows.
 
-    Column count, types, lengths, nullability, and, where the source logs them, signedness, names and collations.
+    Compares column count, types, lengths and nullability, and also signedness, names and collations if the source logs them.
 
     Args:
-        table: The definition, of the log's own DDL, of a dump or of the target.
+        table: The definition, from the log's own DDL, a dump or the target.
         table_map: The log's event.
         mariadb: Whether a MariaDB server wrote the log.
     """
@@ -104,10 +104,10 @@ def _column_mismatch(column: Column, logged: ColumnLike, mariadb: bool) -> str |
 
 
 def _real_type(logged: ColumnLike) -> tuple[int, int]:
-    """Type code and metadata, also where CHAR, ENUM and SET still share a code as in the file.
+    """Return type code and metadata, also for CHAR, ENUM and SET, which share one type code in the log.
 
-    There the metadata's high byte is the real type, and for CHAR hides two bits of the length (``(type ^ 0x30) & 0x30``); a length alone
-    never exceeds 1023.
+    For these, the high byte of the metadata is the real type. For CHAR, it also contains two bits of the length (``(type ^ 0x30) & 0x30``).
+    A length alone never exceeds 1023.
     """
     code, metadata = logged.type_code, logged.metadata
     if code != 254 or metadata < 1024:
@@ -117,11 +117,11 @@ def _real_type(logged: ColumnLike) -> tuple[int, int]:
 
 
 def _shape_mismatch(column: Column, code: int, metadata: int, mariadb: bool) -> str | None:
-    """Compares what the metadata tells of the length."""
+    """Compare the length in the metadata with the definition."""
     if column.type == "decimal" and code == 246:
-        told: tuple[int | None, int | None] = (metadata >> 8, metadata & 0xFF)
+        logged_digits: tuple[int | None, int | None] = (metadata >> 8, metadata & 0xFF)
         wanted_digits = (column.length, column.scale)
-        return None if told == wanted_digits else f"DECIMAL{told} in the log, DECIMAL{wanted_digits} in the table"
+        return None if logged_digits == wanted_digits else f"DECIMAL{logged_digits} in the log, DECIMAL{wanted_digits} in the table"
     if column.type == "bit":
         bits = (metadata & 0xFF) * 8 + (metadata >> 8)
         return None if bits == column.length else f"BIT({bits}) in the log, BIT({column.length}) in the table"
@@ -138,14 +138,14 @@ def _shape_mismatch(column: Column, code: int, metadata: int, mariadb: bool) -> 
 
 
 def _width(column: Column, mariadb: bool) -> int:
-    """Bytes a character; 0 if the character set is not known."""
+    """Return the bytes of a character, or 0 if the character set is not known."""
     if column.type in BINARY:
         return 1
     return collations("mariadb" if mariadb else "mysql").width_of.get(column.charset or "", 0)
 
 
 def _label_bytes(column: Column) -> int:
-    """Bytes that an ENUM's or SET's value takes."""
+    """Return the bytes of an ENUM or SET value."""
     count = len(column.labels)
     if column.type == "enum":
         return 1 if count < 256 else 2
@@ -154,14 +154,14 @@ def _label_bytes(column: Column) -> int:
 
 
 def settle(table: Table, table_map: TableMapLike, *, mariadb: bool = False) -> Table:
-    """Takes the log's word for collations, and takes back an assumed one that the log does not confirm (R13).
+    """Return the definition with the log's collations; discard an assumed collation that the log does not confirm (R13).
 
-    A table made in a database that the log did not show being made has the server's default collation only by assumption
-    (``options["assumed_collation"]``). Where the log carries collation numbers they decide; elsewhere columns with the table's
-    default get the collation None: not known.
+    A table has an assumed collation (``options["assumed_collation"]``) if the log does not contain the CREATE of its database: the server's
+    default. Collation numbers in the log replace it. Without such numbers, columns with the table's default get the collation None, for
+    unknown.
 
     Args:
-        table: A definition whose column count fits.
+        table: A definition with the column count of the log.
         table_map: The log's event.
         mariadb: Whether a MariaDB server wrote the log.
     """
@@ -187,7 +187,7 @@ def _settled(column: Column, number: int | None, rules: Rules, *, assumed: bool)
 
 
 def difference(log: Table, target: Table) -> str | None:
-    """Says how the target's table differs from the log's where raw row events must fit by position (R31); None if they are alike."""
+    """Return the difference between the target's table and the log's, for row events that match columns by position (R31); else None."""
     if len(log.columns) != len(target.columns):
         return f"the log's table has {len(log.columns)} columns, the target's has {len(target.columns)}"
     for number, (ours, theirs) in enumerate(zip(log.columns, target.columns, strict=True), start=1):

@@ -1,11 +1,12 @@
-"""Several transactions of one session, one after the other (``SeriesSession``).
+"""Batches of transactions that one session commits one after the other (``SeriesSession``).
 
-Where the progress is a row of ours, a transaction is one statement: a ``BINLOG`` of its rows behind the row event that changes its
-session's row of ``paraply.progress``. Under autocommit a server commits all of that or nothing, so it takes one round trip, and one
-answer, in place of those of a begin, the progress, the rows and a commit. The row is found by its key, which holds the epoch: a
-session that was fenced off finds none (R25a).
+If the progress is a row of paraply's own table, a transaction is one ``BINLOG`` statement. It begins with the row event that changes
+the session's row of ``paraply.progress``, and the rows of the transaction follow. Under autocommit, a server commits the whole
+statement or nothing. So one round trip replaces four: begin, progress, rows and commit. The key of the progress row contains the
+epoch: a session that was fenced off does not find its row (R25a).
 
-In mode ``preserve`` there is no such row, and the epoch is read. There the commit of each goes along with the next one's statements.
+In mode ``preserve`` there is no progress row, and the epoch is read instead. There, the COMMIT of each transaction is sent together
+with the statements of the next one.
 """
 
 from __future__ import annotations
@@ -27,73 +28,73 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_and_commit"]
 
-#: A statement's text; the rest of max_allowed_packet is left to what stands before it.
+#: Part of max_allowed_packet that is reserved for the statements before the rows.
 _HEADROOM = 64 * 1024
-#: All texts of a series that are made before it begins.
-_SERIES_BYTES = 128 * 1024
-#: How the servers name our table where a row event does not find its row.
+#: Most bytes of the texts of a batch, which are all made before the batch begins.
+_BATCH_BYTES = 128 * 1024
+#: Name of the progress table in the servers' error messages about a missing row.
 _PROGRESS = "'progress'"
 
 
 class BlockSession(Protocol):
-    """The session that applies a series."""
+    """The session that applies a batch."""
 
     slot: int
 
     @property
     def connection_id(self) -> int:
-        """The server's number of the connection."""
+        """Number of the connection on the server."""
 
     @property
     def connection(self) -> Connection:
-        """The connection, fit for any statement."""
+        """The connection, ready for any statement."""
 
     @property
     def raw(self) -> Connection:
-        """The connection as the last transaction left it."""
+        """The connection in the state after the last transaction."""
 
     def leaves(self, end: list[str]) -> None:
-        """Note that a transaction begins after which these statements are due, before any other kind."""
+        """Record that these statements are due after the transaction, before the connection is used for anything else."""
 
     def send_format(self, block: Block) -> None:
-        """Hand the log's format description over, where the server has not got it yet."""
+        """Send the log's format description, if the server does not have it yet."""
 
     def check_tables(self, block: Block, source: Block) -> None:
         """Check the tables of a block that have not been checked yet."""
 
     def rollback(self) -> None:
-        """Roll back."""
+        """Roll back the open transaction."""
 
     def uncommitted(self, error: ParaplyError, block: Block | None) -> ParaplyError:
-        """Return what the error of a COMMIT means."""
+        """Return the exception for an error of a COMMIT."""
 
     def explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
-        """Return the exception of a cause's own class; the block is rolled back."""
+        """Roll back the block of an error about a row, and return the exception of the class for the error's cause."""
 
     def is_taken_over(self) -> bool:
         """Return True if another process has taken over this channel."""
 
 
 def apply_and_commit(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
-    """Applies and commits blocks one after the other; ends at the first one that fails or does not fit.
+    """Apply and commit blocks one by one; stop at the first block that fails or does not fit.
 
     Args:
         context: The target.
-        session: Its session; nothing is open on it.
+        session: A session of the target, without an open transaction.
         blocks: Blocks of one transaction each.
     """
-    return _by_statements(context, session, blocks) if context.mode.writes_progress else _behind_commits(context, session, blocks)
+    return _by_statements(context, session, blocks) if context.mode.writes_progress else _with_commits(context, session, blocks)
 
 
 def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
-    """Each is one statement."""
+    """Apply each block as one statement."""
     try:
         fitting = _fitting(context, session, blocks)
         if not fitting:
             return SeriesOutcome(0)
         session.send_format(fitting[0])
     except ParaplyError:
-        return SeriesOutcome(0)  # told where the block is applied by itself
+        return SeriesOutcome(0)  # the error is raised when the block is applied by itself
     context.sessions.note(fitting, session.connection_id)
     ledger = context.ledger
     progress = ledger.native or [mark.executed for mark in ledger.marks(fitting, session.slot)]
@@ -109,13 +110,13 @@ def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequenc
 
 
 def _fitting(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> Sequence[Block]:
-    """The blocks up to the first one that needs more than its rows; their tables are checked."""
+    """Return the blocks before the first block that needs more than its rows; check the tables of the returned blocks."""
     references, known = context.references, context.checker.known
-    looked_at = known.leading(blocks) if context.row_privileges.everything else 0
-    if references is None and looked_at == len(blocks):
+    known_blocks = known.leading(blocks) if context.row_privileges.everything else 0
+    if references is None and known_blocks == len(blocks):
         return blocks
     for number, block in enumerate(blocks):
-        if number >= looked_at:
+        if number >= known_blocks:
             if block.kind != "dml":
                 return blocks[:number]
             session.check_tables(block, block)
@@ -128,7 +129,7 @@ def _fitting(context: MySqlContext, session: BlockSession, blocks: Sequence[Bloc
 
 
 def _statement_error(context: MySqlContext, session: BlockSession, block: Block, error: ParaplyError) -> ParaplyError:
-    """Why a block's statement is not known to be committed."""
+    """Return the error of a block's statement that is not known to be committed."""
     if isinstance(error, ConnectionLost):
         return error
     if interrupted(error):
@@ -137,17 +138,17 @@ def _statement_error(context: MySqlContext, session: BlockSession, block: Block,
         session.rollback()
         if session.is_taken_over():
             return context.store.taken_over()
-        # Of our table or of another one of that name: the block is applied by itself now, which tells.
+        # The error is about the progress table or another table of that name. Applying the block by itself shows which.
         return TemporaryFailure(f"{error.message} (error {error.code})")
     return session.explained(error, block)
 
 
-def _behind_commits(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
-    """The commit of each begins the text of the next one."""
+def _with_commits(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
+    """Apply each block with a text that begins with the commit of the block before."""
     try:
         texts = _texts(context, session, blocks)
     except ParaplyError:
-        return SeriesOutcome(0)  # told where the block is applied by itself
+        return SeriesOutcome(0)  # the error is raised when the block is applied by itself
     if len(texts) < 2:
         return SeriesOutcome(0)
     session.leaves(context.mode.end())
@@ -161,7 +162,7 @@ def _behind_commits(context: MySqlContext, session: BlockSession, blocks: Sequen
 
 
 def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> list[bytes]:
-    """The texts of as many blocks as fit, up to their rows, each behind the commit of the one before."""
+    """Return the texts of the fitting blocks: the commit of the block before, the statements to begin, and the rows."""
     mode, texts, form = context.mode, list[bytes](), b""
     for block in _fitting(context, session, blocks):
         begin = mode.start_again(block.first_gtid) if texts else mode.start(block.first_gtid)
@@ -172,7 +173,7 @@ def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]
         if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or format_statement(block) != form:
             break
         texts.append(b"; ".join([*(text.encode() for text in (*begin, context.store.fence())), statements[0]]))
-        if sum(map(len, texts)) > min(_SERIES_BYTES, context.max_packet - _HEADROOM):
+        if sum(map(len, texts)) > min(_BATCH_BYTES, context.max_packet - _HEADROOM):
             del texts[-1]
             break
     return texts
@@ -181,7 +182,7 @@ def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]
 def _text_error(
     context: MySqlContext, session: BlockSession, block: Block, results: list[Result], error: ParaplyError | None, *, committing: bool
 ) -> ParaplyError:
-    """Why a block of a series is not known to be committed."""
+    """Return the error of a block of a batch that is not known to be committed."""
     if error is None and (committing or len(results) < 2):
         error = TemporaryFailure("interrupted: not all statements of a text were run")
     if error is None:

@@ -1,7 +1,7 @@
-"""What an open MySQL or MariaDB target knows, for its sessions, batches, XA transactions and recovery.
+"""The context of an open MySQL or MariaDB target, for its sessions, batches, XA transactions and recovery.
 
-A context is made by ``MySqlTarget.open`` and never changes. What moves on during the run (ledger, sessions, what is known of tables) is
-held by objects of its own.
+``MySqlTarget.open`` creates a context, which never changes. State that changes during the run (ledger, sessions, definitions of
+tables) is held by objects of its own.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _REMEMBERED = 10_000
 
 
 def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
-    """Return the statements that set up a session that applies.
+    """Return the SQL settings of a session that applies.
 
     Args:
-        hidden: Whether it stays out of the target's binlog.
-        lock_wait: Seconds that a row lock is waited for (R24: short).
+        hidden: Whether the session stays out of the target's binlog.
+        lock_wait: Time limit for waiting for a row lock, in seconds (R24: short).
     """
     settings = [
         "SET NAMES utf8mb4",
@@ -54,7 +54,7 @@ def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
 
 
 class SessionNotes:
-    """The sessions of one run: rows of progress and names that were given out, and the connection that works on each block."""
+    """The sessions of one run: the numbers of progress rows and names already used, and the connection of each block."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -62,43 +62,43 @@ class SessionNotes:
         self._next_slot = self._splits = 0
 
     def next_slot(self) -> int:
-        """Return the number of a row of progress that nobody else of this run writes."""
+        """Return the number of a progress row that no other session of this run writes."""
         with self._lock:
             slot, self._next_slot = self._next_slot, self._next_slot + 1
         return slot
 
     def next_split(self) -> int:
-        """Return a number for a transaction that is committed in two phases."""
+        """Return a new number for a transaction that is committed in two phases."""
         with self._lock:
             self._splits += 1
             return self._splits
 
     def note(self, blocks: Iterable[Block], connection_id: int) -> None:
-        """Remember which connection works on blocks."""
+        """Record which connection works on the blocks."""
         now = time.monotonic()
         with self._lock:
             for block in blocks:
                 self._connections[block.id] = (connection_id, now)
-                self._connections.pop(block.id - _REMEMBERED, None)  # blocks under way are asked for, and those are few
+                self._connections.pop(block.id - _REMEMBERED, None)  # only uncommitted blocks are asked for, and these are few
 
     def last(self, block: Block) -> tuple[int, float] | None:
-        """Return the connection that worked on a block, and when the block was last begun."""
+        """Return the connection that worked on a block, and the time at which the block was last begun."""
         with self._lock:
             return self._connections.get(block.id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelContext:
-    """A server and the channel that a run has taken over on it: enough to settle what earlier runs began.
+    """A server, and a channel on it that this run has taken over: the information that recovery of earlier runs needs.
 
     Attributes:
-        connect: Makes a plain connection.
+        connect: Opens a connection without any settings.
         server: The server.
         mode: The GTID mode in force.
         store: The channel's progress.
         xa: The channel's XA transactions.
         epoch: The run's epoch (R25a).
-        quiet_settings: Statements after which a connection writes progress without a trace in the target's log.
+        quiet_settings: Statements that keep the progress of a connection out of the target's log.
     """
 
     connect: Callable[[], Connection]
@@ -110,7 +110,7 @@ class ChannelContext:
     quiet_settings: tuple[str, ...]
 
     def logs_hold(self, connection: Connection, pending: PendingDdl) -> bool:
-        """Return True if the target's own GTIDs show that a recorded statement has been done (``preserve`` on MariaDB)."""
+        """Return True if the target's own GTIDs show that a recorded statement was executed (``preserve`` on MariaDB)."""
         if pending.gtid is None or self.mode.writes_progress:
             return False
         return pending.gtid in GtidSet(self.mode.own_executed(connection))
@@ -118,14 +118,14 @@ class ChannelContext:
 
 @dataclass(frozen=True, kw_only=True)
 class MySqlContext(ChannelContext):
-    """An open target.
+    """The context of an open target.
 
     Attributes:
         branches: Branches of transactions that are committed in two phases.
-        ledger: What is committed.
+        ledger: The committed transactions.
         checker: Compares the tables of log and target.
         row_privileges: Checks the privileges that row events need.
-        references: Foreign keys that are checked once a block; None where each row is.
+        references: Foreign keys that are checked once for each block; None if the server checks each row.
         last_writer: Writes rows by their timestamps (policy ``unordered``), else None.
         max_packet: Bytes of the longest statement.
         sessions: The sessions of the run.
@@ -142,21 +142,21 @@ class MySqlContext(ChannelContext):
 
     @property
     def takes_batches(self) -> bool:
-        """Whether sessions may be handed several blocks at once (``SeriesSession``)."""
+        """True if sessions accept several blocks at once (``SeriesSession``)."""
         return self.last_writer is None
 
     def take_slot(self, connection: Connection) -> int:
-        """Return a row of progress that nobody else of this run writes."""
+        """Return the number of a progress row that no other session of this run writes, after creating the row."""
         slot = self.sessions.next_slot()
         if self.mode.writes_progress:
             self.store.take_slot(connection, slot, self.epoch)
         return slot
 
     def fresh(self, after: tuple[int, float] | None = None) -> Connection:
-        """Return a connection with a session's settings.
+        """Open a connection with the settings of a session.
 
         Args:
-            after: Number of a connection that must have ended before, and when it was last known to be there.
+            after: Number of a connection that must have ended first, and the last time at which it was known to exist.
         """
         connection = self.connect()
         try:
@@ -169,10 +169,10 @@ class MySqlContext(ChannelContext):
         return connection
 
     def forget_tables(self, words: Set[str] | None = None) -> None:
-        """Read again what is known of tables: a DDL was run.
+        """Discard the cached table definitions after a DDL.
 
         Args:
-            words: The statement's (``words_of``), where they are known.
+            words: Words of the statement (``words_of``), if known.
         """
         self.checker.forget(words)
         if self.last_writer is not None:

@@ -1,4 +1,4 @@
-"""What a server's error numbers mean for an apply, and what to do about them."""
+"""The meaning of a server's error numbers for an apply, with advice for the user."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _FAILED = {
     1044: "the user lacks a privilege on this database",
     1062: "a row with this key is there already: the target was changed by someone else, or the replay began too early",
     3100: "a plugin of the target's server refused it: see its error log, and for a member of a group whether it is ONLINE",
-    1105: "the server does not say why; a user without INSERT, UPDATE or DELETE on the table is one reason",
+    1105: "the server gives no reason; a user without INSERT, UPDATE or DELETE on the table is one possible reason",
     1114: _DISK_FULL,
     1142: "the user lacks a privilege on this table",
     1153: "raise max_allowed_packet on the target's server",
@@ -76,14 +76,14 @@ _FAILED = {
     3819: "the row violates a CHECK of the target's table",
     4025: "the row violates a CHECK of the target's table",
 }
-#: The errors that hold another one in their text: a table that cannot be made, a file that cannot be written or made.
+#: Errors that contain another error number in their text: a table cannot be created, a file cannot be written or created.
 _OF_ANOTHER = frozenset({1, 3, 1004, 1005, 1026, 1030})
-#: What that other one is: the system's, or from 120 on a storage engine's.
+#: Advice for that other number: an error of the system, or from 120 on of a storage engine.
 _INNER = {28: _DISK_FULL, 135: _DISK_FULL, 184: _LEFT_FILE}
-#: Errors that are about one row: it is missing, there already, refers to nothing, is referred to, or does not fit the table.
+#: Errors about one row: it is missing, exists already, has no parent, has children, or does not fit the table.
 _OF_A_ROW = frozenset({1022, 1032, 1048, 1062, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1526, 1586, 1690, 1859, 3819,
                        4025})  # fmt: skip
-#: From here on MySQL logs what its foreign keys change, with faults.
+#: First version of MySQL that logs the changes of its foreign keys, with known bugs.
 _LOGS_CASCADES = (9, 6, 0)
 _REFERENCES = frozenset({1216, 1217, 1451, 1452})
 _CASCADED = _REFERENCES | {NO_SUCH_ROW}
@@ -93,13 +93,13 @@ _CONNECT = {
     1045: "user or password is wrong, or the user may not come from this host; a password can be given in PARAPLY_PASSWORD",
     1049: "the database does not exist",
     1129: "the server blocks this host after too many connection errors: run FLUSH HOSTS there",
-    1130: "the server does not let this host in: the user's host part must match",
+    1130: "the server refuses connections from this host: the host part of the user must match",
     1698: "user or password is wrong, or the user may only log in over the unix socket",
     3159: "the server wants TLS: add ?tls=required to the URL",
 }
 
 
-#: What the client library says of a login method that it does not know; MySQL names one at random for users that do not exist.
+#: Message of the client library for an unknown login method; MySQL names a random method for users that do not exist.
 _DECOY = "Unknown authentication protocol"
 _CERTIFICATE = "invalid peer certificate"
 _NO_TLS = "does not offer TLS"
@@ -114,15 +114,15 @@ def explain(
     table: str | None = None,
     key: str | None = None,
 ) -> ParaplyError:
-    """The exception of a cause's own class for a server's error, with the place in the log.
+    """Return the exception for a server's error, of the class for its cause and with the position in the log.
 
     Args:
-        error: What the native connection raised; anything but a ``ServerError`` is given back with the place filled in.
+        error: Exception of the native connection. If it is no ``ServerError``, it is returned with the position filled in.
         file: Log file of the transaction concerned.
-        position: Its offset.
-        gtid: Its GTID.
-        table: The table, where it is known.
-        key: The row's key, where it is known.
+        position: Offset of that transaction.
+        gtid: GTID of that transaction.
+        table: The table, if known.
+        key: Key of the row, if known.
 
     >>> explain(ServerError("Deadlock found when trying to get lock", 1213, "40001"))
     TemporaryFailure('Deadlock found when trying to get lock (error 1213)')
@@ -139,7 +139,7 @@ def explain(
 
 
 def interrupted(error: ParaplyError) -> bool:
-    """Whether somebody, or a time limit, ended the statement; unlike a deadlock that says nothing about what it did before.
+    """Return True if a user or a time limit ended the statement. Unlike after a deadlock, the statement's effect is unknown.
 
     >>> interrupted(ServerError("Query execution was interrupted", 1317)), interrupted(ServerError("Deadlock found", 1213))
     (True, False)
@@ -148,17 +148,17 @@ def interrupted(error: ParaplyError) -> bool:
 
 
 def names_a_row(code: int) -> bool:
-    """Whether an error is about one row, so that its key is worth looking for."""
+    """Return True if an error is about one row, so that its key should be searched for."""
     return code in _OF_A_ROW
 
 
 def cascade_hint(code: int, log: Format, tables: int) -> str:
-    """Return what an error of a foreign key or a missing row may come from in a log of MySQL 9.6 or later; else nothing.
+    """Return a hint at a faulty log of MySQL 9.6 or later for an error of a foreign key or a missing row; else an empty text.
 
     Args:
-        code: The error.
+        code: The server's error number.
         log: The log's format.
-        tables: How many tables the transaction changes; a row is deleted twice in one of two only.
+        tables: Number of tables that the transaction changes. A row can only be deleted twice if there are at least two tables.
     """
     if log.mariadb or log.version < _LOGS_CASCADES or code not in (_CASCADED if tables > 1 else _REFERENCES):
         return ""
@@ -183,7 +183,7 @@ def _kind(code: int, message: str) -> tuple[type[ParaplyError], str]:
 
 
 def table_of(message: str, tables: Iterable[tuple[str, str]]) -> str | None:
-    """The table that a server's message names without its database, if only one of a transaction's tables can be meant.
+    """Return the table that a server's message names without its database, or None if it may be several of the tables.
 
     >>> table_of("Can't find record in 'item'", [("shop", "item"), ("shop", "orders")])
     'shop.item'
@@ -194,28 +194,28 @@ def table_of(message: str, tables: Iterable[tuple[str, str]]) -> str | None:
 
 
 def connect_error(error: ParaplyError, url: str, *, tls: bool = True) -> ParaplyError:
-    """The exception for a connection that could not be made.
+    """Return the exception for a failed connection attempt.
 
     Args:
-        error: What the native connection raised.
+        error: Exception of the native connection.
         url: The target without its password.
         tls: Whether TLS was tried.
     """
     if isinstance(error, ServerError):
         hint = _CONNECT.get(error.code, "")
-        if error.code == 1045 and not tls:  # the server does not tell one from the other
+        if error.code == 1045 and not tls:  # the server gives the same error for a user that must use TLS
             hint += "; or the user must use TLS: add ?tls=required to the URL"
-        return ConnectionFailed(f"{url} does not let us in: {error.message} (error {error.code})" + (f"; {hint}" if hint else ""))
+        return ConnectionFailed(f"{url} refuses the login: {error.message} (error {error.code})" + (f"; {hint}" if hint else ""))
     if _DECOY in error.message:
         return ConnectionFailed(
-            f"{url} does not let us in: user or password is wrong, or the user logs in by a method other than caching_sha2_password, "
+            f"{url} refuses the login: user or password is wrong, or the user logs in by a method other than caching_sha2_password, "
             f"mysql_native_password or ed25519 ({error.message})"
         )
     if _CERTIFICATE in error.message:
         return ConnectionFailed(
-            f"{url} shows a certificate that is not trusted: {error.message.partition(_CERTIFICATE)[2].strip(': `').rstrip(chr(39))};"
-            " give its authority's in tls-ca; tls=verify-ca does not compare the host's name, tls=required compares nothing"
+            f"{url} has a certificate that is not trusted: {error.message.partition(_CERTIFICATE)[2].strip(': `').rstrip(chr(39))};"
+            " give the certificate of its authority in tls-ca; tls=verify-ca does not compare the host name, tls=required compares nothing"
         )
     if _NO_TLS in error.message:
-        return ConnectionFailed(f"{url} offers no TLS, and tls says that it must be used")
+        return ConnectionFailed(f"{url} offers no TLS, and the option tls requires it")
     return ConnectionFailed(f"{url} cannot be reached: {error.message}; check host, port and socket, and that the server is running")

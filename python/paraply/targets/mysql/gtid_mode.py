@@ -1,4 +1,4 @@
-"""How a replay shows in the target's own GTIDs (rule R26): one class for each mode."""
+"""GTID modes: the relation between the replay and the target's own GTIDs (R26); one class for each mode."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = [
 ]
 
 ACCESS_DENIED = (1227, 1044, 1045, 1142, 1143, 1370)
-"""The server's error numbers for a privilege that is missing."""
-#: The first MySQL that shows in performance_schema what connections do.
+"""The server's error numbers for a missing privilege."""
+#: First version of MySQL that shows the command of a connection in performance_schema.
 _DUMPS_IN_THREADS = (8, 0, 22)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the choice of a mode depends on.
+    """The properties of the target that determine the mode.
 
     Attributes:
-        gtids: Whether the target keeps GTIDs (MariaDB always does).
+        gtids: Whether the target uses GTIDs (MariaDB always does).
         log_bin: Whether the target writes a binlog.
-        replicas: How many replicas read from the target.
-        group_member: Whether it is a member of a running group.
-        blind: The privilege without which it cannot be seen whether anybody reads from the target; None where it is seen.
+        replicas: Number of replicas that read from the target.
+        group_member: Whether the target is a member of a running Group Replication group.
+        blind: The missing privilege for detecting replicas and group membership; None if nothing is missing.
     """
 
     gtids: bool
@@ -53,15 +53,15 @@ class Facts:
 
     @property
     def followed(self) -> bool:
-        """Whether others take their data from the target's log."""
+        """True if replicas or group members take their data from the target's log."""
         return self.replicas > 0 or self.group_member
 
 
 def read_facts(connection: Connection, server: ServerKind) -> Facts:
-    """Asks the target. What the user may not see is no error: it only narrows the choice."""
+    """Read the properties of the target. A missing privilege is no error: it only limits the choice of modes."""
     log_bin = bool(to_int(rows_of(connection.query("SELECT @@GLOBAL.log_bin"))[0][0]))
     gtids = server.mariadb or to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_mode"))[0][0]).upper() == "ON"
-    if not log_bin:  # nobody can read a log that is not written
+    if not log_bin:  # without a log, there are no replicas
         return Facts(gtids, log_bin, 0, False)
     replicas, member = _replicas(connection, server), _group_member(connection, server)
     in_tables = not server.mariadb and server.version >= _DUMPS_IN_THREADS
@@ -70,9 +70,9 @@ def read_facts(connection: Connection, server: ServerKind) -> Facts:
 
 
 def own_identity(connection: Connection, server: ServerKind) -> str:
-    """What the GTIDs of the target's own writes begin with: its ``server_uuid``; empty where it gives none, and on MariaDB.
+    """Return the prefix of the GTIDs of the target's own writes: its ``server_uuid``. Empty without GTIDs, and on MariaDB.
 
-    MariaDB's own GTIDs are no part of the progress in mode ``none``, so there nothing is mistaken for another.
+    In mode ``none``, MariaDB's own GTIDs are not part of the progress, so they cannot be mistaken for GTIDs of the log.
     """
     if server.mariadb:
         return ""
@@ -81,21 +81,21 @@ def own_identity(connection: Connection, server: ServerKind) -> str:
 
 
 def _replicas(connection: Connection, server: ServerKind) -> int | None:
-    """How many connections read the target's log; None where the user does not see others' connections."""
+    """Return the number of connections that read the target's log, or None if the user cannot see other connections."""
     if not server.mariadb and server.version >= _DUMPS_IN_THREADS:
         threads = "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_command LIKE 'Binlog Dump%'"
-        # Switched off, the table is there and empty.
+        # If performance_schema is off, the table exists and is empty.
         found = _allowed(connection, f"{threads} HAVING @@GLOBAL.performance_schema")
         if found is not None:
             return found
-    # A list without others' connections is no error, but this table is one without PROCESS.
+    # Without PROCESS, the process list shows only own connections and gives no error, but this table gives one.
     if _allowed(connection, "SELECT COUNT(*) FROM information_schema.innodb_trx") is None:
         return None
     return _allowed(connection, "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
 
 
 def _group_member(connection: Connection, server: ServerKind) -> bool | None:
-    """Whether the target is a member of a running group; None where the user may not know."""
+    """Return True if the target is a member of a running group; None if the user has no privilege to see it."""
     plugin = "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name='group_replication' AND plugin_status='ACTIVE'"
     if server.mariadb or not _allowed(connection, plugin):
         return False
@@ -105,7 +105,7 @@ def _group_member(connection: Connection, server: ServerKind) -> bool | None:
 
 
 def _allowed(connection: Connection, count: str) -> int | None:
-    """What a query counts; None where the user may not ask, or there is no answer."""
+    """Return the result of a counting query, or None if the user lacks the privilege or there is no row."""
     try:
         rows = rows_of(connection.query(count))
     except ServerError as error:
@@ -116,73 +116,73 @@ def _allowed(connection: Connection, count: str) -> int | None:
 
 
 class GtidMode:
-    """Base: the replay is an ordinary writer, and the target logs it under GTIDs of its own (``none``)."""
+    """Base class, and mode ``none`` without GTIDs: an ordinary writer, logged under GTIDs of the target's own."""
 
     name: Literal["record", "preserve", "none"] = "none"
     #: Whether several transactions may become one commit.
     merges = True
-    #: Whether each transaction's progress is a row that it writes; otherwise the target's GTIDs are the progress.
+    #: Whether each transaction writes its progress as a row; otherwise the target's GTIDs are the progress.
     writes_progress = True
     #: Whether the replay stays out of the target's binlog.
     hidden = False
-    #: Whether the progress can say that a transaction is committed and an older one is not.
+    #: Whether the progress can hold gaps: a committed transaction after an uncommitted one.
     holds_gaps = True
-    #: Whether a DDL runs under its own GTID, which the server records with it (MySQL 8.0).
+    #: Whether a DDL runs under its own GTID, and the server records both together (MySQL 8.0).
     ddl_under_gtid = False
-    #: Whether the parts of XA transactions are logged under their own GTIDs, which then say whether they are done.
+    #: Whether the parts of XA transactions are logged under their own GTIDs, so that the GTIDs show whether a part is done.
     xa_under_gtid = False
-    #: How many statements ``start`` and ``start_again`` give, for a log with GTIDs where the mode is for such.
+    #: Number of statements that ``start`` and ``start_again`` return for a log with GTIDs.
     statements_before = (1, 1)
-    #: What the plan says of it.
+    #: Remark about the mode for the user.
     note = ""
 
     @property
     def keeps_out(self) -> bool:
-        """Whether our own tables stay out of the target's binlog: in preserve mode they must not reach the replicas either."""
+        """True if paraply's own tables stay out of the target's binlog. In mode ``preserve`` they must not reach the replicas either."""
         return self.hidden or self.name == "preserve"
 
     def begin(self, gtid: str | None) -> list[str]:  # noqa: ARG002
-        """Statements before a transaction."""
+        """Return the statements before a transaction."""
         return []
 
     def begin_apart(self, gtid: str | None) -> list[str]:
-        """Statements before a statement that commits by itself, ahead of its transaction's rows."""
+        """Return the statements before a statement that commits by itself, before the rows of its transaction."""
         return self.begin(gtid)
 
     def start(self, gtid: str | None) -> list[str]:
-        """Statements that begin a transaction with rows; what they leave behind it, ``end`` takes away."""
+        """Return the statements that begin a transaction with rows; ``end`` resets the settings that they change."""
         return [*self.begin(gtid), "START TRANSACTION"]
 
     def start_again(self, gtid: str | None) -> list[str]:  # noqa: ARG002
-        """Statements that commit a transaction with rows and begin the next one: as few as can be, each has an answer of its own."""
+        """Return the statements that commit a transaction with rows and begin the next one; as few as possible, to save answers."""
         return ["COMMIT AND CHAIN"]
 
     def end(self) -> list[str]:
-        """Statements after which anything else may run on a connection on which ``start`` did."""
+        """Return the statements that reset the connection after ``start``, before it is used for anything else."""
         return []
 
     def begin_xa(self, gtid: str | None) -> list[str]:
-        """Statements before a part of an XA transaction."""
+        """Return the statements before a part of an XA transaction."""
         return self.begin(gtid)
 
     def end_xa(self) -> list[str]:
-        """Statements after it."""
+        """Return the statements after a part of an XA transaction."""
         return self.end()
 
     def after_format(self) -> list[str]:
-        """Statements after the log's format description was handed over."""
+        """Return the statements after the log's format description was sent."""
         return []
 
     def own_executed(self, connection: Connection) -> str:  # noqa: ARG002
-        """What the target's own GTIDs say is applied."""
+        """Return the GTIDs that are applied according to the target's own GTID state."""
         return ""
 
     def finish(self, connection: Connection, executed: GtidSet) -> None:
-        """Everything is applied."""
+        """Finish the mode after everything is applied."""
 
 
 class NoGtids(GtidMode):
-    """``none``."""
+    """Mode ``none``."""
 
 
 class _MySqlMode(GtidMode):
@@ -199,37 +199,37 @@ class _MySqlMode(GtidMode):
         self._has_gtids = has_gtids
 
     def after_format(self) -> list[str]:
-        """Statements after the log's format description was handed over."""
+        """Return the statements after the log's format description was sent."""
         # The server leaves gtid_next undetermined after a format description.
         return ["SET gtid_next='AUTOMATIC'"]
 
     def own_executed(self, connection: Connection) -> str:
-        """What the target's own GTIDs say is applied."""
+        """Return the GTIDs that are applied according to the target's own GTID state."""
         if not self._has_gtids:
             return ""
         return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_executed"))[0][0]).replace("\n", "")
 
 
 class MySqlNone(_MySqlMode):
-    """``none`` on MySQL with GTIDs on."""
+    """Mode ``none`` on MySQL with GTIDs on."""
 
 
 class Record(_MySqlMode):
-    """``record``: not logged; the applied set becomes part of gtid_purged at the end."""
+    """Mode ``record``: the replay is not logged; at the end, the applied set becomes part of gtid_purged."""
 
     name = "record"
     hidden = True
 
     def begin_xa(self, gtid: str | None) -> list[str]:
-        """Logged all the same: a server that recovers rolls back what is prepared and stands in no log of its own."""
+        """Return the statements before a part of an XA transaction, which is logged even in this mode."""
         return ["SET SESSION sql_log_bin=1", f"SET gtid_next='{gtid}'"]
 
     def end_xa(self) -> list[str]:
-        """Statements after it."""
+        """Return the statements after a part of an XA transaction."""
         return ["SET gtid_next='AUTOMATIC'", "SET SESSION sql_log_bin=0"]
 
     def finish(self, connection: Connection, executed: GtidSet) -> None:
-        """Everything is applied."""
+        """Add the applied GTIDs to gtid_purged."""
         own = type(executed)(self.own_executed(connection))
         missing = executed - own
         if missing:
@@ -237,7 +237,7 @@ class Record(_MySqlMode):
 
 
 class Preserve(_MySqlMode):
-    """``preserve``: each transaction keeps its GTID; gtid_executed is the progress."""
+    """Mode ``preserve``: each transaction keeps its GTID; gtid_executed is the progress."""
 
     name = "preserve"
     merges = False
@@ -245,40 +245,40 @@ class Preserve(_MySqlMode):
     statements_before = (1, 2)
 
     def begin(self, gtid: str | None) -> list[str]:
-        """Statements before a transaction."""
+        """Return the statements before a transaction."""
         return [f"SET gtid_next='{gtid}'"] if gtid else []
 
     def start(self, gtid: str | None) -> list[str]:
-        """Statements that begin a transaction with rows: one instead of three, where each costs a third of a row's time."""
+        """Return the statement that begins a transaction with rows: one instead of three, because each costs a third of a row's time."""
         return [f"SET gtid_next='{gtid}', autocommit=0"] if gtid else super().start(gtid)
 
     def start_again(self, gtid: str | None) -> list[str]:
-        """Statements that commit a transaction with rows and begin the next one."""
+        """Return the statements that commit a transaction with rows and begin the next one."""
         return ["COMMIT", *self.start(gtid)]
 
     def end(self) -> list[str]:
-        """Statements after which anything else may run on a connection on which ``start`` did."""
+        """Return the statements that reset the connection after ``start``, before it is used for anything else."""
         return ["SET gtid_next='AUTOMATIC', autocommit=1"]
 
 
 class MariaDbRecord(GtidMode):
-    """``record`` on MariaDB: not logged; gtid_slave_pos says at the end how far the replay went."""
+    """Mode ``record`` on MariaDB: the replay is not logged; at the end, gtid_slave_pos is set to its position."""
 
     name = "record"
     hidden = True
 
     def own_executed(self, connection: Connection) -> str:
-        """What the target's own GTIDs say is applied."""
+        """Return the GTIDs that are applied according to the target's own GTID state."""
         return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_slave_pos"))[0][0])
 
     def finish(self, connection: Connection, executed: GtidSet) -> None:
-        """Everything is applied."""
+        """Set gtid_slave_pos to the position of the replay."""
         position = executed | type(executed)(self.own_executed(connection))
         connection.query(f"SET GLOBAL gtid_slave_pos='{position}'")
 
 
 class MariaDbPreserve(GtidMode):
-    """``preserve`` on MariaDB: each transaction is logged under its own GTID; the binlog's position is the progress."""
+    """Mode ``preserve`` on MariaDB: each transaction is logged under its own GTID; the binlog's position is the progress."""
 
     name = "preserve"
     merges = False
@@ -288,16 +288,16 @@ class MariaDbPreserve(GtidMode):
     xa_under_gtid = True
 
     def begin(self, gtid: str | None) -> list[str]:
-        """Statements before a transaction."""
+        """Return the statements before a transaction."""
         if not gtid:
             return []
         domain, server, number = (int(part) for part in gtid.split("-"))
         return [f"SET gtid_domain_id={domain}, server_id={server}, gtid_seq_no={number}"]
 
     def begin_apart(self, gtid: str | None) -> list[str]:
-        """Statements before a statement that commits by itself, ahead of its transaction's rows.
+        """Return the statements before a statement that commits by itself, before the rows of its transaction.
 
-        It is logged under the number before: with its own one the position would count the rows that are still missing.
+        The statement is logged under the previous number. With its own number, the position would include rows that are still missing.
         """
         if not gtid:
             return []
@@ -305,41 +305,41 @@ class MariaDbPreserve(GtidMode):
         return self.begin(f"{domain}-{server}-{max(number - 1, 1)}")
 
     def start(self, gtid: str | None) -> list[str]:
-        """Statements that begin a transaction with rows."""
+        """Return the statements that begin a transaction with rows."""
         begin = self.begin(gtid)
         return [f"{begin[0]}, autocommit=0"] if begin else super().start(gtid)
 
     def start_again(self, gtid: str | None) -> list[str]:
-        """Statements that commit a transaction with rows and begin the next one."""
+        """Return the statements that commit a transaction with rows and begin the next one."""
         return ["COMMIT", *self.start(gtid)]
 
     def end(self) -> list[str]:
-        """Statements after which anything else may run on a connection on which ``start`` did."""
+        """Return the statements that reset the connection after ``start``, before it is used for anything else."""
         return ["SET autocommit=1"]
 
     def own_executed(self, connection: Connection) -> str:
-        """What the target's own GTIDs say is applied."""
+        """Return the GTIDs that are applied according to the target's own GTID state."""
         return to_text(rows_of(connection.query("SELECT @@GLOBAL.gtid_binlog_pos"))[0][0])
 
 
 def check_gaps(plan: ApplyPlan, mode: GtidMode) -> None:
-    """Check that a mode can keep the gaps that a run may leave.
+    """Check that a mode can store the gaps that a run may leave.
 
     Raises:
-        UsageError: It cannot.
+        UsageError: The mode cannot store gaps.
     """
     if plan.gaps and not mode.holds_gaps:
         raise UsageError(
-            f"--gtid {mode.name} on MariaDB keeps the progress in the binlog's position, which knows no gaps:"
+            f"--gtid {mode.name} on MariaDB keeps the progress in the binlog's position, which cannot hold gaps:"
             " use --consistency any-time, or another GTID mode"
         )
 
 
 def choose_mode(plan: ApplyPlan, facts: Facts, server: ServerKind) -> GtidMode:
-    """The mode for a plan, ``auto`` resolved.
+    """Return the GTID mode for a plan, and resolve ``auto``.
 
     Raises:
-        UsageError: The mode is not possible here; says why.
+        UsageError: The mode is not possible on this target; the message gives the reason.
     """
     name = _resolve(plan, facts, server)
     if plan.two_phase and (why := _unsafe_in_parts(name, facts, server)):
@@ -383,16 +383,16 @@ def _resolve(plan: ApplyPlan, facts: Facts, server: ServerKind) -> Literal["reco
         return plan.gtid_mode
     if not plan.has_gtids or not facts.gtids:
         return "none"
-    # Preserve reaches whoever reads from the target; record would pass by those that cannot be seen.
+    # Mode preserve reaches all replicas of the target; mode record would leave out replicas that the user cannot see.
     name: Literal["record", "preserve"] = "preserve" if facts.followed or facts.blind else "record"
     return "none" if plan.two_phase and _unsafe_in_parts(name, facts, server) else name
 
 
 def _unsafe_in_parts(name: str, facts: Facts, server: ServerKind) -> str | None:
-    """Why a transaction must not be committed in parts in this mode; None where it may.
+    """Return the reason against committing a transaction in parts in this mode, or None if it is safe.
 
-    Source: MySQL 9.7.4, killed with one branch prepared with ``sql_log_bin=0`` and one without: when it starts again, only the second
-    is there. MariaDB 10.11 and a MySQL without a binlog keep both.
+    Source: MySQL 9.7.4 was killed with one branch prepared under ``sql_log_bin=0`` and one without. After the restart, only the second
+    branch exists. MariaDB 10.11 and a MySQL without a binlog keep both branches.
     """
     if name == "preserve":
         return "a transaction that is split cannot commit under one GTID"

@@ -1,8 +1,11 @@
-"""Who holds the row locks and the locks on definitions of tables that a connection to MySQL or MariaDB waits for (R24).
+"""Holders of the row locks and metadata locks that a connection to MySQL or MariaDB waits for (R24).
 
-MySQL's performance_schema tells both kinds. MariaDB's information_schema tells row locks; of locks on definitions only who holds some,
-and that with the plugin ``metadata_lock_info``, not what a waiting connection waits for: there those are named that hold a lock
-which keeps rows out, or a lock on a table that the waiting statement names, and statements that wait in the same queue.
+MySQL's performance_schema shows both kinds. MariaDB's information_schema shows row locks. For metadata locks it only shows the
+holders, and only with the plugin ``metadata_lock_info``; it does not show the lock that a connection waits for. Reported there are:
+
+- connections that hold a lock which blocks changes of rows;
+- connections that hold a lock on a table named in the waiting statement;
+- connections that wait in the same queue.
 """
 
 from __future__ import annotations
@@ -20,21 +23,21 @@ from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
 
 __all__ = ["RowWaits", "describe_wait", "lock_holders", "telling"]
 
-#: So long nobody may have looked before MariaDB makes its copy anew, and a little more.
+#: Time without a query after which MariaDB refreshes its copy of the lock waits, and a little more.
 _COPY_SECONDS = 0.105
-#: What was read so short a time ago is of the same look: whoever follows a chain of waits asks several times.
-_LOOK_SECONDS = 0.005
+#: Age up to which a read counts as the same query: following a chain of waits takes several calls.
+_SAME_READ_SECONDS = 0.005
 
 _ROWS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
     JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
     JOIN performance_schema.threads holder ON holder.thread_id=waits.blocking_thread_id
     WHERE waiter.processlist_id={}"""
-#: A prepared XA transaction whose client is gone, or which a restart has found, is no thread's.
+#: A prepared XA transaction belongs to no thread after its client has ended or the server was restarted.
 _PREPARED = """SELECT DISTINCT holder.trx_mysql_thread_id FROM performance_schema.threads waiter
     JOIN performance_schema.data_lock_waits waits ON waits.requesting_thread_id=waiter.thread_id
     JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_engine_transaction_id AND holder.trx_mysql_thread_id=0
     WHERE waiter.processlist_id={}"""
-#: Who holds, or waits for in front of us, a lock that does not go with the wanted one (the server's metadata-lock manager, mdl.h).
+#: Connections that hold a lock incompatible with the wanted one, or that wait for it earlier (the server's mdl.h).
 _DEFINITIONS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.threads waiter
     JOIN performance_schema.metadata_locks wanted ON wanted.owner_thread_id=waiter.thread_id AND wanted.lock_status='PENDING'
     JOIN performance_schema.metadata_locks held ON held.owner_thread_id<>wanted.owner_thread_id AND held.object_type=wanted.object_type
@@ -54,7 +57,7 @@ _DEFINITIONS = """SELECT DISTINCT holder.processlist_id FROM performance_schema.
 _MARIADB_ROWS = """SELECT waiter.trx_mysql_thread_id, holder.trx_mysql_thread_id FROM information_schema.innodb_lock_waits waits
     JOIN information_schema.innodb_trx waiter ON waiter.trx_id=waits.requesting_trx_id
     JOIN information_schema.innodb_trx holder ON holder.trx_id=waits.blocking_trx_id"""
-#: This one is no copy. It counts all of the server's.
+#: This value is no copy. It counts the waits of the whole server.
 _MARIADB_WAITING = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'"
 _MARIADB_DEFINITIONS = """SELECT DISTINCT held.thread_id FROM information_schema.processlist waiter
     JOIN information_schema.metadata_lock_info held ON held.thread_id<>waiter.id
@@ -77,14 +80,14 @@ _MARIADB_WHO = """SELECT p.id, CONCAT_WS('@', p.user, SUBSTRING_INDEX(p.host, ':
 _SINCE = """SELECT trx_mysql_thread_id, DATE_FORMAT(trx_started, '%Y-%m-%d %H:%i:%s') FROM information_schema.innodb_trx
     WHERE trx_mysql_thread_id IN ({})"""
 _STATE = "SELECT state FROM information_schema.processlist WHERE id={}"
-_MARIADB_ADVICE = "INSTALL SONAME 'metadata_lock_info' on it lets it tell"
+_MARIADB_ADVICE = "INSTALL SONAME 'metadata_lock_info' on the server makes it report the connection"
 
 
 class RowWaits:
-    """The row lock waits of a MariaDB, all at once, and no oftener than it tells of new ones.
+    """The row lock waits of a MariaDB server, all read at once, and at most as often as the server refreshes them.
 
-    Its information_schema shows a copy of them, which it makes anew only where nobody has looked at it for 0.1 s
-    (``CACHE_MIN_IDLE_TIME_NS`` in InnoDB's trx0i_s.cc): who looks oftener sees what was, for as long as he goes on.
+    Its information_schema shows a copy of the waits. The server only refreshes the copy if it was not read for 0.1 s
+    (``CACHE_MIN_IDLE_TIME_NS`` in InnoDB's trx0i_s.cc), so more frequent readers always see the old copy.
     """
 
     def __init__(self) -> None:
@@ -92,7 +95,7 @@ class RowWaits:
         self._waits: list[tuple[int, int]] = []
 
     def holders(self, connection: Connection, waiter: int) -> list[int]:
-        """Who holds the row locks that a connection waits for; ``UNTOLD`` where somebody waits, and that cannot be told yet.
+        """Return the holders of the row locks that a connection waits for; ``UNTOLD`` if some wait exists and no details are available yet.
 
         Args:
             connection: To the server.
@@ -102,19 +105,19 @@ class RowWaits:
         if age > _COPY_SECONDS:
             self._waits = [(to_int(one), to_int(other)) for one, other in _rows(connection, _MARIADB_ROWS)]
             self._read_at = time.monotonic()
-        elif age > _LOOK_SECONDS:
+        elif age > _SAME_READ_SECONDS:
             return [UNTOLD] if any(to_int(count) for _, count in _rows(connection, _MARIADB_WAITING)) else []
         return sorted({holder for one, holder in self._waits if one == waiter})
 
 
 def lock_holders(connection: Connection, server: ServerKind, waiter: int, row_waits: RowWaits) -> list[int]:
-    """Connections that hold locks which this one waits for; empty when it waits for none or that cannot be told.
+    """Return the connections that hold locks this connection waits for; empty if there is no wait or it cannot be determined.
 
     Args:
         connection: To the server; needs ``SELECT`` on MySQL's performance_schema, and ``PROCESS`` on MariaDB.
         server: Its family and version.
         waiter: The connection that may be waiting.
-        row_waits: What was read of a MariaDB's row lock waits.
+        row_waits: The row lock waits of a MariaDB server.
     """
     if not server.mariadb:
         return _connections(connection, [_ROWS, _PREPARED, _DEFINITIONS], waiter)
@@ -125,13 +128,13 @@ def lock_holders(connection: Connection, server: ServerKind, waiter: int, row_wa
 
 
 def describe_wait(connection: Connection, server: ServerKind, waiter: int, holders: Sequence[int]) -> str:
-    """What is said of a connection that waits; empty where it waits for no lock.
+    """Return the description of a connection's lock wait; empty if the connection waits for no lock.
 
     Args:
         connection: To the server.
         server: Its family and version.
         waiter: The connection that may be waiting.
-        holders: What ``lock_holders`` gave of others, for it or for those in its way.
+        holders: Other connections found by ``lock_holders`` for this connection, or for the connections that block it.
     """
     if not holders:
         states = [to_text(state) for (state,) in _rows(connection, _STATE.format(waiter))]
@@ -154,7 +157,7 @@ def _connections(connection: Connection, queries: Sequence[str], waiter: int) ->
 
 
 def _rows(connection: Connection, query: str) -> list[tuple[object, ...]]:
-    """The rows; none where the server does not have the table, or does not show it to us."""
+    """Return the rows of a query; none if the server does not have the table or the user lacks the privilege."""
     try:
         return rows_of(connection.query(query))
     except ServerError:
@@ -162,12 +165,12 @@ def _rows(connection: Connection, query: str) -> list[tuple[object, ...]]:
 
 
 def telling(connect: Callable[[], Connection], waiter: int, doing: str) -> AbstractContextManager[list[str]]:
-    """Says who holds a connection up that is at work while the block lasts.
+    """Report which connection blocks another one, if the ``with`` block takes longer than a few seconds.
 
     Args:
-        connect: Makes another connection to the server.
-        waiter: The connection that is at work.
-        doing: What is said to wait.
+        connect: Opens another connection to the server.
+        waiter: The connection that runs statements in the block.
+        doing: Subject of the sentence: the activity that waits.
     """
     row_waits = RowWaits()
 

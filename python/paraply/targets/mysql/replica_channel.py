@@ -1,4 +1,4 @@
-"""A replication channel of a MySQL server, whose own applier commits in order what paraply sends it (``--via replication``)."""
+"""A replication channel on a MySQL server, whose own applier commits paraply's transactions in order (``--via replication``)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["ChannelFault", "ChannelWorker", "ReplicationChannel", "channel_name", "end_workers", "take_away", "workers_of"]
 
 OLDEST = (8, 0, 27)
-"""The first version that keeps no positions of a channel that goes by GTIDs only (``GTID_ONLY``)."""
+"""The first version whose channels can use GTIDs without file positions (``GTID_ONLY``)."""
 _NO_TRANSACTION_STREAM = 1756
 _GONE = frozenset({1049, 1051, 1146, 3074})
-"""No such database, table, or channel."""
+"""Error numbers for a missing database, table or channel."""
 _HALF_MADE = 1872
-"""The server cannot begin a channel whose making somebody killed midway; once it is removed, it can."""
+"""Error number for starting a channel whose creation was killed midway. It disappears once the channel is removed."""
 _NAMED = re.compile(r"failed executing transaction '(?P<gtid>[^']+)'")
 _PLACE = re.compile(r"^.*?end_log_pos \d+[;:]\s*", re.DOTALL)
 _TRAIL = re.compile(r"; the event's (?:source|master) log .*$", re.DOTALL)
@@ -37,17 +37,17 @@ _PRIVILEGES = "REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN, REPLICATION CLIE
 
 
 def _quoted(text: str) -> str:
-    """A literal where the server's grammar has no expression; the texts are paraply's own, or an address."""
+    """Return a string literal, for clauses that take no expression. The texts are paraply's own, or an address."""
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _value(text: str) -> str:
-    """A setting's value in a statement."""
+    """Return the value of a setting as SQL."""
     return text if text.isdigit() else _quoted(text)
 
 
 def channel_name(channel: str) -> str:
-    """The name of the replication channel for a channel of paraply's; the server's names do not tell upper from lower case.
+    """Return the name of the replication channel for a channel of paraply. The server compares channel names without case.
 
     >>> channel_name("default"), channel_name("nightly")
     ('paraply', 'paraply_nightly')
@@ -62,10 +62,10 @@ def channel_name(channel: str) -> str:
 
 
 def take_away(connection: Connection, channel: str) -> None:
-    """Ends the replication channel that a killed run may have left: it would go on applying beside this one (R25a).
+    """Remove the replication channel that a killed run may have left: it would continue to apply beside this run (R25a).
 
     Args:
-        connection: One whose statements are not logged.
+        connection: A connection with ``sql_log_bin`` off.
         channel: Paraply's channel.
     """
     _remove(connection, channel)
@@ -74,13 +74,13 @@ def take_away(connection: Connection, channel: str) -> None:
 
 
 def _remove(connection: Connection, channel: str) -> None:
-    """Removes the channel, if it is there, and what it received; transactions under way finish."""
+    """Remove the channel and its relay log, if it exists; running transactions finish."""
     name = _quoted(channel_name(channel))
     try:
         found = rows_of(
             connection.query(f"SELECT 1 FROM performance_schema.replication_connection_configuration WHERE channel_name={name}")
         )
-    except ServerError:  # older than channels, or a user that cannot have made one
+    except ServerError:  # a server without channels, or a user that cannot have created one
         return
     if found:
         for statement in ("STOP REPLICA", "RESET REPLICA ALL"):
@@ -90,7 +90,10 @@ def _remove(connection: Connection, channel: str) -> None:
 
 @contextlib.contextmanager
 def _unless_gone() -> Iterator[None]:
-    """What is to be taken away may be gone: the run that made it ends at the same time. Who may not see it has not made it."""
+    """Ignore errors about a missing object or privilege.
+
+    The run that created the object may be removing it at the same time; a user without the privilege cannot have created it.
+    """
     try:
         yield
     except ServerError as error:
@@ -99,7 +102,7 @@ def _unless_gone() -> Iterator[None]:
 
 
 def _change(connection: Connection, settings: Mapping[str, str]) -> None:
-    """Changes global settings; what they were before stands in ``paraply.setting`` until they are put back, also by a later run."""
+    """Change global settings. Their old values are stored in ``paraply.setting`` until they are restored, possibly by a later run."""
     connection.query(
         "CREATE TABLE IF NOT EXISTS paraply.setting (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(64) NOT NULL)"
         " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='global settings as they were before --via replication'"
@@ -110,7 +113,7 @@ def _change(connection: Connection, settings: Mapping[str, str]) -> None:
 
 
 def _put_back(connection: Connection) -> None:
-    """Puts back what ``_change`` has changed."""
+    """Restore the settings that ``_change`` changed."""
     for name, value in rows_of(connection.query("SELECT name, value FROM paraply.setting")):
         connection.query(f"SET GLOBAL {to_text(name)}={_value(to_text(value))}")
     connection.query("DELETE FROM paraply.setting")
@@ -118,12 +121,12 @@ def _put_back(connection: Connection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChannelFault:
-    """Why a channel has stopped.
+    """The reason why a channel has stopped.
 
     Attributes:
-        error: What the server says.
-        gtid: The transaction concerned, where it says that.
-        receiving: Whether it is about receiving.
+        error: Error that the server reports.
+        gtid: Failed transaction, if the server reports it.
+        receiving: Whether the receiver has stopped, and not the applier.
     """
 
     error: ServerError
@@ -136,10 +139,10 @@ class ChannelWorker:
     """One worker of the server's applier.
 
     Attributes:
-        connection_id: Its number among the server's connections; 0 if it does not run.
-        applying: GTID of the transaction that it works on; empty for none.
-        retries: Retries of that.
-        last: GTID of the last one that it applied.
+        connection_id: Connection number on the server; 0 if the worker does not run.
+        applying: GTID of the current transaction; empty for none.
+        retries: Retries of the current transaction.
+        last: GTID of the last applied transaction.
     """
 
     connection_id: int
@@ -149,16 +152,16 @@ class ChannelWorker:
 
 
 class ReplicationChannel:
-    """Makes, watches and removes the channel, on a connection of its own.
+    """A replication channel that paraply creates, monitors and removes, on a connection of its own.
 
     Args:
-        connection: Used by nobody else.
-        server: Its version.
+        connection: Connection that nothing else uses.
+        server: Family and version of the server.
         channel: Paraply's channel.
-        workers: How many workers the server's applier is to have.
+        workers: Number of workers of the server's applier.
 
     Raises:
-        UsageError: The server cannot do it; says why.
+        UsageError: The server does not support it; the message gives the reason.
     """
 
     def __init__(self, connection: Connection, server: ServerKind, channel: str, workers: int) -> None:
@@ -181,11 +184,11 @@ class ReplicationChannel:
             raise self._denied(error) from None
 
     def begin(self, host: str, port: int, user: str, password: str) -> None:
-        """Has the server read from there, and apply; anything of an earlier channel is gone then.
+        """Create the channel with this source and start it; remove an earlier channel of that name first.
 
         Raises:
-            UsageError: The user may not.
-            ParaplyError: The server's reason.
+            UsageError: The user lacks a privilege.
+            ParaplyError: The server refused it.
         """
         try:
             steadily(lambda: self._make(host, port, user, password), ServerError, lambda error: getattr(error, "code", 0) == _HALF_MADE)
@@ -207,10 +210,10 @@ class ReplicationChannel:
         query(f"START REPLICA{self._for}")
 
     def go_on(self) -> bool:
-        """Whether the channel goes on as it stands; its receiver is started if only that has stopped.
+        """Return True if the channel can continue without being created again; restart its receiver if only that has stopped.
 
-        Stopping the whole of it while what it received ends within a transaction takes the server a minute: so long it waits for the rest.
-        A server that was killed and started again has the channel, but not the settings.
+        Stopping the whole channel while its relay log ends within a transaction takes a minute: the server waits that long for the rest. A
+        server that was killed and restarted still has the channel, but not the settings.
         """
         values = rows_of(self._connection.query("SELECT " + ", ".join(f"@@GLOBAL.{name}" for name in self._settings)))[0]
         if [to_text(value) for value in values] != list(self._settings.values()):
@@ -223,19 +226,19 @@ class ReplicationChannel:
         return fault is None
 
     def executed(self) -> GtidSet:
-        """What is committed."""
+        """Return the GTIDs that are committed."""
         rows = rows_of(self._connection.query("SELECT @@GLOBAL.gtid_executed"))
         return GtidSet(to_text(rows[0][0]).replace("\n", ""))
 
     def wait_for(self, gtid: str, seconds: float) -> None:
-        """Waits until this transaction is committed, but no longer than that."""
+        """Wait until this transaction is committed, or the time is over."""
         self._connection.query(f"SELECT WAIT_FOR_EXECUTED_GTID_SET({_quoted(gtid)}, {seconds:.3f})")
 
     def fault(self) -> ChannelFault | None:
-        """Why the channel does not go on; None if it does."""
+        """Return the reason why the channel has stopped, or None if it runs."""
         names, rows, _ = self._connection.query(f"SHOW REPLICA STATUS{self._for}")[0]
         if not rows:
-            return ChannelFault(ServerError("the replication channel is gone: somebody has reset it", 3074))
+            return ChannelFault(ServerError("the replication channel does not exist any more: somebody has reset it", 3074))
         status = {name: to_text(value) for name, value in zip(names, rows[0], strict=True)}
         if to_int(status["Last_SQL_Errno"]) and status["Replica_SQL_Running"] != "Yes":
             return self._applying_fault(status)
@@ -248,17 +251,17 @@ class ReplicationChannel:
         return None
 
     def end(self) -> None:
-        """Lets transactions under way finish, removes the channel and what it received, and puts the settings back."""
+        """Remove the channel and its relay log, after running transactions have finished, and restore the settings."""
         self._connection.query("SET SESSION sql_log_bin=0")
         take_away(self._connection, self._channel)
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         with contextlib.suppress(ParaplyError):
             self._connection.close()
 
     def _applying_fault(self, status: dict[str, str]) -> ChannelFault:
-        """The first worker's error, which the coordinator's own message only points to."""
+        """Return the error of the first failed worker; the coordinator's own message only refers to it."""
         rows = rows_of(
             self._connection.query(
                 "SELECT last_error_number, last_error_message FROM performance_schema.replication_applier_status_by_worker"
@@ -272,7 +275,7 @@ class ReplicationChannel:
         return ChannelFault(ServerError(_plain(message), number), named["gtid"].lower() if named is not None else None)
 
     def _check(self) -> None:
-        """Refuses a server whose applier would leave something out."""
+        """Refuse a server whose applier would skip rows or errors."""
         for table in ("replication_applier_filters", "replication_applier_global_filters"):
             of_channel = f" AND channel_name={self._name}" if table == "replication_applier_filters" else ""
             if rows_of(self._connection.query(f"SELECT 1 FROM performance_schema.{table} WHERE filter_rule<>''{of_channel} LIMIT 1")):
@@ -282,8 +285,8 @@ class ReplicationChannel:
         ((skipped,),) = rows_of(self._connection.query("SELECT @@GLOBAL.replica_skip_errors"))
         if to_text(skipped).upper() != "OFF":
             raise UsageError(
-                "--via replication: the target's server passes over errors of replication (replica_skip_errors), so that rows may be"
-                " missing unseen: use --via sessions"
+                "--via replication: the target's server skips errors of replication (replica_skip_errors), so that rows could be"
+                " missing without an error: use --via sessions"
             )
 
     def _denied(self, error: ServerError) -> ParaplyError:
@@ -296,7 +299,7 @@ class ReplicationChannel:
 
 
 def workers_of(connection: Connection, channel: str) -> list[ChannelWorker]:
-    """What the workers of the channel's applier do; empty where the user may not see it."""
+    """Return the state of each worker of the channel's applier; empty if the user cannot see it."""
     sql = (
         "SELECT COALESCE(threads.processlist_id, 0), applying_transaction, applying_transaction_retries_count, last_applied_transaction"
         " FROM performance_schema.replication_applier_status_by_worker LEFT JOIN performance_schema.threads USING (thread_id)"
@@ -310,11 +313,11 @@ def workers_of(connection: Connection, channel: str) -> list[ChannelWorker]:
 
 
 def end_workers(connection: Connection, connection_ids: Sequence[int]) -> None:
-    """Rolls back what workers of the applier have under way; their channel stops.
+    """Kill workers of the applier, which rolls back their transactions and stops the channel.
 
     Args:
-        connection: Any other one.
-        connection_ids: Theirs; a server that stops a channel does not tell them any more.
+        connection: Another connection to the server.
+        connection_ids: Connection numbers of the workers, read earlier: a server that is stopping a channel does not show them any more.
     """
     for number in connection_ids:
         with contextlib.suppress(ServerError):
@@ -322,7 +325,7 @@ def end_workers(connection: Connection, connection_ids: Sequence[int]) -> None:
 
 
 def _plain(message: str) -> str:
-    """A worker's message without what it says of places in a log that is not the user's.
+    """Return a worker's message without its positions in a log that is not the user's.
 
     >>> _plain("Worker 1 failed executing transaction 'u:3' at source log paraply.000001, end_log_pos 612; Could not execute Update_rows "
     ...     "event on table shop.item; Can't find record in 'item', Error_code: 1032; the event's source log FIRST, end_log_pos 612")

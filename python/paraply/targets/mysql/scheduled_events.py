@@ -1,8 +1,8 @@
-"""Scheduled events of a MySQL or MariaDB target that run while a log is replayed.
+"""Scheduled events on a MySQL or MariaDB target that run while a log is replayed.
 
-What an event changed on the source is in the log's rows. Run by the target as well, during the replay, it changes the same tables
-once more: a row too many, or one that a logged row is missing then. MySQL 8.0 and later start their event scheduler by default, and a
-restored backup holds the source's events, enabled.
+The log contains the rows that an event changed on the source. If the target runs the event too, it changes the same tables again, so
+that rows are duplicated or missing. MySQL 8.0 and later start their event scheduler by default, and a restored backup contains the
+source's events, enabled.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _NAMED = 5
 
 
 def scheduled_events(connection: Connection) -> tuple[bool, list[str]]:
-    """Whether the server runs events, and what to say of those that it would run during a replay.
+    """Return whether the server runs events, and a note that names the events that it would run during a replay.
 
     Args:
-        connection: To the server. Without the privilege EVENT on a database its events cannot be seen, and are not named.
+        connection: A connection to the server. Events of a database without the privilege EVENT are not visible and not named.
 
     Returns:
-        Whether its scheduler is on; one note where enabled events are seen, else none.
+        True if the scheduler is on; a list with one note if there are enabled events, else an empty list.
     """
     results = query_each(
         connection,
@@ -37,7 +37,7 @@ def scheduled_events(connection: Connection) -> tuple[bool, list[str]]:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     listed = ", ".join(names[:_NAMED]) + more
     note = (
-        f"the target's event scheduler is on and runs {listed} during the replay, and what they changed is in the log's rows already:"
-        " run SET GLOBAL event_scheduler=OFF on it until the replay is through"
+        f"the target's event scheduler is on and runs {listed} during the replay, and the log's rows already contain their changes:"
+        " run SET GLOBAL event_scheduler=OFF on it until the replay has ended"
     )
     return runs, [note]

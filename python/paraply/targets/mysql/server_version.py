@@ -1,4 +1,4 @@
-"""Which server a target is."""
+"""Family and version of a target's server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ServerKind:
 
     @classmethod
     def parse(cls, text: str) -> ServerKind:
-        """Reads ``VERSION()``.
+        """Parse the result of ``VERSION()``.
 
         >>> ServerKind.parse("10.11.6-MariaDB-log")
         ServerKind(mariadb=True, version=(10, 11, 6))
@@ -28,5 +28,5 @@ class ServerKind:
 
     @property
     def leaves_generated_out(self) -> bool:
-        """Return True if images of changes and deletions may lack generated columns (MariaDB 11.8 does so, 10.11 does not)."""
+        """True if images of updates and deletes may lack generated columns (MariaDB 11.8 omits them, 10.11 does not)."""
         return self.mariadb and self.version >= (11, 0, 0)

@@ -28,35 +28,35 @@ if TYPE_CHECKING:
 
 __all__ = ["MySqlSession"]
 
-#: A statement's text; the rest of max_allowed_packet is left to what stands before it.
+#: Part of max_allowed_packet that is reserved for the statements before the rows.
 _HEADROOM = 64 * 1024
-#: How often a ROLLBACK that is interrupted is sent again.
+#: Number of attempts for a ROLLBACK that is interrupted.
 _ROLLBACKS = 5
-#: From when on the server is asked whether it still works on the answer.
+#: Delay of an answer after which the server is asked whether the statement still runs.
 _OVERDUE_SECONDS = 2.0
 
 
 class MySqlSession:
-    """Applies blocks on a connection of its own; see ``Session`` for the contract."""
+    """A session that applies blocks on its own connection; see ``Session`` for the contract."""
 
     def __init__(self, context: MySqlContext, connection: Connection, slot: int) -> None:
         self._context = context
         self._connection = connection
         self.slot = slot
-        """The number of its row of progress."""
+        """Number of the session's progress row."""
         self._format: bytes | None = None
         self._open: Block | None = None
-        #: Whether what the mode's ``start`` left behind still stands.
+        #: Whether the settings of the mode's ``start`` are still in force.
         self._left = False
 
     @property
     def connection_id(self) -> int:
-        """The server's number of this connection."""
+        """Number of this connection on the server."""
         return self._connection.connection_id
 
     @property
     def connection(self) -> Connection:
-        """The connection itself, fit for any statement."""
+        """The connection, ready for any statement."""
         if self._left:
             query_all(self._connection, self._context.mode.end())
             self._left = False
@@ -64,55 +64,55 @@ class MySqlSession:
 
     @property
     def raw(self) -> Connection:
-        """The connection as the last transaction left it."""
+        """The connection in the state after the last transaction."""
         return self._connection
 
     @property
     def commits_at_once(self) -> bool:
-        """Whether a block that fits a series takes one statement, so that even one alone is worth a series."""
+        """True if a block that fits a batch is one statement, so that a batch of a single block is worth it."""
         return self._context.takes_batches and self._context.mode.writes_progress
 
     def leaves(self, end: list[str]) -> None:
-        """Says that a transaction begins behind which these statements are due, before any other kind."""
+        """Record that these statements are due after the transaction, before the connection is used for anything else."""
         self._left = bool(end)
 
     def apply(self, block: Block) -> None:
-        """Begins a transaction, checks the epoch, writes the progress and hands the rows over; leaves it open."""
+        """Begin a transaction, check the epoch, write the progress and apply the rows; do not commit."""
         try:
             self._apply(block)
         except ParaplyError as error:
             raise self.explained(error, block) from None
 
     def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
-        """As ``apply``, with the rows of the waves one after the other; the iterator waits until the next one may go in."""
+        """Apply a block like ``apply``, with its rows in several parts; the iterator waits until the next part may be applied."""
         try:
             self._apply(block, waves=waves)
         except ParaplyError as error:
             raise self.explained(error, block) from None
 
     def apply_part(self, block: Block, part: Block, split: str) -> None:
-        """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
+        """Apply the rows of one part like ``apply``; its commit decides that the branches with the other rows are committed."""
         try:
             self._hand_over(block, part, self._context.branches.decide(self.slot, split))
         except ParaplyError as error:
             raise self.explained(error, part) from None
 
     def prepare(self, part: Block, branch: Branch) -> None:
-        """Applies a part's rows in an XA transaction and prepares it."""
+        """Apply the rows of a part in an XA transaction and prepare it."""
         try:
             prepare(self._context, self, part, branch)
         except ParaplyError as error:
             raise explain(error, file=part.file, position=part.offset) from None
 
     def end_branch(self, branch: Branch, *, commit: bool) -> None:
-        """Commits a prepared part, or rolls one back however far it came."""
+        """Commit a prepared branch, or roll back a branch in any state."""
         try:
             end(self._context, self._connection, branch, commit=commit)
         except ParaplyError as error:
             raise explain(error) from None
 
     def commit(self) -> None:
-        """Commits what ``apply`` left open."""
+        """Commit the transaction that ``apply`` left open."""
         block, self._open = self._open, None
         try:
             query_all(self._connection, ["COMMIT"])
@@ -122,21 +122,21 @@ class MySqlSession:
             self._context.ledger.acknowledge(block, self.slot)
 
     def uncommitted(self, error: ParaplyError, block: Block | None) -> ParaplyError:
-        """What the error of a COMMIT means."""
+        """Return the exception for an error of a COMMIT; close the connection if the outcome is unknown."""
         if not interrupted(error):
             return self.explained(error, block)
         self.close()
         return ConnectionLost(f"the commit was interrupted, and it is not known whether it happened: {error.message}")
 
     def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
-        """Applies and commits blocks one after the other; see ``SeriesSession`` for the contract."""
+        """Apply and commit blocks one by one; see ``SeriesSession`` for the contract."""
         return apply_and_commit(self._context, self, blocks)
 
     def rollback(self) -> None:
-        """Rolls back; a connection that is gone has rolled back by itself.
+        """Roll back the open transaction. A broken connection has already rolled back.
 
-        A late KILL QUERY may hit the ROLLBACK (MariaDB keeps it for the next statement), and a START TRANSACTION would then commit
-        what was to go.
+        A late KILL QUERY may hit the ROLLBACK (MariaDB keeps it for the next statement). A later START TRANSACTION would then commit the
+        rows that were to be rolled back.
         """
         self._open = None
         for _ in range(_ROLLBACKS):
@@ -151,7 +151,7 @@ class MySqlSession:
         self.close()
 
     def execute_statement(self, block: Block) -> None:
-        """Runs a block whose transaction is text, with its progress, to the end."""
+        """Run a DDL or XA block together with its progress, and commit it."""
         if block.kind != "ddl":
             self._execute_xa(block)
             return
@@ -169,7 +169,7 @@ class MySqlSession:
         self._context.ledger.acknowledge(block, self.slot)
 
     def _execute_xa(self, block: Block) -> None:
-        """Runs a part of an XA transaction (R35)."""
+        """Run a part of an XA transaction (R35)."""
         runner = XaRunner(self._context, self, self.slot)
         try:
             runner.run(block)
@@ -183,20 +183,20 @@ class MySqlSession:
             self._context.ledger.acknowledge(block, self.slot)
 
     def renew(self) -> None:
-        """Ends the connection on the server, and makes another one in its place."""
+        """End the connection on the server, and replace it by a new one."""
         old, started = self._connection, time.monotonic()
         old.close()
         self._connection = self._context.fresh(after=(old.connection_id, started))
         self._format, self._left = None, False
 
     def interrupt(self) -> None:
-        """Ends the statement under way, from another thread."""
+        """Cancel the running statement from another thread."""
         self._beside(lambda other: other.query(f"KILL QUERY {self.connection_id}"))
 
     def rescue(self) -> None:
-        """Ends the connection if it waits for an answer that the server will not send, from another thread.
+        """Close the connection from another thread if it waits for an answer that the server will not send.
 
-        A KILL QUERY that comes between two statements of one text leaves MySQL 9.7 idle after it has announced another result.
+        A KILL QUERY between two statements of one text leaves MySQL 9.7 idle after the server has announced another result.
         """
         if self._connection.overdue > _OVERDUE_SECONDS:
             self._beside(self._end_if_idle)
@@ -207,7 +207,7 @@ class MySqlSession:
             other.query(f"KILL {self.connection_id}")
 
     def _beside(self, action: Callable[[Connection], object]) -> None:
-        """Does something on a short connection of its own."""
+        """Call a function with a short-lived connection of its own."""
         with contextlib.suppress(ParaplyError):
             other = self._context.connect()
             try:
@@ -216,12 +216,12 @@ class MySqlSession:
                 other.close()
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         with contextlib.suppress(ParaplyError):
             self._connection.close()
 
     def send_format(self, block: Block) -> None:
-        """Hands the log's format description over, where the server has not got it yet."""
+        """Send the log's format description, if the server does not have it yet."""
         statement = format_statement(block)
         if statement != self._format:
             self.connection.query(statement)
@@ -230,7 +230,7 @@ class MySqlSession:
             self._format = statement
 
     def _apply(self, block: Block, waves: Iterable[Block] | None = None) -> None:
-        """Applies a block, in one go or by waves; foreign keys are asked about at its end where that is worth it."""
+        """Apply a block, whole or in several parts. Check its foreign keys at the end if that is faster than row by row."""
         references = self._context.references
         check = references.check(lambda: self.connection, block) if references is not None and block.kind == "dml" else None
         self._hand_over(block, waves=waves, check=check)
@@ -246,7 +246,7 @@ class MySqlSession:
         waves: Iterable[Block] | None = None,
         check: ReferenceCheck | None = None,
     ) -> None:
-        """Begins the transaction with its progress and runs the rows of a block, or of a part of it with the decision about the others."""
+        """Begin the transaction, write its progress, and apply the rows of a block, or of one part with the decision about the others."""
         source = block if part is None else part
         context = self._context
         rows = block.kind == "dml"
@@ -280,21 +280,24 @@ class MySqlSession:
             writer.run(self._connection, written)
 
     def check_tables(self, block: Block, source: Block) -> None:
-        """Looks at the tables of a block, or of a part of it, when they come for the first time: what we may do to them, and their form."""
+        """Check privileges and column layout of every table in the block, or in a part of it, that has not been checked yet."""
         maps = source.table_maps()
         self._context.row_privileges.check(lambda: self.connection, block, maps)
         self._context.checker.check(lambda: self.connection, maps, block.format.version)
 
     def _goes_along(self, head: list[str], first: bytes) -> bool:
-        """Whether the first rows go with the statements before them, in one round trip: where one packet holds them.
+        """Return True if the first rows are sent together with the statements before them, because one packet holds both.
 
-        The epoch is compared before the commit, so rows of a session that was fenced off never become visible. Only one BINLOG
-        goes along, at the end: the servers run what stands behind it, but do not announce the results of that.
+        The epoch is compared before the commit, so rows of a session that was fenced off never become visible. The text ends with its only
+        BINLOG statement: the servers run statements after a BINLOG, but do not announce their results.
         """
         return sum(map(len, head)) + len(first) <= self._context.max_packet - _HEADROOM
 
     def explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
-        """The exception of a cause's own class, with the row where one is concerned; the block is rolled back."""
+        """Return the exception of the class for an error's cause, with the row's key if it is found.
+
+        An error about a row rolls the block back.
+        """
         if block is None:
             return explain(error)
         table, key, hint = error.table, error.key, ""
@@ -307,7 +310,7 @@ class MySqlSession:
                 self.rollback()
                 if self.is_taken_over():
                     return self._context.store.taken_over()
-                # A merged block is applied again one by one, and then it is known which transaction fails.
+                # The transactions of a merged block are applied again one by one. Only then is it known which of them fails.
                 if block.transaction_count == 1:
                     table, key = self._find_row(error, block, table)
         found = explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
@@ -315,13 +318,13 @@ class MySqlSession:
         return found
 
     def is_taken_over(self) -> bool:
-        """Whether a row that is there, or is not, may be the work of another apply of the channel; its epoch is compared after the rows."""
+        """Return True if another process has taken over this channel."""
         with contextlib.suppress(ParaplyError):
             return not self._context.store.is_ours(self._connection, self._context.epoch)
         return False
 
     def _find_row(self, error: ServerError, block: Block, table: str | None) -> tuple[str | None, str | None]:
-        """Finds out which row it was; an error that has no key is better than none."""
+        """Return table and key of the row that an error is about. An error without a key is better than none."""
         with contextlib.suppress(ParaplyError):
             return RowFinder(self._connection, block).find(error.code, error.message, table)
         return table, None

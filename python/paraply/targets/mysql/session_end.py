@@ -1,4 +1,4 @@
-"""The end of a server session whose client is gone (R25)."""
+"""The end of a server session whose client has ended (R25)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _ZOMBIE_SECONDS = 30.0
 
 
 def await_end(connection: Connection, connection_id: int, started: float) -> None:
-    """Ends a server session and waits until it is gone, so that it can neither commit nor roll back any more.
+    """End a server session and wait until it has ended, so that it can neither commit nor roll back any more.
 
     Args:
         connection: Another connection to the server.
-        connection_id: The session's number.
-        started: When it was last known to be there (time.monotonic).
+        connection_id: Connection number of the session.
+        started: Last time at which the session was known to exist (time.monotonic).
 
     Raises:
-        ApplyFailed: It does not end.
+        ApplyFailed: The session does not end.
     """
     uptime = to_int(rows_of(connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'"))[0][1])
     if uptime < time.monotonic() - started:
-        return  # The server was started anew; its connection numbers are others' now.
+        return  # The server was restarted; the number may now belong to another connection.
     deadline = time.monotonic() + _ZOMBIE_SECONDS
     while True:
         with contextlib.suppress(ServerError):

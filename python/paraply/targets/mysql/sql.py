@@ -1,4 +1,4 @@
-"""Names and values as SQL text for MySQL and MariaDB, and the small interface of a connection."""
+"""Names and values as SQL text for MySQL and MariaDB, and the interface of a connection."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "to_text",
 ]
 
-#: Printable ASCII but for the quote and the backslash, which means something else in each ``sql_mode``.
+#: Printable ASCII without the quote and the backslash, whose meaning depends on ``sql_mode``.
 _PLAIN = re.compile(r"[ -&(-\[\]-~]*")
 
 Result = tuple[list[str], list[tuple[Any, ...]], int]
@@ -37,23 +37,23 @@ Result = tuple[list[str], list[tuple[Any, ...]], int]
 
 
 class Connection(Protocol):
-    """What ``paraply._native.MySqlConnection`` offers."""
+    """The interface of ``paraply._native.MySqlConnection``."""
 
     @property
     def connection_id(self) -> int:
-        """The server's number of this connection."""
+        """Number of this connection on the server."""
 
     @property
     def server_version(self) -> str:
         """The server's version as text."""
 
     def query(self, sql: bytes | str) -> list[Result]:
-        """Runs one or several statements and gives the result of each."""
+        """Run one or several statements and return the result of each."""
 
     def commit_each(
         self, texts: Sequence[bytes], results: int, first: int, others: int, epoch: int
     ) -> tuple[int, bool, list[Result], ParaplyError | None]:
-        """Runs and commits transactions until one fails; see ``paraply._native.MySqlConnection`` for all of it."""
+        """Run and commit transactions until one fails; see ``paraply._native.MySqlConnection``."""
 
     def apply_each(
         self,
@@ -65,23 +65,23 @@ class Connection(Protocol):
         max_bytes: int,
         row_ends: RowEnds | None = None,
     ) -> tuple[int, ParaplyError | None]:
-        """Runs transactions that are a statement each until one fails; see ``paraply._native.MySqlConnection`` for all of it."""
+        """Run transactions of one statement each until one fails; see ``paraply._native.MySqlConnection``."""
 
     @property
     def overdue(self) -> float:
-        """Seconds that the answer to the query under way is late, not counting one for each megabyte sent; 0 if there is none."""
+        """Delay of the answer to the current query in seconds, minus one second for each megabyte sent; 0 without a query."""
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
 
 
 def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list[Result]:
-    """Runs several statements in one round trip; gives the result of each of them, or an error.
+    """Run several statements in one round trip; return the result of each, or raise an error.
 
-    A KILL QUERY that comes between two statements can end the text without an error: what is missing must not count as done.
+    A KILL QUERY between two statements can end the text without an error. Statements without a result must not count as done.
 
     Raises:
-        TemporaryFailure: Some of them were not run.
+        TemporaryFailure: Some of the statements were not run.
     """
     text = b"; ".join(statement.encode() if isinstance(statement, str) else statement for statement in statements)
     results = connection.query(text)
@@ -91,27 +91,27 @@ def query_all(connection: Connection, statements: Sequence[str | bytes]) -> list
 
 
 def query_each(connection: Connection, statements: Sequence[str]) -> list[Result]:
-    """As ``query_all``, in a round trip for each: for a connection that nobody watches.
+    """Run statements like ``query_all``, but with one round trip for each; for a connection without a watchdog.
 
-    MySQL 9.7 does not end the answer to a text that a KILL QUERY hits between two statements.
+    MySQL 9.7 never ends its answer to a text if a KILL QUERY comes between two statements.
     """
     return [connection.query(statement)[0] for statement in statements]
 
 
 def must_find(results: Iterable[Result]) -> None:
-    """Makes sure that every UPDATE found a row, where each has one to find, on a connection that counts those (``found_rows``).
+    """Check that every UPDATE that must find a row found one, on a connection that counts found rows (``found_rows``).
 
-    MariaDB 10.11 answers an UPDATE that a KILL QUERY hits early as one that finds no row, without an error.
+    MariaDB 10.11 reports no found row, and no error, for an UPDATE that a KILL QUERY hits early.
 
     Raises:
-        TemporaryFailure: One found none.
+        TemporaryFailure: A statement found no row.
     """
     if not all(found for _, _, found in results):
         raise TemporaryFailure("interrupted: a statement that changes a row found none")
 
 
 def identifier(name: str) -> str:
-    """A name in backticks.
+    """Return a name in backticks.
 
     >>> identifier("odd`name")
     '`odd``name`'
@@ -120,7 +120,7 @@ def identifier(name: str) -> str:
 
 
 def text_literal(value: str) -> str:
-    """A text as a literal that means the same in every sql_mode and connection character set.
+    """Return a text as a literal with the same meaning in every sql_mode and connection character set.
 
     >>> text_literal("it's")
     "CONVERT(X'69742773' USING utf8mb4)"
@@ -129,10 +129,10 @@ def text_literal(value: str) -> str:
 
 
 def name_literal(name: str) -> str:
-    """A name, to be compared with the names in information_schema: by the rules of that column, which are those of the server's names.
+    """Return a name as a literal for comparison with names in information_schema, which uses the collation of that column.
 
-    ``text_literal`` brings a collation of its own along, for which ``abc``, ``ABC`` and ``äbc`` are one. MySQL 9.7 and MariaDB 10.11
-    find a table by this literal without looking through all of them.
+    ``text_literal`` has a collation of its own, for which ``abc``, ``ABC`` and ``äbc`` are equal. With this literal, MySQL 9.7 and
+    MariaDB 10.11 find a table without reading all tables.
 
     >>> name_literal("abc")
     "_utf8mb4 X'616263'"
@@ -141,7 +141,7 @@ def name_literal(name: str) -> str:
 
 
 def plain_literal(value: str) -> str:
-    r"""As ``text_literal``, for a connection whose character set is utf8mb4: shorter where nothing in the text could end it.
+    r"""Return a text as a literal for a connection with character set utf8mb4: shorter than ``text_literal`` if nothing must be escaped.
 
     >>> plain_literal('{"low":"0-1-7"}'), plain_literal("it's")
     ('\'{"low":"0-1-7"}\'', "CONVERT(X'69742773' USING utf8mb4)")
@@ -150,22 +150,22 @@ def plain_literal(value: str) -> str:
 
 
 def bytes_literal(value: bytes) -> str:
-    """Bytes as a hexadecimal literal."""
+    """Return bytes as a hexadecimal literal."""
     return f"X'{value.hex()}'"
 
 
 def rows_of(results: list[Result], index: int = -1) -> list[tuple[Any, ...]]:
-    """The rows of one of several results."""
+    """Return the rows of one of several results."""
     return results[index][1]
 
 
 def to_text(value: Any) -> str:
-    """A value of a result row as text; NULL is empty."""
+    """Return a value of a result row as text; NULL is empty."""
     if value is None:
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def to_int(value: Any) -> int:
-    """A value of a result row as a number; NULL is 0."""
+    """Return a value of a result row as a number; NULL is 0."""
     return int(value) if value is not None else 0

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB as targets: the log's own row events, handed over in BINLOG statements (rules R25, R26 and R31)."""
+"""MySQL and MariaDB as targets: row events of the log, applied with BINLOG statements (R25, R26 and R31)."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ T = TypeVar("T")
 
 
 def connect(url: DatabaseUrl) -> Connection:
-    """A new connection to a MySQL or MariaDB server.
+    """Open a connection to a MySQL or MariaDB server.
 
     Raises:
-        ConnectionFailed: The server cannot be reached or does not let us in; says what to do.
+        ConnectionFailed: The server cannot be reached or refuses the login; the message gives advice.
         UsageError: A file of the TLS options cannot be read.
     """
     try:
@@ -74,11 +74,11 @@ def connect(url: DatabaseUrl) -> Connection:
 
 
 class MySqlTarget:
-    """A MySQL or MariaDB server that transactions of a log of the same family are applied to.
+    """A MySQL or MariaDB server, for logs of the same family.
 
     Args:
-        url: Where it is.
-        connector: Makes connections; replaced in tests.
+        url: Address and account.
+        connector: Opens connections; replaced in tests.
     """
 
     def __init__(self, url: DatabaseUrl, connector: Callable[[DatabaseUrl], Connection] = connect) -> None:
@@ -95,64 +95,67 @@ class MySqlTarget:
 
     @property
     def context(self) -> MySqlContext:
-        """What is known since ``open``."""
+        """The context of the open target."""
         if self._context is None:
             raise UsageError("the target is not open")
         return self._context
 
     @property
     def server(self) -> ServerKind:
-        """The server, known since ``peek`` or ``open``."""
+        """Family and version of the server; only after ``peek`` or ``open``."""
         if self._server is None:
             raise UsageError("the target has not been asked for its version yet")
         return self._server
 
     @property
     def family(self) -> Literal["mysql", "mariadb"]:
-        """Which kind of server."""
+        """Family of the server."""
         return "mariadb" if self.server.mariadb else "mysql"
 
     @property
     def merges(self) -> bool:
-        """Whether several transactions may become one commit in the GTID mode in force."""
+        """True if the GTID mode in force allows several transactions in one commit."""
         return self.context.mode.merges
 
     @property
     def most_merged(self) -> int:
-        """As measured: into MySQL an OLTP load takes a tenth longer with 512, into MariaDB less than with 256."""
+        """Most transactions in one commit. Measured with an OLTP load: 512 is slower than 256 on MySQL, and faster on MariaDB.
+
+        Measured: an OLTP load takes a tenth longer with 512 on MySQL, and is faster with 512 on MariaDB.
+        """
         return 512 if self.server.mariadb else 256
 
     @property
     def capabilities(self) -> Capabilities:
-        """Sessions take batches, unless the last writer wins; the server's own applier can be fed."""
+        """The optional features: batches, unless the last writer wins, and replay through the server's own applier."""
         return Capabilities(takes_batches=self._context is None or self._context.takes_batches, replicates=True)
 
     def connect(self) -> Connection:
-        """A new plain connection."""
+        """Open a connection without any settings."""
         return self._connector(self.url)
 
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
-        """Reads what ``open`` would find, on a connection of its own, and writes nothing."""
+        """Return the state that ``open`` would find, using a connection of its own; write nothing."""
 
-        def look() -> Peek:
+        def inspect() -> Peek:
             with contextlib.closing(self.connect()) as connection, telling(self.connect, connection.connection_id, "the start"):
                 self._server = ServerKind.parse(connection.server_version)
                 return peek(connection, plan, tables=tables)
 
         try:
-            return steadily(look, ServerError, interrupted)
+            return steadily(inspect, ServerError, interrupted)
         except ParaplyError as error:
             raise explain(error) from None
 
     def open(self, plan: ApplyPlan) -> Progress:
-        """Connect, check the server, take the channel over and read what is applied already."""
+        """Connect, check the server, take over the channel and return the stored progress."""
 
         def begin() -> Progress:
             self.close()
             control = self._control = self.connect()
-            with telling(self.connect, control.connection_id, "the start") as said:
+            with telling(self.connect, control.connection_id, "the start") as reports:
                 progress = self._open(plan, control)
-            progress.notes.extend(said)
+            progress.notes.extend(reports)
             return progress
 
         try:
@@ -162,7 +165,7 @@ class MySqlTarget:
             raise explain(error) from None
 
     def session(self) -> MySqlSession:
-        """A new connection for a worker."""
+        """Return a new session for a worker."""
         context = self.context
         connection = context.fresh()
         try:
@@ -172,45 +175,45 @@ class MySqlTarget:
             raise explain(error) from None
 
     def left_prepared(self) -> list[str]:
-        """The XA transactions of the log that are prepared and not ended."""
+        """Return the XA transactions of the log that are prepared and not ended."""
         ours = [part.xid for part in self._read(self.context.xa.read) if part.state == PREPARED]
         held = self._read(prepared_xids) if ours else frozenset()
         return [xid for xid in ours if xid in held]
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
-        """The tables that stand in the target now, for hashing."""
+        """Return the current tables of the target, for hashing."""
         from paraply.schema.readers.live import read_tables
 
         tables = self._read(lambda control: read_tables(lambda sql: rows_of(control.query(sql)), databases))
         return [table for table in tables if table.database != "paraply"]
 
     def standing(self, plan: ApplyPlan) -> Standing:  # noqa: ARG002 - the server knows its tables
-        """Nothing: the definitions are the server's own."""
+        """Return nothing: the server has its own definitions."""
         return Standing()
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise LogNotUnderstood for a statement whose variables are not known here; the rest is known when the server runs its text."""
+        """Raise LogNotUnderstood for a statement with variables that the target does not have. Other errors only appear when it runs."""
         self._forecast.check(forecast.transaction, forecast.lower_case_table_names)
 
     def create_tables(self, tables: Iterable[Table]) -> None:
-        """Nothing to do: the log's own DDL makes the tables."""
+        """Do nothing: the log's own DDL creates the tables."""
 
     def foresee_tables(self, tables: Sequence[Table]) -> None:
-        """Do nothing: the tables are the server's own."""
+        """Do nothing: the server has its own definitions."""
 
     def foresee_rows(self, forecast: RowForecast) -> None:
         """Compare a table of the target with the log."""
         self._forecast.check_table(forecast)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
-        """Nothing to do: the events say themselves what they hold."""
+        """Do nothing: row events describe their own columns."""
 
     def open_board(self) -> MySqlBoard | None:
-        """The row where the run's status is kept, once the target is open; None where there is no place for it."""
+        """Return the row that holds the run's status; None if it cannot be stored. Called after ``open``."""
         return open_board(self.connect, self.context.store.channel, self.context.epoch)
 
     def read_channels(self) -> list[ChannelStatus]:
-        """What the target holds of each channel, on a connection of its own; writes nothing."""
+        """Return the state of each channel, using a connection of its own; write nothing."""
         connection = self.connect()
         try:
             return read_channels(connection)
@@ -220,11 +223,11 @@ class MySqlTarget:
             connection.close()
 
     def pass_over(self, block: Block) -> None:
-        """An earlier run committed the block."""
+        """Record that an earlier run committed the block."""
         self.context.ledger.acknowledge(block)
 
     def committed(self, block: Block) -> bool:
-        """Whether a block is in, asked after its connection broke: first its server session must have ended."""
+        """Return True if a block is committed. Called after its connection broke, and waits until its server session has ended."""
         session = self.context.sessions.last(block)
         connection = self.connect()
         try:
@@ -240,12 +243,12 @@ class MySqlTarget:
         return found
 
     def new_split(self) -> str:
-        """A name for the branches of a transaction that is committed in two phases."""
+        """Return a new name for the branches of a transaction that is committed in two phases."""
         context = self.context
         return context.branches.new_name(context.epoch, context.sessions.next_split())
 
     def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
-        """Ends a branch whose connection broke, once its server session has ended."""
+        """End a branch of a broken connection, after its server session has ended."""
         try:
             connection = self.connect()
             try:
@@ -257,14 +260,14 @@ class MySqlTarget:
             raise explain(error) from None
 
     def blockers(self, connection_id: int) -> list[int]:
-        """Connections that hold locks which this one waits for: of rows, and of definitions of tables."""
-        return self._told([], lambda control: lock_holders(control, self.server, connection_id, self._row_waits))
+        """Return the connections that hold row locks or metadata locks this connection waits for."""
+        return self._read_or([], lambda control: lock_holders(control, self.server, connection_id, self._row_waits))
 
     def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:
-        """Who these are, and what they run; without any, the server's own word for the wait."""
-        return self._told("", lambda control: describe_wait(control, self.server, connection_id, holders))
+        """Return a description of the holders and their statements; without holders, the server's name for the wait."""
+        return self._read_or("", lambda control: describe_wait(control, self.server, connection_id, holders))
 
-    def _told(self, otherwise: T, read: Callable[[Connection], T]) -> T:
+    def _read_or(self, otherwise: T, read: Callable[[Connection], T]) -> T:
         try:
             with self._lock:
                 return read(self._controlled())
@@ -275,7 +278,7 @@ class MySqlTarget:
             return otherwise
 
     def is_ours(self) -> bool:
-        """Whether no other apply has taken the channel over (R25a)."""
+        """Return True if no other apply has taken over the channel (R25a)."""
         try:
             return self.context.store.is_ours(self._controlled(), self.context.epoch)
         except ConnectionFailed:
@@ -283,13 +286,13 @@ class MySqlTarget:
             raise
 
     def server_id(self) -> int:
-        """The server's number among its replicas."""
+        """Return the replication ID of the server."""
         return self._read(lambda connection: to_int(rows_of(connection.query("SELECT @@GLOBAL.server_id"))[0][0]))
 
     def finish(self, executed: GtidSet) -> None:
-        """Everything is applied: the progress is moved into the channel's row, and the GTIDs are made the target's own.
+        """Move the progress into the channel's row, and make the applied GTIDs the target's own; called after everything is applied.
 
-        What was done of it where the connection is lost, which was idle for the whole run, is done again.
+        If the connection is lost, all steps are repeated. It was idle during the whole run, so a loss is likely.
         """
         self._read(lambda control: self._finish(control, executed))
 
@@ -305,7 +308,7 @@ class MySqlTarget:
             context.store.consolidate(control, stored, str(context.ledger.executed()), "complete")
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the control connection."""
         control, self._control = self._control, None
         if control is not None:
             with contextlib.suppress(ParaplyError):
@@ -371,7 +374,7 @@ class MySqlTarget:
         return block.gtids <= _executed(connection, context.mode, stored).gtids
 
     def _read(self, read: Callable[[Connection], T], tries: int = _TRIES) -> T:
-        """What is read on the connection for everything but blocks; done again where that is lost, or KILL QUERY has ended it."""
+        """Return the result of a function that uses the control connection; try again if the connection is lost or KILL QUERY hits it."""
         try:
             return read(self._controlled())
         except ParaplyError as error:
@@ -387,7 +390,7 @@ class MySqlTarget:
             return self._read(read, tries - 1)
 
     def _controlled(self) -> Connection:
-        """The connection for everything but blocks, made anew when it broke."""
+        """Return the control connection; open it again if it broke."""
         if self._control is None:
             control = self.connect()
             for setting in self.context.quiet_settings:
@@ -397,7 +400,7 @@ class MySqlTarget:
 
 
 def _quieten(control: Connection, mode: GtidMode, server: ServerKind) -> tuple[str, ...]:
-    """Make a connection write progress without a trace in the target's log; return the statements that do it.
+    """Keep the progress of a connection out of the target's log; return the statements that do it.
 
     Raises:
         UsageError: The user lacks the privilege.
@@ -417,7 +420,7 @@ def _quieten(control: Connection, mode: GtidMode, server: ServerKind) -> tuple[s
 
 
 def _recover_branches(control: Connection, plan: ApplyPlan) -> BranchStore:
-    """End what a killed run left prepared, also where this run prepares nothing itself."""
+    """End the branches that a killed run left prepared, even if this run prepares none."""
     branches = BranchStore(plan.channel)
     if plan.two_phase:
         branches.create_schema(control)

@@ -1,9 +1,11 @@
-"""Transactions in two phases on PostgreSQL: prepared transactions, and which of them are decided (policy ``row``, R25).
+"""Two-phase transactions on PostgreSQL: prepared transactions, and the decisions about them (policy ``row``, R25).
 
-``paraply.split`` has one row for each session that led a split transaction: the name of the last one that it decided, written by the
-leader's own transaction. Each branch holds a shared advisory lock until it ends, also while it is prepared. A starting process first
-raises the epoch, so that no older leader can decide any more, then ends the branches that it finds until it gets that lock alone.
-A branch that comes later finds that the epoch is not its own.
+``paraply.split`` has one row for each session that led a split transaction. The row holds the name of the last split transaction that
+the session decided; the leader's own transaction writes it. Each branch holds a shared advisory lock until it ends, even while it is
+prepared.
+
+A starting process first raises the epoch, so that no older leader can decide any more. It then ends all branches that it finds, until
+it gets the lock exclusively. A branch that starts later finds a changed epoch.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ _WAIT_SECONDS = 20.0
 
 
 class PgBranches:
-    """The decisions and branches of one channel; holds no connection of its own.
+    """The decisions and branches of one channel. It holds no connection.
 
     Args:
         channel: The channel.
-        database: The target's database: names of prepared transactions must be unique in the whole server.
+        database: The target's database. It is part of the names, because these must be unique in the whole server.
     """
 
     def __init__(self, channel: Channel, database: str) -> None:
@@ -42,26 +44,26 @@ class PgBranches:
         self._key = advisory_key("branches of " + channel.name)
 
     def create_table(self, connection: PgConnection) -> None:
-        """Makes the table where it is missing."""
+        """Create the table if it is missing."""
         connection.run([_TABLE])
 
     def exists(self, connection: PgConnection) -> bool:
-        """Whether the table is there."""
+        """Return True if the table exists."""
         return bool(_value(connection, "SELECT to_regclass('paraply.split') IS NOT NULL") == b"t")
 
     def new_name(self, number: int) -> str:
-        """The name of a split transaction."""
+        """Return the name of a split transaction."""
         return f"{self._prefix}{self._channel.epoch}-{number}"
 
     def decide(self, slot: int, split: str) -> bytes:
-        """The statement in the leader's transaction that decides a split one."""
+        """Return the statement that decides a split transaction, for the leader's transaction."""
         return (
             f"INSERT INTO paraply.split VALUES ({quote_literal(self._channel.name)}, {slot}, {quote_literal(split)})"
             " ON CONFLICT (channel, slot) DO UPDATE SET name = EXCLUDED.name"
         ).encode()
 
     def begin(self) -> list[bytes]:
-        """The statements that begin a branch; the last one tells whether the epoch is still ours."""
+        """Return the statements that begin a branch; the last one checks the epoch."""
         return [
             b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
             f"SELECT pg_advisory_xact_lock_shared({self._key})".encode(),
@@ -69,11 +71,11 @@ class PgBranches:
         ]
 
     def prepare(self, branch: Branch) -> bytes:
-        """The statement that prepares a branch."""
+        """Return the statement that prepares a branch."""
         return f"PREPARE TRANSACTION {quote_literal(_name(branch))}".encode()
 
     def prepared(self, connection: PgConnection) -> list[Branch]:
-        """The channel's branches that wait for their end."""
+        """Return the channel's prepared branches."""
         ours = f"database = current_database() AND starts_with(gid, {quote_literal(self._prefix)})"
         select = f"SELECT gid FROM pg_prepared_xacts WHERE {ours}"
         result = connection.run([select.encode()])[0]
@@ -82,7 +84,7 @@ class PgBranches:
         return [Branch(split, int(number)) for split, _, number in parts if number.isdigit()]
 
     def end(self, connection: PgConnection, branch: Branch, *, commit: bool) -> None:
-        """Ends a prepared branch; one that is not there has ended already."""
+        """End a prepared branch; a missing branch has already ended."""
         statement = f"{'COMMIT' if commit else 'ROLLBACK'} PREPARED {quote_literal(_name(branch))}".encode()
         try:
             connection.run([statement])
@@ -91,13 +93,13 @@ class PgBranches:
                 raise failure(failed.error) from failed
 
     def recover(self, connection: PgConnection) -> int:
-        """Ends every branch of earlier runs as it was decided; the epoch must have been raised before.
+        """End every branch of earlier runs as it was decided; the epoch must have been raised before.
 
         Returns:
-            How many there were.
+            Number of ended branches.
 
         Raises:
-            AlreadyRunning: A branch is still under way on the server.
+            AlreadyRunning: A branch is still active on the server.
         """
         name = quote_literal(self._channel.name)
         result = connection.run([f"SELECT name FROM paraply.split WHERE channel = {name}".encode()])[0]
@@ -114,7 +116,7 @@ class PgBranches:
             wait_for_branches(deadline, self._channel.name, "its session with pg_terminate_backend")
 
     def finish(self, connection: PgConnection, branch: Branch, backend: int, *, commit: bool) -> None:
-        """Ends a branch whose connection broke, once its server process has ended."""
+        """End a branch of a broken connection, after its server process has ended."""
         deadline = time.monotonic() + _WAIT_SECONDS
         while _value(connection, f"SELECT count(*) FROM pg_stat_activity WHERE pid = {int(backend)}") != b"0":
             with contextlib.suppress(StatementFailed):
@@ -126,7 +128,7 @@ class PgBranches:
 
 
 def check_two_phase(connection: PgConnection, workers: int) -> None:
-    """Refuses a server that prepares no transactions, or too few.
+    """Refuse a server that allows too few prepared transactions.
 
     Raises:
         UsageError: ``max_prepared_transactions`` is too small.

@@ -1,4 +1,4 @@
-"""One connection to PostgreSQL: many statements in one round trip, and the affected rows of each."""
+"""A connection to PostgreSQL that runs many statements in one round trip and returns the affected rows of each."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ _SETTINGS = {
     "statement_timeout": "0",
     "client_min_messages": "warning",
 }
-"""What the meaning of literals and statements depends on. The durability (synchronous_commit) stays the server's."""
+"""Settings that affect the meaning of literals and statements. The durability (synchronous_commit) is left to the server."""
 
 _DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.EMPTY_QUERY})
 
 
 class StatementFailed(Exception):
-    """A statement of a batch failed; the ones before it were executed.
+    """A failed statement of a batch; the statements before it were executed.
 
     Attributes:
-        index: The statement's place in the batch.
-        error: What the server said.
+        index: Index of the statement in the batch.
+        error: The server's error.
     """
 
     def __init__(self, index: int, error: SqlError) -> None:
@@ -55,10 +55,10 @@ class StatementFailed(Exception):
 
 
 def connection_parameters(uri: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The parameters of a connection, as libpq names them; a password that the URL lacks is that of ``PARAPLY_PASSWORD``.
+    """Return the parameters of a connection by libpq's names; a missing password is taken from ``PARAPLY_PASSWORD``.
 
     Raises:
-        UsageError: The URL cannot be understood. The message never holds the password.
+        UsageError: The URL cannot be parsed. The message never contains the password.
 
     >>> connection_parameters("postgresql://app@db.example.org/shop", {"PARAPLY_PASSWORD": "secret"})["password"]
     'secret'
@@ -67,7 +67,7 @@ def connection_parameters(uri: str, environment: Mapping[str, str] | None = None
     try:
         parameters = {name: str(value) for name, value in conninfo_to_dict(uri).items()}
     except psycopg.Error as error:
-        reason = str(error).strip().partition(" in URI")[0]  # the rest may hold the password
+        reason = str(error).strip().partition(" in URI")[0]  # the rest may contain the password
         raise UsageError(f"the postgresql URL cannot be read: {reason if '@' not in reason else 'a special character'}; {advice}") from None
     if "@" in parameters.get("host", "") and not parameters["host"].startswith("@"):
         raise UsageError(f"the postgresql URL has a host that cannot be read; {advice}")
@@ -78,7 +78,7 @@ def connection_parameters(uri: str, environment: Mapping[str, str] | None = None
 
 
 def is_local(uri: str) -> bool:
-    """Whether all of its hosts are this machine.
+    """Return True if all hosts of the URL are this machine.
 
     >>> is_local("postgresql://app@/shop?host=/run/postgresql"), is_local("postgresql://db.example.org/shop")
     (True, False)
@@ -89,17 +89,17 @@ def is_local(uri: str) -> bool:
 
 
 def place(parameters: Mapping[str, str]) -> str:
-    """The URL without its password."""
+    """Return the URL without its password."""
     user, host, port = (parameters.get(name, "") for name in ("user", "host", "port"))
     return f"postgresql://{user}{'@' if user else ''}{host or 'localhost'}{':' if port else ''}{port}/{parameters.get('dbname', '')}"
 
 
 def refused(error: psycopg.Error, parameters: Mapping[str, str]) -> ConnectionFailed:
-    """The exception for a connection that could not be made."""
+    """Return the exception for a failed connection attempt."""
     reason = "; ".join(line.strip() for line in str(error).splitlines() if line.strip() and not line[0].isspace())
     if "FATAL" in reason:
         advice = "check user and database in the URL; a password can be given in PARAPLY_PASSWORD"
-        return ConnectionFailed(f"{place(parameters)} does not let us in: {reason}; {advice}")
+        return ConnectionFailed(f"{place(parameters)} refuses the login: {reason}; {advice}")
     if "certificate" in reason or "SSL" in reason:
         advice = "give the authority's certificate in sslrootcert, or another sslmode"
         return ConnectionFailed(f"{place(parameters)} cannot be reached over TLS: {reason}; {advice}")
@@ -107,10 +107,10 @@ def refused(error: psycopg.Error, parameters: Mapping[str, str]) -> ConnectionFa
 
 
 def refuse_read_only(connection: psycopg.Connection[Any], parameters: Mapping[str, str]) -> None:
-    """A database that somebody made read only is left alone.
+    """Refuse a read-only database.
 
     Raises:
-        ApplyFailed: It is a standby, or its transactions are read only by default.
+        ApplyFailed: The server is a standby, or its transactions are read only by default.
     """
     if connection.info.parameter_status("in_hot_standby") == "on":
         raise ApplyFailed(f"{place(parameters)} is a standby and read only: name the primary")
@@ -121,17 +121,17 @@ def refuse_read_only(connection: psycopg.Connection[Any], parameters: Mapping[st
 
 
 class PgConnection:
-    """A connection with settled session variables.
+    """A connection with fixed session settings.
 
     Args:
-        uri: Where to connect.
-        lock_timeout_ms: How long a statement waits for a lock.
-        name: The application name that the server's views show.
+        uri: URL of the database.
+        lock_timeout_ms: Time limit for waiting for a lock, in milliseconds.
+        name: Application name in the server's views.
 
     Raises:
-        ConnectionFailed: The server cannot be reached or does not let us in.
+        ConnectionFailed: The server cannot be reached or refuses the login.
         ApplyFailed: The server or the database is read only.
-        UsageError: The URL cannot be understood, or the database's encoding is not UTF8.
+        UsageError: The URL cannot be parsed, or the encoding of the database is not UTF8.
     """
 
     def __init__(self, uri: str, *, lock_timeout_ms: int = 1000, name: str = "paraply") -> None:
@@ -161,11 +161,11 @@ class PgConnection:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open (or failed, and not rolled back yet)."""
+        """True if a transaction is open, or has failed without being rolled back."""
         return self.raw.pgconn.transaction_status not in {TransactionStatus.IDLE, TransactionStatus.UNKNOWN}
 
     def set_lock_timeout(self, milliseconds: int) -> None:
-        """How long a statement waits for a lock from now on.
+        """Set the time limit for waiting for a lock.
 
         Raises:
             ConnectionLost: The connection broke.
@@ -173,10 +173,10 @@ class PgConnection:
         self.run([f"SET lock_timeout TO '{milliseconds}ms'".encode()])
 
     def run(self, statements: Sequence[bytes]) -> list[PGresult]:
-        """Runs statements in one round trip and returns the result of each.
+        """Run statements in one round trip and return the result of each.
 
         Raises:
-            StatementFailed: One of them failed; the rest was not executed.
+            StatementFailed: A statement failed; the rest was not executed.
             ConnectionLost: The connection broke.
         """
         pgconn = self.raw.pgconn
@@ -195,15 +195,15 @@ class PgConnection:
 
     @property
     def broken(self) -> bool:
-        """Whether the connection is gone."""
+        """True if the connection is broken or closed."""
         return bool(self.raw.broken or self.raw.closed)
 
     def cancel(self) -> None:
-        """Ends the statement under way, from any thread; nothing happens where there is none."""
+        """Cancel the running statement from any thread; do nothing if none is running."""
         with suppress(psycopg.Error):
             self.raw.cancel_safe(timeout=5.0)
 
     def close(self) -> None:
-        """Closes; never raises."""
+        """Close the connection; never raise."""
         with suppress(psycopg.Error, OSError):
             self.raw.close()

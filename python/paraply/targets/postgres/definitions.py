@@ -1,11 +1,11 @@
-"""What a PostgreSQL target and its sessions share: the source's definitions, and an open channel.
+"""The source's definitions and an open channel, shared by a PostgreSQL target and its sessions.
 
-How definitions follow the log. Rows are written by the source's definition that holds at their place in the log. The
-coordinator hands out a statement only when everything before it is committed, and nothing behind it before it is committed
-(R5); right before it tells ``schema_changed`` what the statement does. The target keeps that until ``execute_statement`` runs
-it: there the DDL, the new definitions (table ``paraply.source_table``) and the progress are committed together, and the
-renderer is told in the same place. So whatever is rendered is rendered by the definitions of its own position, and a run that
-resumes finds them in the target.
+Rows are written by the definition that the source's table had at their position in the log:
+
+- The coordinator releases a statement only when everything before it is committed, and later blocks only when the statement is
+  committed (R5). Right before it releases the statement, it calls ``schema_changed`` with the statement's effect.
+- ``execute_statement`` commits the DDL, the new definitions (table ``paraply.source_table``) and the progress together, and updates the
+  renderer. So a run that resumes finds the definitions in the target.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ __all__ = ["PgContext", "SourceDefinitions"]
 
 
 class SourceDefinitions:
-    """The source's tables at the position that is applied. Any thread may ask.
+    """The source's tables at the position of the apply. Any thread may read them.
 
     Args:
-        renderer: Is told of every definition.
+        renderer: Renderer that gets the mapping of every definition.
     """
 
     def __init__(self, renderer: Renderer) -> None:
@@ -58,34 +58,34 @@ class SourceDefinitions:
         return key in self._tables
 
     def all(self, databases: Sequence[str] | None = None) -> list[Table]:
-        """Return the tables, or those of some databases."""
+        """Return all tables, or the tables of some databases."""
         with self._lock:
             return [table for table in self._tables.values() if databases is None or table.database in databases]
 
     def find(self, database: str, name: str) -> Table | None:
-        """Return a table; None where it is not known."""
+        """Return a table, or None if unknown."""
         return self._tables.get((database, name))
 
     def named(self, name: str) -> Table | None:
-        """Return a table by ``database.table``; None where it is not known."""
+        """Return a table by ``database.table``, or None if unknown."""
         return next((table for table in list(self._tables.values()) if table.full_name == name), None)
 
     def put(self, table: Table) -> None:
-        """Take a definition over, in place of an older one."""
+        """Add a definition, or replace an older one."""
         self._remove((table.database, table.name))
         with self._lock:
             self._tables[table.database, table.name] = table
-        self._tell_renderer({(table.database, table.name), *parents(table)})
+        self._update_renderer({(table.database, table.name), *parents(table)})
 
     def next_changes(self, changes: Sequence[SchemaChange]) -> None:
-        """Keep what the next statement does until it is planned; a statement that is passed over is forgotten."""
+        """Store the changes of the next statement until it is planned; the changes of a skipped statement are discarded."""
         self._changes = list(changes)
 
     def plan_ddl(self, block: Block) -> DdlPlan:
-        """Return the steps for a DDL block; nothing for a block without a statement.
+        """Return the steps for a DDL block; empty for a block without a statement.
 
         Raises:
-            LogNotUnderstood: The statement's effect is not known, or nobody said what it is.
+            LogNotUnderstood: The effect of the statement is not known.
         """
         if block.kind != "ddl":
             return DdlPlan()
@@ -94,7 +94,7 @@ class SourceDefinitions:
         return plan_changes(self._changes, self._tables)
 
     def define(self, plan: DdlPlan) -> dict[TableKey, Table]:
-        """Take a DDL's definitions over; return the ones before it."""
+        """Take over the definitions of a DDL; return the definitions before it."""
         with self._lock:
             before = dict(self._tables)
         for key in plan.forget:
@@ -104,19 +104,19 @@ class SourceDefinitions:
         return before
 
     def undecided(self, block: Block, before: dict[TableKey, Table]) -> None:
-        """Keep the definitions before a DDL whose connection broke, until ``decide`` is called."""
+        """Store the definitions before a DDL whose connection broke, until ``decide`` is called."""
         with self._lock:
             self._undecided[block.ordinal] = before
 
     def decide(self, block: Block, *, committed: bool) -> None:
-        """Keep the definitions of a DDL whose connection broke, or take them back."""
+        """Keep the definitions of a DDL whose connection broke, or restore the earlier ones."""
         with self._lock:
             before = self._undecided.pop(block.ordinal, None)
         if before is not None and not committed:
             self.restore(before)
 
     def restore(self, before: dict[TableKey, Table]) -> None:
-        """Take a DDL's definitions back."""
+        """Restore the definitions before a DDL."""
         for key in list(self._tables):
             if self._tables[key] is not before.get(key):
                 self._remove(key)
@@ -125,12 +125,12 @@ class SourceDefinitions:
                 self.put(table)
 
     def committed(self) -> None:
-        """Forget the last statement: it is committed."""
+        """Discard the changes of the last statement, which is committed."""
         with self._lock:
             self._changes = None
 
     def check(self, connection: PgConnection, tables: Iterable[str], log: Format) -> None:
-        """Compare tables with their mapping before their first row and after each of their DDLs (R31, R32)."""
+        """Compare tables with their mapping, before their first row and after each of their DDLs (R31, R32)."""
         incomplete = ServerKind(log.mariadb, log.version).leaves_generated_out
         for name in tables:
             if (name, incomplete) not in self._checked:
@@ -140,7 +140,7 @@ class SourceDefinitions:
                 self._checked.add((name, incomplete))
 
     def other_case(self, names: Iterable[str]) -> str:
-        """Return what to add to an error of these tables: whether one is known that differs only in upper and lower case."""
+        """Return advice for an error about these tables, if a known table differs only in upper and lower case."""
         with self._lock:
             return other_case({table.full_name for table in self._tables.values()}, names)
 
@@ -151,10 +151,10 @@ class SourceDefinitions:
                 self._checked -= {(table.full_name, False), (table.full_name, True)}
         self._renderer.forget(*key)
         if table is not None:
-            self._tell_renderer(parents(table))
+            self._update_renderer(parents(table))
 
-    def _tell_renderer(self, keys: Iterable[TableKey]) -> None:
-        """Define these tables; a parent's mapping depends on its children, too."""
+    def _update_renderer(self, keys: Iterable[TableKey]) -> None:
+        """Set the mapping of these tables in the renderer; the mapping of a parent also depends on its children."""
         for key in keys:
             table = self._tables.get(key)
             if table is not None:
@@ -163,16 +163,16 @@ class SourceDefinitions:
 
 @dataclass(frozen=True, kw_only=True)
 class PgContext:
-    """An open target.
+    """The context of an open target.
 
     Attributes:
         channel: The channel with its progress.
         branches: Branches of transactions that are committed in two phases.
-        ledger: What is committed.
+        ledger: The committed transactions.
         definitions: The source's definitions.
         renderer: Renders rows as SQL.
         last_writer: Writes rows by their timestamps (policy ``unordered``), else None.
-        left_out: The XA transactions of which nothing is to be applied.
+        left_out: The XA transactions without any rows to apply.
         on_committed: Called with each block once it is known to be committed.
     """
 
@@ -188,21 +188,21 @@ class PgContext:
     _slots: dict[int, int] = field(default_factory=dict, repr=False)
 
     def executed_with(self, block: Block) -> str:
-        """Return the GTID set for the progress of a block: all that is acknowledged, and the block's own."""
+        """Return the GTID set for the progress of a block: all acknowledged GTIDs, and the GTIDs of the block."""
         return self.ledger.mark(block).executed
 
     def remember_slot(self, block: Block, slot: int) -> None:
-        """Remember which slot tells whether the block is committed."""
+        """Record the slot of a block's session, for ``committed``."""
         with self._lock:
             self._slots[block.ordinal] = slot
 
     def slot_of(self, block: Block) -> int | None:
-        """Return the slot that tells whether the block is committed; None where no session began it."""
+        """Return the slot of the session that began a block, or None."""
         with self._lock:
             return self._slots.get(block.ordinal)
 
     def acknowledge(self, block: Block) -> None:
-        """Note that the block is committed."""
+        """Record that the block is committed."""
         self.ledger.acknowledge(block)
         with self._lock:
             self._slots.pop(block.ordinal, None)

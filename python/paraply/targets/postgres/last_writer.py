@@ -1,4 +1,4 @@
-"""The last writer wins on PostgreSQL: rows as SQL that leaves newer ones alone (policy ``unordered``)."""
+"""Rows as SQL that keeps newer rows, for PostgreSQL (policy ``unordered``, where the last writer wins)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["ANY_ROWS", "PgLastWriter", "pg_literal"]
 
 ANY_ROWS = -1
-"""The number of rows of a statement that may affect none."""
+"""Row count of a statement that may affect any number of rows."""
 
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 
 
 class PgLastWriter:
-    """Makes the statements of blocks.
+    """The statements for rows of blocks.
 
     Args:
-        column: The timestamp column's name.
-        table: Gives the definition of a source's table; None where it is not known.
+        column: Name of the timestamp column.
+        table: Returns the definition of a source's table, or None if unknown.
     """
 
     def __init__(self, column: str, table: Callable[[str, str], Table | None]) -> None:
@@ -36,11 +36,11 @@ class PgLastWriter:
         self._definition = table
 
     def statements(self, block: Block) -> list[tuple[bytes, int, str]]:
-        """The block's rows as statements, in the form of the native renderer.
+        """Return the block's rows as statements, in the form of the native renderer.
 
         Raises:
-            SchemaMismatch: A table has no timestamp column or no primary key, or is not known.
-            TypeNotMapped: A column's type cannot be written so.
+            SchemaMismatch: A table is unknown, or lacks the timestamp column or the primary key.
+            TypeNotMapped: A column has a type that cannot be written as SQL.
             ValueNotStorable: A value cannot be stored.
         """
         found = []
@@ -72,7 +72,7 @@ class PgLastWriter:
 
 
 def _unsigned(definition: Table | None) -> dict[int, int]:
-    """The widths in bits of the columns that are UNSIGNED, which logs do not always say."""
+    """Return the widths in bits of the UNSIGNED columns, because logs may lack the UNSIGNED flag."""
     columns = definition.columns if definition is not None else ()
     return {index: _BITS[column.type] for index, column in enumerate(columns) if column.unsigned and column.type in _BITS}
 
@@ -110,10 +110,10 @@ def _not_newer(mapping: TableMapping, timestamp: int, value: str) -> str:
 
 
 def pg_literal(column: ColumnMapping, value: Any, table: str) -> str:
-    """A value of a row image as a literal of the column's type.
+    """Return a value of a row image as a literal of the column's type.
 
     Raises:
-        TypeNotMapped: Values of this type are not written so.
+        TypeNotMapped: Values of this type cannot be written as SQL.
         ValueNotStorable: PostgreSQL cannot hold the value.
 
     >>> pg_literal(ColumnMapping("t", "timestamptz", "timestamptz"), "1700000000.25", "d.t")

@@ -1,4 +1,4 @@
-"""Who holds the locks that a connection to PostgreSQL waits for (R24)."""
+"""Holders of the locks that a connection to PostgreSQL waits for (R24)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ _PATIENT_MS = 30_000
 
 
 def lock_holders(connection: PgConnection, waiter: int) -> list[int]:
-    """Server processes that hold locks which this one waits for; 0 stands for a prepared transaction."""
+    """Return the server processes that hold locks this process waits for; 0 stands for a prepared transaction."""
     return [int(row[0]) for row in _rows(connection, f"SELECT DISTINCT unnest(pg_blocking_pids({int(waiter)}))")]
 
 
 def describe_holders(connection: PgConnection, holders: Sequence[int]) -> str:
-    """What is said of a wait for these; statements of other users are seen by a superuser or a member of ``pg_read_all_stats``."""
+    """Return the description of a wait for these processes.
+
+    Only a superuser or a member of ``pg_read_all_stats`` sees the statements of other users.
+    """
     if not holders:
         return ""
     rows = _rows(
@@ -35,15 +38,15 @@ def describe_holders(connection: PgConnection, holders: Sequence[int]) -> str:
 
 @contextmanager
 def patiently(connection: PgConnection, uri: str, doing: str) -> Iterator[list[str]]:
-    """Waits half a minute for each lock while the block lasts, and says who holds them where that takes long.
+    """Wait up to half a minute for each lock in the ``with`` block, and report which connection blocks if that takes long.
 
     Args:
-        connection: At work in the block; idle, its lock timeout is what it was when it was made, before and afterwards.
-        uri: Makes another connection to the server.
-        doing: What is said to wait.
+        connection: The connection used in the block. It must be idle before and after; its lock timeout is reset at the end.
+        uri: URL for another connection to the server.
+        doing: Subject of the sentence: the activity that waits.
 
     Yields:
-        What was said, also to the log.
+        The reports so far; each is also logged as a warning.
     """
 
     def describe() -> str:
@@ -54,12 +57,12 @@ def patiently(connection: PgConnection, uri: str, doing: str) -> Iterator[list[s
             return ""
 
     connection.set_lock_timeout(_PATIENT_MS)
-    with telling(describe, doing) as said:
-        yield said
+    with telling(describe, doing) as reports:
+        yield reports
     connection.set_lock_timeout(connection.lock_timeout_ms)
 
 
 def _rows(connection: PgConnection, query: str) -> list[list[str]]:
-    """The rows as text; NULL is empty."""
+    """Return the rows as text; NULL is empty."""
     result = connection.run([query.encode()])[0]
     return [[(result.get_value(row, column) or b"").decode() for column in range(result.nfields)] for row in range(result.ntuples)]

@@ -1,4 +1,4 @@
-"""What the target's user may do on PostgreSQL, found out before the first write; each gap with the GRANT that closes it."""
+"""Privileges of the target's user on PostgreSQL, checked before the first write; each missing one with its GRANT statement."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ON_TABLE = ", ".join(f"has_table_privilege(c.oid, '{name}')" for name in _ROWS)
 
 
 def check_user(connection: PgConnection) -> None:
-    """Looks for what an apply needs to keep its progress; writes nothing.
+    """Check the privileges for storing the progress; write nothing.
 
     Raises:
-        UsageError: Something is missing; names it, and the GRANT.
+        UsageError: A privilege is missing; the message names it with its GRANT statement.
     """
     user, database, may_make, schema, usage, create = _rows(connection, _SCHEMA.format(schema="'paraply'"))[0]
     if schema is None:
@@ -48,10 +48,10 @@ def check_user(connection: PgConnection) -> None:
 
 
 def check_table_privileges(connection: PgConnection, mapping: TableMapping) -> None:
-    """Looks whether the user may change the rows of a table that is there.
+    """Check that the user may change the rows of an existing table.
 
     Raises:
-        ApplyFailed: Something is missing; names it, and the GRANT.
+        ApplyFailed: A privilege is missing; the message names it with its GRANT statement.
     """
     user, *_, usage, _ = _rows(connection, _SCHEMA.format(schema=quote_literal(mapping.schema)))[0]
     name = f"{mapping.database}.{mapping.name}"
@@ -77,7 +77,7 @@ def _message(user: str, privileges: list[str], scope: str, purpose: str) -> str:
 
 
 def _rows(connection: PgConnection, select: str) -> list[list[Any]]:
-    """Rows as text; NULL is None."""
+    """Return the rows as text; NULL is None."""
     result = connection.run([select.encode()])[0]
     values = [[result.get_value(row, column) for column in range(result.nfields)] for row in range(result.ntuples)]
     return [[None if value is None else value.decode() for value in row] for row in values]

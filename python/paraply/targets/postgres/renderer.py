@@ -1,4 +1,4 @@
-"""How the target has rows written as SQL."""
+"""The interface of the renderer, which writes rows as SQL."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 __all__ = ["Rendered", "Renderer"]
 
 Rendered = tuple[bytes, int, str]
-"""SQL text, the rows that it must affect, the table."""
+"""SQL text, the number of rows that it must affect, the table."""
 
 
 class Renderer(Protocol):
-    """What the target needs of the native renderer. Any thread may call it; ``define`` and ``forget`` only between blocks."""
+    """The interface of the native renderer. Any thread may call it; ``define`` and ``forget`` only between blocks."""
 
     def define(self, table: Table, mapping: TableMapping) -> None:
-        """Says how a table's rows are written."""
+        """Set the mapping for a table's rows."""
 
     def forget(self, database: str, table: str) -> None:
-        """A table is gone."""
+        """Remove a table."""
 
     def render(self, block: Block) -> list[Rendered]:
-        """The statements of a block."""
+        """Return the statements of a block."""

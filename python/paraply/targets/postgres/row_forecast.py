@@ -1,4 +1,4 @@
-"""What PostgreSQL would refuse of a table's rows, known before anything is written."""
+"""Checks of a table's rows against PostgreSQL, before anything is written."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["check_definitions", "check_rows"]
 
 
 def check_definitions(tables: Iterable[Table], uri: str | None) -> None:
-    """Compare definitions of a dump with what PostgreSQL can hold, and with the tables that stand in the target.
+    """Compare the definitions of a dump with PostgreSQL's types, and with the tables of the target.
 
     Args:
         tables: The definitions.
-        uri: The target; None where there is no server yet.
+        uri: URL of the target; None if there is no server yet.
 
     Raises:
         TypeNotMapped: A column type has no counterpart.
-        SchemaMismatch: A table stands there and differs.
+        SchemaMismatch: A table exists and differs.
     """
     mappings = [map_table(table) for table in tables]
     if uri is None or not mappings:
@@ -47,14 +47,14 @@ def check_definitions(tables: Iterable[Table], uri: str | None) -> None:
 
 
 def check_rows(forecast: RowForecast, uri: str | None) -> None:
-    """Compare the source's definition with what PostgreSQL can hold, and with the table that stands in the target.
+    """Compare the source's definition with PostgreSQL's types, and with the table of the target.
 
     Args:
         forecast: The first rows of a table.
-        uri: The target; None where there is no server yet.
+        uri: URL of the target; None if there is no server yet.
 
     Raises:
-        SchemaMismatch: The definition is not known, the table differs, or values of a generated column cannot be known.
+        SchemaMismatch: The definition is unknown, the table differs, or values of a generated column cannot be determined.
         TypeNotMapped: A column type has no counterpart.
         ApplyFailed: The user lacks a privilege.
     """
@@ -67,7 +67,7 @@ def check_rows(forecast: RowForecast, uri: str | None) -> None:
         return
     connection = PgConnection(uri, name="paraply dry run")
     try:
-        if table_exists(connection, mapping):  # otherwise the apply makes it from --schema
+        if table_exists(connection, mapping):  # otherwise the apply creates it from --schema
             check_table(connection, mapping)
             check_table_privileges(connection, mapping)
     except StatementFailed as failed:

@@ -28,19 +28,19 @@ __all__ = ["PostgresSession"]
 MAX_ROUND_TRIP_BYTES = 1 << 20
 MAX_ROUND_TRIP_STATEMENTS = 2000
 MAX_NAMED_ROWS = 5
-"""Rows of a failed block whose keys an error names."""
+"""Most rows of a failed block with keys in the error."""
 
-#: A quoted value or name, which a doubled quote makes two of, or what stands before a condition.
+#: A quoted value or name (with a doubled quote, it counts as two), or the keyword before a condition.
 _QUOTED_OR_WHERE = re.compile(rb"""'[^']*'|"[^"]*"| WHERE """)
 
 _XA = frozenset({"xa_prepare", "xa_end"})
 
 
 class PostgresSession:
-    """Applies blocks on one connection; made by ``PostgresTarget.session``.
+    """A session that applies blocks on one connection; created by ``PostgresTarget.session``.
 
-    A block is rendered first, then sent in as few round trips as its size allows: begin, the channel's lock, the progress,
-    and the rows. Every statement must affect exactly the rows that the log says (R32).
+    A block is rendered first. It is then sent in as few round trips as its size allows: begin, the channel's lock, the progress, and the
+    rows. Every statement must affect exactly the number of rows in the log (R32).
     """
 
     def __init__(self, context: PgContext, connection: PgConnection, slot: int) -> None:
@@ -55,13 +55,13 @@ class PostgresSession:
         return self._connection.backend_pid
 
     def apply(self, block: Block) -> None:
-        """Begins a transaction, checks the epoch, writes progress and rows; leaves it open.
+        """Begin a transaction, check the epoch, write progress and rows; do not commit.
 
-        A block whose kind is ``empty`` or ``view_change`` writes its progress only.
+        A block of kind ``empty`` or ``view_change`` only writes its progress.
 
         Raises:
-            LogNotUnderstood: The block is XA or DDL, which must not come this way.
-            ParaplyError: As ``Session.apply`` says. The transaction is then failed, ``rollback`` makes the session usable again.
+            LogNotUnderstood: The block is XA or DDL, for which ``execute_statement`` is used.
+            ParaplyError: The errors of ``Session.apply``. The transaction has then failed; ``rollback`` makes the session usable again.
         """
         if block.kind in _XA or block.kind == "ddl":
             raise self._located(LogNotUnderstood(f"a transaction of kind {block.kind} cannot be applied as rows"), block)
@@ -69,7 +69,7 @@ class PostgresSession:
         self._begin(block, rendered)
 
     def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
-        """As ``apply``, with the rows of the waves one after the other; the iterator waits until the next one may go in."""
+        """Apply a block like ``apply``, with its rows in several parts; the iterator waits until the next part may be applied."""
         for number, wave in enumerate(waves):
             rendered = self._render(wave)
             if number:
@@ -78,12 +78,12 @@ class PostgresSession:
                 self._begin(block, rendered)
 
     def apply_part(self, block: Block, part: Block, split: str) -> None:
-        """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
+        """Apply the rows of one part like ``apply``; its commit decides that the branches with the other rows are committed."""
         rendered = self._render(part)
         self._begin(block, rendered, [self._context.branches.decide(self._slot, split)])
 
     def prepare(self, part: Block, branch: Branch) -> None:
-        """Applies a part's rows in a transaction of their own and prepares it."""
+        """Apply the rows of a part in a separate transaction and prepare it."""
         rendered, branches = self._render(part), self._context.branches
         try:
             epoch = self._connection.run(branches.begin())[-1]
@@ -96,17 +96,17 @@ class PostgresSession:
             raise self._located(ApplyFailed("PostgreSQL rolled back where a transaction was to be prepared"), part)
 
     def end_branch(self, branch: Branch, *, commit: bool) -> None:
-        """Commits a prepared part, or rolls one back however far it came."""
+        """Commit a prepared branch, or roll back a branch in any state."""
         if self._connection.in_transaction:
             self._connection.run([b"ROLLBACK"])
         self._context.branches.end(self._connection, branch, commit=commit)
 
     def commit(self) -> None:
-        """Commits what ``apply`` left open.
+        """Commit the transaction that ``apply`` left open.
 
         Raises:
-            ConnectionLost: Whether it is committed is not known; ask ``Target.committed``.
-            ApplyFailed: The server rolled back instead.
+            ConnectionLost: The connection broke; the outcome is unknown until ``Target.committed`` is called.
+            ApplyFailed: The server rolled the transaction back.
         """
         block, self._pending = self._pending, None
         if block is None:
@@ -120,18 +120,19 @@ class PostgresSession:
         self._context.acknowledge(block)
 
     def rollback(self) -> None:
-        """Rolls back; never raises for a connection that is gone."""
+        """Roll back the open transaction; never raise for a broken connection."""
         self._pending = None
         with suppress(ConnectionLost, StatementFailed):
             if self._connection.in_transaction:
                 self._connection.run([b"ROLLBACK"])
 
     def execute_statement(self, block: Block) -> None:
-        """Brings a DDL's effect on the tables into the target, with its progress, in one transaction (R25b).
+        """Apply the effect of a DDL on the tables together with its progress, in one transaction (R25b).
 
         Raises:
-            LogNotUnderstood: XA with rows, or a statement whose effect is not known or cannot be followed exactly; nothing is written.
-            ApplyFailed: PostgreSQL refused; everything is rolled back.
+            LogNotUnderstood: The block is XA with rows, or a statement whose effect is unknown or cannot be reproduced exactly; nothing
+                is written.
+            ApplyFailed: PostgreSQL refused a statement; everything is rolled back.
         """
         if block.kind in _XA:
             self._record_xa(block)
@@ -147,7 +148,7 @@ class PostgresSession:
             self._send([], self._render(block), block)
             self.commit()
         except ConnectionLost:
-            # Whether it is in is found out by Target.committed, which keeps or takes back the definitions.
+            # Target.committed determines the outcome, and keeps or restores the definitions.
             self._context.definitions.undecided(block, before)
             raise
         except BaseException:
@@ -156,10 +157,10 @@ class PostgresSession:
             raise
 
     def _record_xa(self, block: Block) -> None:
-        """Record a part of an XA transaction without a row to apply: it has none, or the filters leave them out.
+        """Record a part of an XA transaction that applies nothing, because it has no rows or the filters leave them out.
 
         Raises:
-            LogNotUnderstood: It has rows to apply, or its rows were prepared where no run of this channel saw them.
+            LogNotUnderstood: The part has rows to apply, or its rows were prepared outside the logs that this channel has applied.
         """
         left_out = self._context.left_out
         if not left_out.takes(block):
@@ -175,14 +176,14 @@ class PostgresSession:
             raise
 
     def interrupt(self) -> None:
-        """Ends the statement under way, from another thread."""
+        """Cancel the running statement from another thread."""
         self._connection.cancel()
 
     def rescue(self) -> None:
-        """Nothing to do: PostgreSQL answers every statement, a cancelled one too."""
+        """Do nothing: PostgreSQL answers every statement, even a canceled one."""
 
     def close(self) -> None:
-        """Closes the connection; never raises."""
+        """Close the connection; never raise."""
         self._connection.close()
 
     def _render(self, block: Block) -> list[Rendered]:
@@ -198,7 +199,7 @@ class PostgresSession:
         return rendered
 
     def _begin(self, block: Block, rendered: Sequence[Rendered], more: Sequence[bytes] = ()) -> None:
-        """Everything up to the block's last row, and before the progress what else is to be written."""
+        """Send the begin, the additional statements, the progress and the rows of a block."""
         channel = self._context.channel
         progress = channel.write(self._slot, block, self._context.executed_with(block))
         self._context.remember_slot(block, self._slot)
@@ -206,7 +207,7 @@ class PostgresSession:
         self._pending = block
 
     def _send(self, head: list[bytes], rendered: Sequence[Rendered], block: Block) -> None:
-        """Sends the statements; ``head`` goes with the first of them, and ends with the progress."""
+        """Send the statements; ``head`` goes with the first of them, and ends with the progress."""
         for chunk in _chunks(rendered, head):
             statements = [*head, *(sql for sql, _, _ in chunk)]
             try:
@@ -247,12 +248,12 @@ class PostgresSession:
     def _failure(self, failed: StatementFailed, block: Block, table: str) -> ParaplyError:
         error = failure(failed.error, gtid=block.first_gtid, table=table or None, file=block.file, position=block.offset)
         if failed.error.state == TOO_LARGE and error.key is None and block.kind == "dml":
-            with suppress(ParaplyError):  # the rows cannot be read a second way; the server's error is what counts
+            with suppress(ParaplyError):  # an error while the rows are read must not hide the server's error
                 error.key = self._keys_of(block, table)
         return error
 
     def _keys_of(self, block: Block, table: str) -> str | None:
-        """Return the primary keys of the table's changed rows; None where there are many, or no primary key."""
+        """Return the primary keys of the table's changed rows, or None if there are many rows or no primary key."""
         known = self._context.definitions.named(table)
         if known is None or known.primary_key is None:
             return None
@@ -265,7 +266,7 @@ class PostgresSession:
         return " or ".join(", ".join(f"{name}={_shown(image.get(place))}" for name, place in places.items()) for image in images)
 
     def _located(self, error: ParaplyError, block: Block) -> ParaplyError:
-        """Adds where it happened, as far as the error does not say it."""
+        """Add the position in the log to an error that lacks it."""
         if isinstance(error, ValueNotStorable) and ";" not in error.message:
             error.message += "; PostgreSQL cannot hold it: correct the row on the source, or use a MySQL or MariaDB target"
         error.gtid = error.gtid or block.first_gtid
@@ -280,7 +281,7 @@ def _shown(value: object) -> str:
 
 
 def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Sequence[Rendered]]:
-    """Round trips; at least one, for the head."""
+    """Yield the statements of each round trip; there is at least one round trip, for the head."""
     start, size = 0, sum(map(len, head))
     for place, (sql, _, _) in enumerate(rendered):
         if place > start and (size + len(sql) > MAX_ROUND_TRIP_BYTES or place - start >= MAX_ROUND_TRIP_STATEMENTS):
@@ -292,7 +293,7 @@ def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Seq
 
 
 def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNotFound:
-    """The rows to change are not there, or there are more of them than one."""
+    """Return the error for a statement that affected too few or too many rows."""
     key = _condition(sql)[:200].decode(errors="replace") or None
     problem = f"a statement affected {affected or 0} rows in the target where the log has {rows}"
     advice = "the row was changed by someone else, or the replay began too early"
@@ -300,9 +301,9 @@ def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNo
 
 
 def _condition(sql: bytes) -> bytes:
-    r"""Return the condition of a rendered statement; nothing where it has none.
+    r"""Return the condition of a rendered statement, or an empty text.
 
-    Values and names may hold any text, so what is quoted is passed over.
+    Values and names may contain any text, so quoted text is skipped.
 
     >>> _condition(b"UPDATE \"d\".\"t\" SET \"a\"='it''s WHERE it was' WHERE \"id\"='1'")
     b'"id"=\'1\''

@@ -1,4 +1,4 @@
-"""Whether a table in the target is the counterpart of the source's (R31, R32)."""
+"""Checks that a table in the target is the counterpart of the source's table (R31, R32)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["check_counterpart", "check_generated", "check_table", "refuse_preser
 
 
 def refuse_preserve(plan: ApplyPlan) -> None:
-    """PostgreSQL has no GTIDs that could be preserved.
+    """Refuse mode ``preserve``, because PostgreSQL has no GTIDs.
 
     Raises:
-        UsageError: The plan asks for it.
+        UsageError: The plan has mode ``preserve``.
     """
     if plan.gtid_mode == "preserve":
         raise UsageError("--gtid preserve needs a MySQL or MariaDB target: PostgreSQL has no GTIDs")
@@ -36,7 +36,7 @@ def _texts(connection: PgConnection, select: str) -> list[list[str]]:
 
 
 def table_exists(connection: PgConnection, mapping: TableMapping) -> bool:
-    """Whether the target has a table (or a view) of that name."""
+    """Return True if the target has a table or a view of that name."""
     select = f"SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_relation(mapping)}"
     return bool(_texts(connection, select))
 
@@ -47,10 +47,10 @@ def check_counterpart(connection: PgConnection, table: Table, *, incomplete: boo
     Args:
         connection: Any connection to the target.
         table: The source's table.
-        incomplete: Whether the log may leave generated columns out of changed rows.
+        incomplete: Whether the log may omit generated columns of changed rows.
 
     Raises:
-        SchemaMismatch: The table is missing or differs, or values of a generated column cannot be known.
+        SchemaMismatch: The table is missing or differs, or values of a generated column cannot be determined.
         ApplyFailed: The user lacks a privilege.
     """
     mapping = map_table(table)
@@ -61,12 +61,12 @@ def check_counterpart(connection: PgConnection, table: Table, *, incomplete: boo
 
 
 def check_table(connection: PgConnection, mapping: TableMapping) -> None:
-    """Compares the target's table with what the mapping expects.
+    """Compare the target's table with its mapping.
 
-    Rows are written by column name, so that the order of the columns need not be the source's.
+    Rows are written by column name, so the order of the columns may differ from the source.
 
     Raises:
-        SchemaMismatch: The table is missing, its columns differ, or something in the target would change what is written.
+        SchemaMismatch: The table is missing, its columns differ, or rules or triggers in the target would change the written rows.
     """
     name = f"{mapping.database}.{mapping.name}"
     select = (
@@ -86,10 +86,10 @@ def check_table(connection: PgConnection, mapping: TableMapping) -> None:
 
 
 def check_generated(table: Table) -> None:
-    """Check that the values of generated columns, which the log leaves out of changed rows, can be computed.
+    """Check that the values of generated columns that the log omits can be computed.
 
     Raises:
-        SchemaMismatch: A column's expression is not understood.
+        SchemaMismatch: The expression of a column cannot be computed.
     """
     from paraply._native import PostgresRenderer
 
@@ -132,7 +132,7 @@ def _column_problem(column: ColumnMapping, there: list[str] | None) -> str | Non
 
 
 def _check_triggers(connection: PgConnection, mapping: TableMapping, oid: str, name: str) -> None:
-    """Triggers and cascading foreign keys would do again what the log's rows do already."""
+    """Refuse triggers and cascading foreign keys, because they would repeat changes that are in the log's rows."""
     triggers = _texts(connection, f"SELECT tgname FROM pg_trigger WHERE tgrelid = {oid} AND NOT tgisinternal AND tgenabled <> 'D'")
     if triggers:
         names = ", ".join(row[0] for row in triggers)

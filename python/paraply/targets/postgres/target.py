@@ -48,18 +48,18 @@ class PostgresTarget:
 
     Args:
         uri: ``postgresql://...``; None starts the embedded server.
-        folder: The embedded server's data; ``./paraply-data`` by default.
+        folder: Data folder of the embedded server; ``./paraply-data`` by default.
         renderer: Renders blocks; the native one by default.
-        new_gtid_set: Reads GTID sets; the native type by default.
-        lock_timeout_ms: How long a statement waits for a lock before its block is tried again (R24).
+        new_gtid_set: Parses GTID sets; the native type by default.
+        lock_timeout_ms: Time in milliseconds that a statement waits for a lock before its block is retried (R24).
         on_committed: Called with each block once it is known to be committed.
     """
 
     #: GTIDs are kept in the progress, not in the server's own log.
     merges = True
-    #: Nothing there is like the source's own databases ``mysql`` and ``sys``.
+    #: PostgreSQL has no counterpart of the databases ``mysql`` and ``sys``.
     capabilities = Capabilities(has_system_databases=False)
-    #: Measured: with 256 the sessions wait longer for each other's blocks than the commits saved would take.
+    #: Measured: with 256, the sessions lose more time waiting for each other's blocks than they save in commits.
     most_merged = 128
 
     def __init__(
@@ -96,23 +96,23 @@ class PostgresTarget:
 
     @property
     def family(self) -> Literal["mysql", "mariadb", "postgresql"]:
-        """``postgresql``."""
+        """Family of the server: ``postgresql``."""
         return "postgresql"
 
     @property
     def is_local(self) -> bool:
-        """Whether its address is this machine's."""
+        """True if its address is on this machine."""
         return is_local(self._uri or "")
 
     @property
     def context(self) -> PgContext:
-        """What is known since ``open``."""
+        """The context of the open target."""
         if self._context is None:
             raise UsageError("the target is not open")
         return self._context
 
     def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
-        """Reads what ``open`` would find, on a connection of its own; an embedded server that is not there yet is not made."""
+        """Return the state that ``open`` would find, using a connection of its own. A missing embedded server is not created."""
         refuse_preserve(plan)
         if self._is_embedded:
             if not self._embedded.exists:
@@ -133,12 +133,12 @@ class PostgresTarget:
         return Peek(progress, tables=tuple(known))
 
     def open(self, plan: ApplyPlan) -> Progress:
-        """Connects, raises the channel's epoch, reads progress and the source's definitions.
+        """Connect, raise the channel's epoch, and read the progress and the source's definitions.
 
         Raises:
             UsageError: ``gtid_mode`` is ``preserve`` (PostgreSQL has no GTIDs), the database's encoding is not UTF8, or the user lacks
                 a privilege.
-            ConfigurationMismatch: Progress of another fingerprint.
+            ConfigurationMismatch: The stored progress has another fingerprint.
             AlreadyRunning: Another apply's transaction stays open.
         """
         refuse_preserve(plan)
@@ -152,7 +152,7 @@ class PostgresTarget:
             check_user(control)
             if plan.two_phase:
                 check_two_phase(control, plan.workers)
-            with patiently(control, self._uri or "", "the start") as said:
+            with patiently(control, self._uri or "", "the start") as reports:
                 channel, progress, ledger = open_channel(control, plan, self._new_gtid_set)
                 branches = _recover_branches(control, channel, plan)
                 left_out = LeftOut(checked=plan.xa, channel=plan.channel, prepared=read_left_out(control, plan.channel))
@@ -169,22 +169,22 @@ class PostgresTarget:
             left_out=left_out,
             on_committed=self._on_committed,
         )
-        progress.notes.extend(said)
+        progress.notes.extend(reports)
         return progress
 
     def new_split(self) -> str:
-        """A name for the branches of a transaction that is committed in two phases."""
+        """Return a new name for the branches of a transaction that is committed in two phases."""
         with self._lock:
             self._last_split += 1
             return self.context.branches.new_name(self._last_split)
 
     def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
-        """Ends a branch whose connection broke, once its server process has ended."""
+        """End a branch of a broken connection, after its server process has ended."""
         with self._control_lock:
             self.context.branches.finish(self._connect_control(), branch, connection_id, commit=commit)
 
     def session(self) -> PostgresSession:
-        """A new connection with a slot of its own; slots are never used again within a run."""
+        """Return a new session with its own slot; slots are never reused within a run."""
         with self._lock:
             self._last_slot += 1
             slot = self._last_slot
@@ -202,13 +202,13 @@ class PostgresTarget:
         return session
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
-        """The source's definitions as they were kept when the last block was committed; empty on the first run."""
+        """Return the source's definitions that were stored with the last committed block; empty on the first run."""
         return self._definitions.all(databases)
 
     def create_tables(self, tables: Iterable[Table]) -> None:
-        """Takes over definitions from a dump (``--schema``): makes the tables that are missing, and checks the others.
+        """Take over definitions from a dump (``--schema``): create missing tables, and check the others.
 
-        Leaves alone the tables that an earlier run kept or dropped: the log has moved them on. Raises what ``foresee_tables`` raises.
+        Skips tables that an earlier run stored or dropped, because the log has changed them since. Raises the errors of ``foresee_tables``.
         """
         with self._control_lock:
             control = self._connect_control()
@@ -218,12 +218,12 @@ class PostgresTarget:
                     create_source_table(control, self.context.channel, table)
                     self._definitions.put(table)
 
-    def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes say it all
-        """Keeps what the next statement does until ``execute_statement`` runs it; a statement that is passed over is forgotten."""
+    def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:  # noqa: ARG002 - the changes suffice
+        """Store the changes of the next statement until ``execute_statement`` runs it; the changes of a skipped statement are discarded."""
         self._definitions.next_changes(changes)
 
     def standing(self, plan: ApplyPlan) -> Standing:
-        """Read the source's definitions that an earlier run kept, and which of the tables have rows."""
+        """Return the source's definitions that an earlier run stored, and which of the tables have rows."""
         if self._is_embedded:
             if not self._embedded.exists:
                 return Standing()
@@ -235,25 +235,25 @@ class PostgresTarget:
             connection.close()
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise what a DDL would end with, by the steps that ``execute_statement`` would take."""
+        """Raise the error that a DDL would end with, from the steps that ``execute_statement`` would take."""
         for step in plan_changes(forecast.changes, forecast.known).steps:
             if isinstance(step, MustBeEmpty) and step.table in forecast.written:
                 raise step.refusal()
 
     def foresee_tables(self, tables: Sequence[Table]) -> None:
-        """Raise what ``create_tables`` would raise in a new channel."""
+        """Raise the error that ``create_tables`` would raise in a new channel."""
         check_definitions(tables, None if self._is_embedded and not self._embedded.exists else self._uri)
 
     def foresee_rows(self, forecast: RowForecast) -> None:
-        """Compare the source's definition with what PostgreSQL can hold, and with the table that stands in the target."""
+        """Compare the source's definition with PostgreSQL's types, and with the table of the target."""
         check_rows(forecast, None if self._is_embedded and not self._embedded.exists else self._uri)
 
     def open_board(self) -> PgBoard | None:
-        """The row where the run's status is kept, once the target is open; None where there is no place for it."""
+        """Return the row that holds the run's status; None if it cannot be stored. Called after ``open``."""
         return open_board(self._uri or "", self.context.channel.name, self.context.channel.epoch)
 
     def read_channels(self) -> list[ChannelStatus]:
-        """What the target holds of each channel, on a connection of its own; writes nothing, and makes no embedded server."""
+        """Return the state of each channel, using a connection of its own; write nothing, and create no embedded server."""
         if self._is_embedded:
             if not self._embedded.exists:
                 return []
@@ -265,11 +265,14 @@ class PostgresTarget:
             connection.close()
 
     def pass_over(self, block: Block) -> None:
-        """An earlier run committed the block."""
+        """Record that an earlier run committed the block."""
         self.context.ledger.acknowledge(block)
 
     def committed(self, block: Block) -> bool:
-        """Whether the block is in: reads the slot that its session wrote, once that session's transaction has ended."""
+        """Return True if the block is committed, after its session's transaction has ended: the session's row has the block's number.
+
+        Waits for the end of that session's transaction.
+        """
         context = self.context
         slot, found = context.slot_of(block), False
         if slot is not None:
@@ -281,15 +284,15 @@ class PostgresTarget:
         return found
 
     def blockers(self, connection_id: int) -> list[int]:
-        """The server processes that hold locks which this one waits for."""
+        """Return the server processes that hold locks this process waits for."""
         with self._control_lock:
             try:
                 return lock_holders(self._connect_control(), connection_id)
             except (StatementFailed, ParaplyError):
                 return []
 
-    def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:  # noqa: ARG002 - the server always tells who
-        """Who these are, and what they run."""
+    def describe_wait(self, connection_id: int, holders: Sequence[int]) -> str:  # noqa: ARG002 - the server always reports holders
+        """Return a description of the holders and their statements."""
         with self._control_lock:
             try:
                 return describe_holders(self._connect_control(), holders)
@@ -297,11 +300,11 @@ class PostgresTarget:
                 return ""
 
     def left_prepared(self) -> list[str]:
-        """None: XA transactions that are prepared and ended apart are refused."""
+        """Return an empty list: XA transactions that are prepared and ended separately are refused."""
         return []
 
     def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
-        """Says in the target that everything is applied; again where the connection is lost, which was idle for the whole run."""
+        """Record that everything is applied. Tries again if the connection is lost, because it was idle for the whole run."""
         steadily(self._finish, ConnectionFailed)
 
     def _finish(self) -> None:
@@ -309,7 +312,7 @@ class PostgresTarget:
             self.context.channel.finish(self._connect_control())
 
     def close(self) -> None:
-        """Closes the connection and those of sessions left open, and stops the embedded server; never raises."""
+        """Close all connections, including the connections of open sessions, and stop the embedded server; never raise."""
         with self._lock:
             sessions = list(self._sessions)
         for session in sessions:
@@ -322,14 +325,14 @@ class PostgresTarget:
             self._embedded.stop()
 
     def _connect_control(self) -> PgConnection:
-        """The connection for everything but blocks, made anew when it broke; under the control lock."""
+        """Return the control connection; open it again if it broke. The caller holds the control lock."""
         if self._control is None or self._control.broken:
             self._control = PgConnection(self._uri or "", lock_timeout_ms=5000, name="paraply control")
         return self._control
 
 
 def _recover_branches(control: PgConnection, channel: Channel, plan: ApplyPlan) -> PgBranches:
-    """End what a killed run left prepared, also where this run prepares nothing itself."""
+    """End the branches that a killed run left prepared, even if this run prepares none."""
     branches = PgBranches(channel, control.raw.info.dbname)
     try:
         if plan.two_phase:

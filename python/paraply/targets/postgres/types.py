@@ -1,4 +1,4 @@
-"""How MySQL's and MariaDB's column types become PostgreSQL's; the table is in docs/targets/postgresql.md."""
+"""PostgreSQL's counterparts of MySQL's and MariaDB's column types; the table is in docs/targets/postgresql.md."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SINGLE_BYTE = frozenset({
 """Character sets with one byte a character."""
 
 CHARSETS = UNICODE | SINGLE_BYTE | {"big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ujis"}
-"""Character sets whose text is converted to UTF-8 exactly."""
+"""Character sets with an exact conversion to UTF-8."""
 
 ELSEWHERE = frozenset({"merge", "mrg_myisam", "blackhole", "federated", "connect", "spider", "sphinx", "oqgraph"})
-"""Engines whose tables show rows that are not those of the table's row events."""
+"""Engines with tables whose rows differ from their row events."""
 
 MAX_NAME_BYTES = 63
-"""PostgreSQL cuts longer names off without an error."""
+"""PostgreSQL truncates longer names without an error."""
 
 _INTEGERS = {
     ("tinyint", False): "smallint",
@@ -56,18 +56,18 @@ _BINARY_COUNTERPARTS = {"char": "binary", "varchar": "varbinary"}
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """One column's counterpart.
+    """The counterpart of a column.
 
     Attributes:
-        name: In the source and in the target.
-        kind: How values are written: the names that ``Kind::from_name`` of the native renderer knows.
-        sql_type: The target's type, spelt as PostgreSQL's own ``format_type`` does.
+        name: Name of the column on source and target.
+        kind: Format of the values: a name known to ``Kind::from_name`` of the native renderer.
+        sql_type: Type in the target, in the spelling of PostgreSQL's ``format_type``.
         nullable: Whether NULL may be stored.
         generated: Whether the source computes the column; the target stores its values.
-        charset: Character set of text; None where it is not known, then the log must say it.
-        length: Width of BINARY, to which values are padded; characters of CHAR and VARCHAR.
+        charset: Character set of text; None if unknown, so that the log must have it.
+        length: Width of BINARY, to which values are padded; maximum characters of CHAR and VARCHAR.
         labels: Labels of ENUM and SET.
-        decimals: Digits of a second of TIME, DATETIME and TIMESTAMP; None where they are not known.
+        decimals: Fractional digits of TIME, DATETIME and TIMESTAMP; None if unknown.
     """
 
     name: str
@@ -82,30 +82,30 @@ class ColumnMapping:
 
     @property
     def is_text(self) -> bool:
-        """Whether the target's column is text, compared byte by byte (COLLATE "C")."""
+        """True if the target's column is text, compared byte by byte (COLLATE "C")."""
         return self.kind in {"text", "enum", "set"}
 
     @property
     def definition(self) -> str:
-        """The column as CREATE TABLE and ADD COLUMN take it."""
+        """The column in the syntax of CREATE TABLE and ADD COLUMN."""
         collate = ' COLLATE "C"' if self.is_text else ""
         return f"{quote_identifier(self.name)} {self.sql_type}{collate}{'' if self.nullable else ' NOT NULL'}"
 
 
 @dataclass(frozen=True, slots=True)
 class TableMapping:
-    """One table's counterpart.
+    """The counterpart of a table.
 
     Attributes:
-        database: In the source.
-        name: In the source.
-        schema: In the target.
-        table: In the target.
-        columns: In the order of the source's row image.
-        keys: Columns by index of the keys that identify a row, best first: the primary key, then unique keys without
-            nullable parts. A key on prefixes stands for its whole columns.
-        cascades_delete: Whether deleting a row changes rows of other tables in the source.
-        cascades_update: Columns by index whose change changes rows of other tables in the source.
+        database: Database on the source.
+        name: Table name on the source.
+        schema: Schema in the target.
+        table: Table name in the target.
+        columns: Columns in the order of the source's row image.
+        keys: Keys that identify a row, as column indexes, best first: the primary key, then unique keys without nullable
+            columns. A key on prefixes counts with its whole columns.
+        cascades_delete: Whether deleting a row changes rows of other tables on the source.
+        cascades_update: Indexes of the columns whose updates change rows of other tables on the source.
     """
 
     database: str
@@ -123,12 +123,12 @@ class TableMapping:
         return f"{quote_identifier(self.schema)}.{quote_identifier(self.table)}"
 
     def column(self, name: str) -> ColumnMapping | None:
-        """The column of that name, without regard to case as in the source."""
+        """Return the column of that name, ignoring case like the source."""
         return next((column for column in self.columns if column.name.lower() == name.lower()), None)
 
 
 def quote_identifier(name: str) -> str:
-    """A name as an identifier in SQL.
+    """Return a name as an identifier in SQL.
 
     >>> print(quote_identifier('a"b'))
     "a""b"
@@ -137,7 +137,7 @@ def quote_identifier(name: str) -> str:
 
 
 def quote_literal(text: str) -> str:
-    """A text as a literal in SQL (the session has ``standard_conforming_strings`` on).
+    """Return a text as a literal in SQL (the session has ``standard_conforming_strings`` on).
 
     >>> print(quote_literal("it's"))
     'it''s'
@@ -146,10 +146,10 @@ def quote_literal(text: str) -> str:
 
 
 def check_name(name: str, table: str) -> str:
-    """The name, if PostgreSQL can hold it.
+    """Return the name, after checking that PostgreSQL can store it.
 
     Raises:
-        SchemaMismatch: The name is longer than 63 bytes or holds a NUL byte.
+        SchemaMismatch: The name is longer than 63 bytes or contains a NUL byte.
     """
     if len(name.encode()) > MAX_NAME_BYTES or "\0" in name:
         raise SchemaMismatch(f"the name {name!r} does not fit PostgreSQL's limit of {MAX_NAME_BYTES} bytes", table=table)
@@ -157,10 +157,10 @@ def check_name(name: str, table: str) -> str:
 
 
 def check_schema_name(database: str) -> str:
-    """The name of the schema that stands for a database.
+    """Return the name of the schema for a database, after checking it.
 
     Raises:
-        SchemaMismatch: PostgreSQL or paraply keeps the name for itself.
+        SchemaMismatch: PostgreSQL or paraply reserves the name.
     """
     if database in {"paraply", "information_schema"} or database.startswith("pg_"):
         raise SchemaMismatch(f"the database {database!r} cannot become a schema of that name: it is reserved in the target")
@@ -168,15 +168,15 @@ def check_schema_name(database: str) -> str:
 
 
 def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
-    """The counterpart of a table.
+    """Return the counterpart of a table.
 
     Args:
         table: The source's table.
         children: Tables whose foreign keys may refer to it.
 
     Raises:
-        TypeNotMapped: A column has no exact counterpart, or the table's rows are not those that are logged for it.
-        SchemaMismatch: A name does not fit.
+        TypeNotMapped: A column has no exact counterpart, or the table's rows differ from its logged rows.
+        SchemaMismatch: A name is too long or reserved.
     """
     if (table.engine or "").lower() in ELSEWHERE:
         problem = f"the rows of a table of engine {table.engine} are not those that the log holds for it"
@@ -194,7 +194,7 @@ def map_table(table: Table, children: Iterable[Table] = ()) -> TableMapping:
 
 
 def _key_columns(key: Key, table: Table, places: dict[str, int]) -> tuple[int, ...]:
-    """The columns of a key that identifies rows, else nothing."""
+    """Return the columns of a key that identifies rows; empty for other keys."""
     if not (key.unique or key.primary):
         return ()
     columns = [places.get(part.column.lower()) if part.column is not None else None for part in key.parts]
@@ -204,14 +204,14 @@ def _key_columns(key: Key, table: Table, places: dict[str, int]) -> tuple[int, .
 
 
 def map_column(column: Column, table: str) -> ColumnMapping:
-    """The counterpart of a column.
+    """Return the counterpart of a column.
 
     Args:
         column: The source's column.
         table: The table as ``database.table``, for the error.
 
     Raises:
-        TypeNotMapped: It has no exact counterpart.
+        TypeNotMapped: The column has no exact counterpart.
     """
     check_name(column.name, table)
     kind, sql_type = _kind_and_type(column, table)
@@ -230,14 +230,14 @@ def map_column(column: Column, table: str) -> ColumnMapping:
 
 
 def _charset(column: Column, table: str) -> str | None:
-    """The character set; None where only the log's table maps can say it."""
+    """Return the character set, or None if only the log's table maps have it."""
     if column.charset is None or column.charset in CHARSETS:
         return column.charset
     raise TypeNotMapped(f"the character set {column.charset} of column {column.name} has no exact conversion", table=table)
 
 
 def _kind_and_type(column: Column, table: str) -> tuple[str, str]:
-    """The kind and the target's type."""
+    """Return the kind and the type in the target."""
     name = column.type
     if column.charset == "binary" and name in _BINARY_COUNTERPARTS:
         name = _BINARY_COUNTERPARTS[name]
@@ -274,5 +274,5 @@ def _kind_and_type(column: Column, table: str) -> tuple[str, str]:
 
 
 def _varchar(length: int | None) -> str:
-    """``varchar(n)``; PostgreSQL knows no ``varchar(0)``."""
+    """Return ``varchar(n)``, or ``text`` for length 0, because PostgreSQL has no ``varchar(0)``."""
     return f"character varying({length})" if length else "text"

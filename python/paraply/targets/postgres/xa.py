@@ -1,4 +1,4 @@
-"""XA transactions of which nothing is to be applied to PostgreSQL (rule R35)."""
+"""XA transactions that apply nothing to PostgreSQL (R35)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 __all__ = ["XA_REFUSED", "LeftOut", "read_left_out"]
 
 XA_REFUSED = (
-    "an XA transaction that is prepared and ended apart cannot be applied to PostgreSQL, whose prepared transactions neither hold their"
-    " rows as MySQL's do nor can be recorded together with the progress: bring its rows over by hand, and go on behind it with"
+    "an XA transaction that is prepared and ended separately cannot be applied to PostgreSQL, whose prepared transactions neither hold"
+    " their rows as MySQL's do nor can be recorded together with the progress: bring its rows over by hand, and go on after it with"
     " --start-after, or leave its tables out"
 )
 
 
 class LeftOut:
-    """The XA transactions that were prepared without a row to apply.
+    """The XA transactions that were prepared without any rows to apply.
 
-    Their names are kept with the progress (table ``paraply.left_out_xa``), so that a run that starts between the two parts of such a
+    Their XIDs are stored with the progress (table ``paraply.left_out_xa``). So a run that starts between the two parts of such a
     transaction knows that its end has nothing to commit.
 
     Args:
-        checked: True if all parts in the logs were read before the first write, and none of them has to be applied.
+        checked: Whether all parts in the logs were checked before the first write, and none has rows to apply.
         channel: Name of the channel.
-        prepared: Names that an earlier run kept.
+        prepared: XIDs that an earlier run stored.
     """
 
     def __init__(self, *, checked: bool, channel: str = "", prepared: Iterable[str] = ()) -> None:
@@ -40,13 +40,13 @@ class LeftOut:
         self._prepared = set(prepared)
 
     def takes(self, block: Block) -> bool:
-        """Return True if this part has only to be recorded."""
+        """Return True if a part only has to be recorded."""
         if block.kind == "xa_end":
             return self._checked or canonical_xid(block.xid or "") in self._prepared
         return not block.has_rows
 
     def record(self, block: Block) -> bytes:
-        """Return the statement that keeps the name of a part that ``takes`` accepted; call ``recorded`` once it is committed."""
+        """Return the statement that stores the XID of a part that ``takes`` accepted; call ``recorded`` once it is committed."""
         xid = canonical_xid(block.xid or "")
         values = f"{quote_literal(self._channel)}, {quote_literal(xid)}"
         if block.kind == "xa_end":
@@ -55,12 +55,12 @@ class LeftOut:
         return f"INSERT INTO paraply.left_out_xa VALUES ({values}) ON CONFLICT DO NOTHING".encode()
 
     def recorded(self, block: Block) -> None:
-        """Forget the name of a transaction whose end is committed."""
+        """Discard the XID of a transaction whose end is committed."""
         if block.kind == "xa_end":
             self._prepared.discard(canonical_xid(block.xid or ""))
 
 
 def read_left_out(connection: PgConnection, channel: str) -> list[str]:
-    """Return the names that are kept of a channel."""
+    """Return the stored XIDs of a channel."""
     result = connection.run([f"SELECT xid FROM paraply.left_out_xa WHERE channel = {quote_literal(channel)}".encode()])[0]
     return [(result.get_value(row, 0) or b"").decode() for row in range(result.ntuples)]

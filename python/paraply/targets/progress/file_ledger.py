@@ -1,4 +1,4 @@
-"""Progress in logs without GTIDs: places in files, and the gaps behind them (R25)."""
+"""Progress in logs without GTIDs: log positions, and the gaps before them (R25)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class PlaceRow:
     """A row of the progress tables.
 
     Attributes:
-        text: What ``PlaceLedger`` or ``Places.text`` wrote where GTIDs would stand; empty where commits are in order.
-        file: Log file of the last transaction; None if there is none.
-        offset: Offset behind it.
+        text: Text of ``Places.text``, stored in the column for GTIDs; empty if commits are in order.
+        file: Log file of the last transaction; None without one.
+        offset: Offset after that transaction.
         ordinal: Its number, counted from where the run began to read.
     """
 
@@ -37,13 +37,13 @@ class PlaceRow:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What is committed.
+    """The committed log positions.
 
     Attributes:
         file: Log file of the last transaction before the first gap; None at the beginning.
-        offset: Offset behind that transaction.
+        offset: Offset after that transaction.
         ordinal: Its number, counted from where the run began to read.
-        done: File and offset behind each transaction that is committed ahead of a gap.
+        done: File and end offset of each transaction that is committed after a gap.
     """
 
     file: str | None = None
@@ -52,22 +52,22 @@ class Places:
     done: frozenset[tuple[str, int]] = frozenset()
 
     def text(self) -> str:
-        """For the progress tables; ``read_places`` reads it."""
+        """Return the text for the progress tables; ``read_places`` reads it."""
         if not self.done:
             return ""
         return json.dumps({"file": self.file, "offset": self.offset, "ordinal": self.ordinal, "done": sorted(self.done)})
 
     def hold(self, block: Block) -> bool:
-        """Whether a block of the same run is committed."""
+        """Return True if a block of the same run is committed."""
         return self.ordinal >= block.ordinal or end_of(block) in self.done
 
 
 def read_places(kept: PlaceRow | None, rows: Iterable[PlaceRow]) -> Places:
-    """The union of what the sessions of a run have written; where they have written nothing, what earlier runs left.
+    """Return the union of the positions that the sessions of a run wrote, or the positions of earlier runs if there are none.
 
     Args:
-        kept: What earlier runs left.
-        rows: The sessions' rows.
+        kept: Row that earlier runs left.
+        rows: Rows of the sessions.
     """
     written = [_read(row) for row in rows if row.file is not None]
     earlier = _read(kept) if kept is not None else Places()
@@ -84,18 +84,18 @@ def _read(row: PlaceRow) -> Places:
 
 
 def end_of(block: Block) -> tuple[str, int]:
-    """File, without its folder, and offset behind a block."""
+    """Return the file name, without its folder, and the end offset of a block."""
     return PurePath(block.end_file).name, block.end_offset
 
 
 class PlaceLedger(ProgressLedger):
-    """The places of blocks that are committed in any order.
+    """The log positions of blocks that are committed in any order.
 
-    A row holds the place up to which everything was acknowledged, and the places acknowledged ahead of it. Blocks follow each
-    other by their numbers in the log, so it is known which of them is the next.
+    A row holds the position up to which everything was acknowledged, and the end positions of transactions that were acknowledged
+    after a gap. The numbers of the blocks in the log determine which block is the next one.
 
     Args:
-        places: What is committed at the start.
+        places: Positions that are committed at the start.
         nothing: An empty GTID set.
         ordered: Whether commits are in order, so that only gaps of an earlier run are kept.
     """
@@ -106,11 +106,11 @@ class PlaceLedger(ProgressLedger):
         self._ordered = ordered
         self._low = Places(places.file, places.offset)
         self._initial = places.done
-        #: Blocks ahead of the low place: number before the first transaction, with the block.
+        #: Blocks after the low position, by the number before their first transaction.
         self._early: dict[int, Block] = {}
 
     def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:  # noqa: ARG002
-        """The progress to write in the transactions that apply blocks one after the other."""
+        """Return the progress to write in each of the transactions that apply the blocks, one after the other."""
         with self._lock:
             low, done = self._low, self._initial
             if not self._ordered:
@@ -126,12 +126,12 @@ class PlaceLedger(ProgressLedger):
         return marks
 
     def places(self) -> Places:
-        """What is acknowledged."""
+        """Return the acknowledged positions."""
         with self._lock:
             return Places(self._low.file, self._low.offset, self._low.ordinal, self._initial.union(*map(_ends, self._early.values())))
 
     def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:  # noqa: ARG002
-        """Notes that the blocks' commits were acknowledged, or that an earlier run committed them."""
+        """Record that the commits of the blocks were acknowledged, or that an earlier run committed them."""
         with self._lock:
             for block in blocks:
                 self._initial = self._initial - _ends(block) if self._initial else self._initial
@@ -141,7 +141,7 @@ class PlaceLedger(ProgressLedger):
 
 
 def _ends(block: Block) -> frozenset[tuple[str, int]]:
-    """The places behind each of its transactions."""
+    """Return the end positions of the block's transactions."""
     if block.transaction_count == 1:
         return frozenset([end_of(block)])
     return frozenset((PurePath(transaction.file).name, transaction.end_offset) for transaction in block.transactions)

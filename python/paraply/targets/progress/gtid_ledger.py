@@ -1,4 +1,4 @@
-"""What an apply run has committed so far, as its sessions write it into the target (rules R25 and R25a)."""
+"""The committed GTIDs of an apply run, as its sessions write them into the target (R25 and R25a)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Ranges = dict[int, list[tuple[int, int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The progress that one transaction on the target writes: what is through once it has committed.
+    """The progress that one transaction on the target writes. It is true once the transaction has committed.
 
     Attributes:
         executed: GTIDs as text; empty for a log without GTIDs.
         file: Log file of its last transaction.
-        offset: Offset behind that transaction.
-        ordinal: Transactions of the source that are through.
+        offset: Offset after that transaction.
+        ordinal: Number of committed transactions of the source.
     """
 
     executed: str
@@ -38,14 +38,14 @@ class Mark:
 
 @dataclass(slots=True)
 class Executed:
-    """What is committed.
+    """The committed GTIDs.
 
-    MySQL's sets hold gaps in their text. MariaDB's text is a position, so that gaps are kept beside it.
+    The text of a MySQL GTID set can hold gaps. The text of MariaDB is a position, so gaps are stored in addition.
 
     Attributes:
-        gtids: Exactly that, in memory.
-        low: What is committed without a gap.
-        beyond: For MariaDB, the numbers that are committed ahead of a gap.
+        gtids: All committed GTIDs, in memory.
+        low: GTIDs that are committed without a gap.
+        beyond: For MariaDB, the numbers that are committed after a gap.
     """
 
     gtids: GtidSet
@@ -53,16 +53,16 @@ class Executed:
     beyond: Ranges = field(default_factory=dict)
 
     def text(self) -> str:
-        """For the progress tables; ``read_executed`` reads it."""
+        """Return the text for the progress tables; ``read_executed`` reads it."""
         return progress_text(self.low, self.beyond)
 
 
 def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) -> Executed:
-    """The union of the texts that the sessions of a run have written.
+    """Return the union of the texts that the sessions of a run wrote.
 
     Args:
-        texts: GTID sets, or what ``Executed.text`` gave.
-        new_gtid_set: Reads a GTID set.
+        texts: GTID sets, or results of ``Executed.text``.
+        new_gtid_set: Parses a GTID set.
     """
     low = new_gtid_set("")
     beyond: Ranges = {}
@@ -84,69 +84,69 @@ def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) 
 
 
 class ProgressLedger:
-    """The GTIDs whose commits were acknowledged; shared by the sessions of a target.
+    """The GTIDs with acknowledged commits; shared by the sessions of a target.
 
-    Every session writes a row of its own, so that sessions do not wait for each other. A row holds everything that was
-    acknowledged when its transaction began, and that transaction itself. The union of the rows is then exactly what is
-    committed: a commit is in its own session's row, and whatever replaces that row knows of it. This holds in any order of
-    commits, and the text stays short because all but the newest commits are one interval.
+    Every session writes its own row, so that sessions do not wait for each other. A row holds all GTIDs that were acknowledged when
+    its transaction began, and that transaction itself. The union of the rows is therefore exactly the set of committed
+    transactions: a commit is in the row of its session, and the next version of that row contains it too. This holds for any order
+    of commits, and the text stays short because all but the newest commits form one interval.
 
     Args:
-        executed: What is committed at the start.
+        executed: GTIDs that are committed at the start.
         has_gtids: Whether the log has GTIDs; else the texts are empty.
     """
 
     def __init__(self, executed: GtidSet, *, has_gtids: bool) -> None:
         self.native: Ledger | None = Ledger(executed) if has_gtids else None
-        """Knows the texts without the interpreter; None where there are none, or a subclass makes them."""
+        """Makes the texts in native code; None for a log without GTIDs."""
         self._executed = executed
 
     def mark(self, block: Block, slot: int | None = None) -> Mark:
-        """The progress to write in the transaction that applies a block.
+        """Return the progress to write in the transaction that applies a block.
 
         Args:
             block: The block.
-            slot: Whose row it is written to, by one session after the other; None where that is not told.
+            slot: Number of the row that is written, by one session at a time; None if not known.
         """
         return self.marks([block], slot)[0]
 
     def marks(self, blocks: Sequence[Block], slot: int | None = None) -> list[Mark]:
-        """As ``mark``, for blocks that one session commits one after the other: each knows of those before it."""
+        """Return the progress for blocks that one session commits one after the other. Each mark includes the blocks before it."""
         texts = [""] * len(blocks) if self.native is None else self.native.texts(blocks, slot)
         return [Mark(text, block.end_file, block.end_offset, block.ordinal) for text, block in zip(texts, blocks, strict=True)]
 
     def acknowledge(self, block: Block, slot: int | None = None) -> None:
-        """Notes that a block's commit was acknowledged.
+        """Record that the commit of a block was acknowledged.
 
         Args:
             block: The block.
-            slot: Whose row says so and will be written again, with the same slot given to ``mark``; None where no row will.
+            slot: Number of the row that holds the block and will be written again, as given to ``mark``; None without such a row.
         """
         self.acknowledge_all([block], slot)
 
     def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:
-        """As ``acknowledge``, for the blocks of ``marks``."""
+        """Record that the commits of the blocks given to ``marks`` were acknowledged."""
         if self.native is not None:
             self.native.acknowledge(blocks, slot)
 
     def executed(self) -> GtidSet:
-        """What is acknowledged."""
+        """Return the acknowledged GTIDs."""
         return self._executed if self.native is None else self.native.executed()
 
 
 class GapLedger(ProgressLedger):
-    """The same for MariaDB's GTIDs where commits leave gaps, which the text of a position cannot hold.
+    """A ledger for MariaDB's GTIDs with gaps between commits, which the text of a position cannot hold.
 
-    A row holds the position up to which everything was acknowledged, and the numbers that were acknowledged ahead of it. Blocks
-    follow each other by their places in the log, so it is known which of them is the next. Where the slot is told, a row only
-    holds such numbers as no other row does: its own, and what earlier runs left is in the channel's row.
+    A row holds the position up to which everything was acknowledged, and the numbers that were acknowledged after a gap. The
+    positions of the blocks in the log determine which block is the next one. If the slot is known, a row only holds numbers that no
+    other row holds: the numbers of its own session. The numbers of earlier runs are in the channel's row.
 
-    Behind a long gap a slot's own numbers become many small ranges. Its row then takes over what is ahead in all rows, which is one
-    range for each block under way; once that is committed, the other rows need not hold it any more.
+    After a long gap, the numbers of one slot become many small ranges. Its row then takes over the numbers of all rows, which are
+    one range for each uncommitted block. Once that row is committed, the other rows need not hold these numbers any more.
 
     Args:
-        executed: What is committed at the start.
-        most_pieces: Pieces ahead of a gap that a row holds before it takes over those of all rows; without a long gap it holds a few.
+        executed: GTIDs that are committed at the start.
+        most_pieces: Most ranges after a gap in one row, before it takes over the ranges of all rows; without a long gap there are a few.
     """
 
     def __init__(self, executed: Executed, *, most_pieces: int | None = None) -> None:
@@ -155,12 +155,12 @@ class GapLedger(ProgressLedger):
 
 
 def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLedger:
-    """The ledger that can hold what may happen to a log with GTIDs.
+    """Return the ledger for a log with GTIDs.
 
     Args:
-        executed: What is committed at the start.
+        executed: GTIDs that are committed at the start.
         mariadb: Whether the GTIDs are MariaDB's.
-        gaps: Whether blocks may commit while older ones have not.
+        gaps: Whether blocks may commit before older ones.
     """
     if mariadb and (gaps or executed.beyond):
         return GapLedger(executed)

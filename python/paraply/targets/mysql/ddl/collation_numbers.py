@@ -1,4 +1,4 @@
-"""The numbers of collations: logs name collations and character sets by these, and servers take some of them by name only."""
+"""Numbers of collations. Logs use these numbers for collations and character sets; servers accept some of them by name only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["CollationNumbers"]
 
 _UNKNOWN_COLUMN = 1054
-#: MariaDB counts the collations of UCA 14.0.0 from here, 256 numbers for each of the character sets.
+#: First number of MariaDB's collations of UCA 14.0.0; each of the character sets has 256 numbers.
 _UCA1400 = 2048
 _UCA1400_CHARSETS = ("utf8mb3", "utf8mb4", "ucs2", "utf16", "utf32")
 
@@ -30,9 +30,9 @@ class CollationNumbers:
 
     @classmethod
     def read(cls, connection: Connection) -> CollationNumbers:
-        """Ask a server for its collations.
+        """Read the collations of a server.
 
-        MariaDB's ``COLLATIONS`` has no number for those of UCA 14.0.0, which one name stands for in all their character sets.
+        MariaDB's ``COLLATIONS`` has no numbers for collations of UCA 14.0.0, because each of their names covers all character sets.
         """
         try:
             rows = rows_of(
@@ -49,11 +49,11 @@ class CollationNumbers:
         return cls({to_int(number): (to_text(collation), to_text(charset)) for number, collation, charset in rows})
 
     def collation(self, number: int) -> str | None:
-        """Return the name of a collation, or None where the server does not have it."""
+        """Return the name of a collation, or None if the server does not have it."""
         return self._collations[number][0] if number in self._collations else None
 
     def charset(self, number: int) -> str | None:
-        """Return the character set of a collation, also of a newer server's collation of UCA 14.0.0.
+        """Return the character set of a collation, even of an unknown collation of UCA 14.0.0.
 
         >>> [CollationNumbers({}).charset(number) for number in (45, 2048, 2304, 3072)]
         [None, 'utf8mb3', 'utf8mb4', 'utf32']

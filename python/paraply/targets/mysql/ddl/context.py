@@ -1,4 +1,4 @@
-"""Running a logged statement under its own status variables (rule R33)."""
+"""The session settings for a logged statement, from its status variables (R33)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _INSERT_HISTORY = 1 << 30
 _COMMON_FLAGS = _AUTO_IS_NULL | _NOT_AUTOCOMMIT | _NO_FOREIGN_KEY_CHECKS | _RELAXED_UNIQUE_CHECKS
 _MARIADB_FLAGS = _NO_CHECK_CONSTRAINTS | _EXPLICIT_DEFAULTS | _IF_EXISTS | _INSERT_HISTORY
 
-# sql_mode is logged as a number and set as one. Bits that a server takes, asked bit by bit of MySQL 9.7 and MariaDB 10.11.
+# sql_mode is logged and set as a number. Bits that a server accepts, tested bit by bit on MySQL 9.7 and MariaDB 10.11.
 _MYSQL_MODES = sum(1 << bit for bit in (*range(4), *range(5, 8), *range(18, 28), *range(29, 34)))
 _MARIADB_MODES = (1 << 35) - 1
-#: MySQL 8.0 dropped these (POSTGRESQL ... MYSQL40, NO_AUTO_CREATE_USER); they change no DDL: what they stood for are other bits.
+#: Bits that MySQL 8.0 removed (POSTGRESQL ... MYSQL40, NO_AUTO_CREATE_USER). They change no DDL: their effects have bits of their own.
 _MYSQL_DROPPED_MODES = sum(1 << bit for bit in (*range(8, 18), 28))
 
-#: First fixed version of each MariaDB series that logs explicit_defaults_for_timestamp; 10.10 and later all do.
+#: First version of each MariaDB 10.x that logs explicit_defaults_for_timestamp; 10.10 and later always do.
 _EXPLICIT_DEFAULTS_SINCE = {5: 17, 6: 9, 7: 5, 8: 4, 9: 2}
 
 #: Python's names for character sets that clients use; for all others a statement must be valid UTF-8.
@@ -63,7 +63,7 @@ _NO_COLLATIONS = CollationNumbers({})
 
 
 def reset_statement(server: ServerKind) -> str:
-    """Return the SET statement for the session's own settings, after a statement ran under the log's."""
+    """Return the SET statement that restores the session's own settings after a statement ran under the log's settings."""
     variables = [
         "timestamp=DEFAULT", "sql_mode=DEFAULT", "time_zone=DEFAULT", "lc_time_names=DEFAULT", "character_set_client=utf8mb4",
         "character_set_results=utf8mb4", f"collation_connection={_UTF8MB4_GENERAL_CI}", "collation_server=DEFAULT",
@@ -85,18 +85,18 @@ def context_statements(
     collations: CollationNumbers = _NO_COLLATIONS,
     kind: StatementKind | None = None,
 ) -> list[str]:
-    """Return the SET statement for a logged statement's status variables, and for those variables that no log holds.
+    """Return the SET statement for a logged statement: its status variables, and the variables that no log holds.
 
     Args:
         statement: The logged statement.
-        log: The format that it was logged in.
+        log: The format of the log.
         server: The target.
         collations: The target's collations.
-        kind: What the statement is about, where that is known already.
+        kind: Kind of the statement, if already known.
 
     Raises:
-        LogNotUnderstood: A variable that this version or the target does not know, a statement that ended in an error on the source, or
-            one that depends on who runs it.
+        LogNotUnderstood: This version or the target does not know a variable, the statement ended in an error on the source, or the
+            statement depends on the user that runs it.
     """
     context = statement.context
     _refuse_unknown(statement, context)
@@ -110,7 +110,7 @@ def context_statements(
     variables += _default_collations(statement, context.get("character_set_collations") or [], server, collations)
     if context.get("time_zone"):
         variables.append(f"time_zone='{_time_zone(statement, context['time_zone'])}'")
-    # Servers log the two only where one of them is not 1, and the number of lc_time_names only where it is not that of en_US.
+    # Servers log auto_increment settings only if one of them is not 1, and lc_time_names only if it is not en_US.
     increment, offset = context.get("auto_increment") or (1, 1)
     variables += [f"auto_increment_increment={int(increment)}", f"auto_increment_offset={int(offset)}"]
     absent = _absent_numbers(log, server)
@@ -121,26 +121,26 @@ def context_statements(
 
 
 def statement_rules(statement: Statement, server: ServerKind) -> Rules:
-    """Return how a server of this version reads a logged statement."""
+    """Return the rules by which a server of this version parses a logged statement."""
     return Rules(mariadb=server.mariadb, version=server.version, sql_mode=int(statement.context.get("sql_mode") or 0))
 
 
 def use_statement(statement: Statement) -> str | None:
-    """``USE`` of the statement's default database, or None where it had none."""
+    """Return ``USE`` of the statement's default database, or None without one."""
     return f"USE {identifier(statement.database)}" if statement.database else None
 
 
 def statement_text(statement: Statement, charset: str | None) -> tuple[str, bool]:
-    """The statement as text, and whether it had to be changed into UTF-8 (then ``character_set_client`` must be utf8mb4).
+    """Return the statement as text, and True if it was converted to UTF-8 (``character_set_client`` must then be utf8mb4).
 
-    A statement whose bytes are valid UTF-8 goes over byte by byte, whatever its character set.
+    The bytes of a statement that is valid UTF-8 are kept, regardless of its character set.
 
     Args:
         statement: The logged statement.
         charset: Name of its ``character_set_client``, if known.
 
     Raises:
-        LogNotUnderstood: Bytes that cannot be read in its character set.
+        LogNotUnderstood: The bytes cannot be decoded in its character set.
     """
     sql = statement.sql
     try:
@@ -151,7 +151,7 @@ def statement_text(statement: Statement, charset: str | None) -> tuple[str, bool
         return codecs.decode(sql, codec or "ascii"), True
     except (UnicodeDecodeError, LookupError):
         raise LogNotUnderstood(
-            f"the statement is not valid text of its character set {charset or 'unknown'}; run it by hand and go on after it",
+            f"the statement is not valid text in its character set {charset or 'unknown'}; run it by hand and go on after it",
             position=statement.offset,
         ) from None
 
@@ -171,7 +171,7 @@ def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
 
 
 def _refuse_dependent(statement: Statement, kind: StatementKind | None) -> None:
-    """Refuse a statement that means its invoker, or that fills new columns with what only the source's session knew."""
+    """Refuse a statement that refers to its invoker, or that fills new columns with values that depend on the source's session."""
     if _INVOKER.search(statement.sql) is not None and (kind is None or kind.names_invoker):
         user, host = statement.context.get("invoker") or ("", "")
         invoker = f"its invoker {user}@{host}" if user else "its invoker"
@@ -188,7 +188,10 @@ def _refuse_dependent(statement: Statement, kind: StatementKind | None) -> None:
 
 
 def _charset_variables(statement: Statement, charset: tuple[int, int, int], collations: CollationNumbers) -> list[str]:
-    """Set the three by their names: servers do not take all numbers that they log (MariaDB: 2304 is no ``character_set_client``)."""
+    """Return the settings of the three character set variables.
+
+    They use names, because servers do not accept all numbers that they log: on MariaDB, 2304 is no ``character_set_client``.
+    """
     client, *others = (int(number) for number in charset)
     if collations is _NO_COLLATIONS:
         names = [str(number) for number in (client, *others)]
@@ -205,7 +208,10 @@ def _charset_variables(statement: Statement, charset: tuple[int, int, int], coll
 
 
 def _default_collations(statement: Statement, logged: list[tuple[int, int]], server: ServerKind, collations: CollationNumbers) -> list[str]:
-    """Set ``character_set_collations``: a MariaDB that does not log it, because it is empty or unknown there, has compiled defaults."""
+    """Return the setting of ``character_set_collations``.
+
+    A MariaDB that does not log the variable has compiled defaults, because it is empty or unknown there.
+    """
     pairs = [(collations.charset(charset), collations.collation(collation)) for charset, collation in logged]
     if has_variable(server, "character_set_collations"):
         if any(None in pair for pair in pairs):
@@ -223,9 +229,9 @@ def _default_collations(statement: Statement, logged: list[tuple[int, int]], ser
 
 
 def _absent_numbers(log: Format, server: ServerKind) -> dict[str, int]:
-    """Return what a variable is that the log does not hold, by the source's version.
+    """Return the values of variables that the log does not hold, by the source's version.
 
-    MySQL up to 5.7 has no default_collation_for_utf8mb4; the manual says that a replica then takes utf8mb4_general_ci.
+    MySQL up to 5.7 has no default_collation_for_utf8mb4; according to the manual, a replica then uses utf8mb4_general_ci.
     """
     absent = {"lc_time_names": 0}
     if log.mariadb:
@@ -252,7 +258,7 @@ def _flag_variables(statement: Statement, flags: int, log: Format, server: Serve
     ]
     if log.mariadb:
         variables.append(f"check_constraint_checks={0 if flags & _NO_CHECK_CONSTRAINTS else 1}")
-        # Where it is not logged, it is off by default.
+        # A version that does not log the variable has it off by default.
         explicit = _logs_explicit_defaults(log.version) and flags & _EXPLICIT_DEFAULTS
         variables.append(f"explicit_defaults_for_timestamp={1 if explicit else 0}")
         variables += _switch(statement, "sql_if_exists", server, on=bool(flags & _IF_EXISTS))
@@ -261,7 +267,7 @@ def _flag_variables(statement: Statement, flags: int, log: Format, server: Serve
 
 
 def _switch(statement: Statement, name: str, server: ServerKind, *, on: bool) -> list[str]:
-    """Set a variable that is off where the target does not know it."""
+    """Return the setting of a variable, which counts as off on a target that does not have it."""
     if has_variable(server, name):
         return [f"{name}={int(on)}"]
     if on:

@@ -1,4 +1,4 @@
-"""Upper and lower case in the names of tables, where source and target have another ``lower_case_table_names``."""
+"""Upper and lower case in table names, for a source and a target with different ``lower_case_table_names``."""
 
 from __future__ import annotations
 
@@ -23,56 +23,58 @@ _STORED = frozenset({"VIEW", "TRIGGER", "SEQUENCE"})
 
 
 class NameCase:
-    """Meaning of the names of a log's tables on the target.
+    """The comparison of a log's table names between source and target.
 
-    Only a difference counts: a source that tells no case apart writes statements as they were typed and rows in lower case, and a target
-    that tells no case apart takes two names for one. With equal settings, or where the source's is not known, nothing is checked.
+    Nothing is checked if both settings are equal, or if the source's setting is not known. Otherwise:
+
+    - a source that ignores case logs statements as they were typed, and rows with names in lower case;
+    - a target that ignores case has one table for two names of the source.
 
     Args:
         source: The source's ``lower_case_table_names``; None if it is not known.
-        target: The target's.
+        target: The target's ``lower_case_table_names``.
     """
 
     def __init__(self, source: int | None = None, target: int = 0) -> None:
         self._source, self._target = source, target
         self.differs = source is not None and bool(source) != bool(target)
-        """Return True if names may mean something else on the target."""
+        """True if a name may refer to another table on the target."""
         self._spelled: dict[tuple[str, str], tuple[str, str]] = {}
         self._lock = threading.Lock()
 
     @classmethod
     def read(cls, connection: Connection, source: int | None) -> NameCase:
-        """Ask the target for its setting."""
+        """Read the setting of the target."""
         if source is None:
             return cls()
         return cls(source, to_int(rows_of(connection.query("SELECT @@GLOBAL.lower_case_table_names"))[0][0]))
 
     def check_rows(self, database: str, table: str) -> None:
-        """Check the name of a table whose rows are changed.
+        """Check the name of a table with changed rows.
 
         Raises:
-            SchemaMismatch: The target has one table for this one and for another one.
+            SchemaMismatch: The target has one table for this name and another name of the log.
         """
         if self.differs and not self._source and (other := self._note(database, table)):
             raise SchemaMismatch(self._same(f"{database}.{table}", ".".join(other)), table=f"{database}.{table}")
 
     def check_statement(self, connection: Connection, text: str, database: str, rules: Rules, position: int) -> None:
-        """Check the names of a statement.
+        """Check the names in a statement.
 
         Args:
             connection: A connection to the target.
             text: The statement.
             database: Its default database.
-            rules: How the source reads it.
-            position: Where it stands in the log.
+            rules: Rules by which the source parses it.
+            position: Its offset in the log.
 
         Raises:
-            LogNotUnderstood: A name means something else on the target.
+            LogNotUnderstood: A name refers to another table on the target.
         """
         if not self.differs:
             return
         kind, named = StatementKind.read(text, rules), list(_named(text, database, rules))
-        # A body, and what is not understood, may name any table.
+        # The body of a stored program, or a statement that cannot be parsed, may name any table.
         words = {token.text for token in kind.tokens if token.kind in ("word", "name")} if kind is not None and not named else set()
         named += _stored(kind, database) if kind is not None else ()
         if self._source:
@@ -89,12 +91,12 @@ class NameCase:
             name = min(found)
             raise LogNotUnderstood(
                 f"the statement names {name}, by which the source means {name.lower()} (lower_case_table_names is {self._source}"
-                f" there), and the target tells the two apart (it is 0 here); {_ADVICE}",
+                f" there), and the target distinguishes the two (it is 0 here); {_ADVICE}",
                 position=position,
             )
 
     def _note(self, database: str, table: str) -> tuple[str, str] | None:
-        """Remember how a name is spelled; return the other spelling if there is one."""
+        """Record the spelling of a name; return another known spelling of it, if any."""
         with self._lock:
             known = self._spelled.setdefault((database.lower(), table.lower()), (database, table))
         return known if known != (database, table) else None
@@ -107,7 +109,7 @@ class NameCase:
 
 
 def _named(text: str, database: str, rules: Rules) -> Iterator[tuple[str, str]]:
-    """Return databases and tables that a statement names, as far as it is understood; a database's own name has no table."""
+    """Yield the databases and tables that a statement names, if it can be parsed. The table is empty for the name of a database."""
     try:
         statement = parse(text, rules)
     except DdlSyntaxError:
@@ -119,7 +121,7 @@ def _named(text: str, database: str, rules: Rules) -> Iterator[tuple[str, str]]:
 
 
 def _stored(kind: StatementKind, database: str) -> Iterable[tuple[str, str]]:
-    """Return the name of the view, trigger or sequence that a statement is about."""
+    """Return the name of the view, trigger or sequence that a statement creates, alters or drops."""
     if kind.verb not in ("CREATE", "ALTER", "DROP") or kind.object not in _STORED:
         return []
     names = kind.object_names()
@@ -127,7 +129,7 @@ def _stored(kind: StatementKind, database: str) -> Iterable[tuple[str, str]]:
 
 
 def _standing(connection: Connection, words: set[str]) -> set[str]:
-    """Return those of the words that are names of databases or tables of the target in lower case."""
+    """Return the words that are, in lower case, names of databases or tables on the target."""
     if not words:
         return set()
     listed = ", ".join(sorted(name_literal(word.lower()) for word in words))

@@ -1,7 +1,7 @@
-"""Session variables that change what a DDL means and that no log holds: a statement runs under the servers' own defaults.
+"""Session variables that change the meaning of a DDL and that no log holds. A statement runs with the default values of the server version.
 
-The target's global values are the target's matter: a source with the defaults, which is what a log without the variable stands for, does
-not make an invisible primary key because the target would. Where a source has set one of these itself, no replay can know it.
+The target's global values are not used. A log without the variable is taken to come from a source with the defaults, which created no
+invisible primary key, for example, even if the target would. A replay cannot know a different setting on the source.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["has_variable", "unlogged_variables"]
 
-#: Variables that not every server has: the first version of MySQL and of MariaDB that does; None for a family without it.
+#: First versions of MySQL and of MariaDB with each variable that not every server has; None for a family without the variable.
 _SINCE: dict[str, tuple[tuple[int, int, int] | None, tuple[int, int, int] | None]] = {
     "default_collation_for_utf8mb4": ((8, 0, 11), None),
     "sql_require_primary_key": ((8, 0, 13), None),
@@ -28,7 +28,7 @@ _SINCE: dict[str, tuple[tuple[int, int, int] | None, tuple[int, int, int] | None
     "sql_if_exists": (None, (10, 5, 2)),
     "character_set_collations": (None, (11, 2, 1)),
 }
-#: ``utf8`` means utf8mb3 by default in every MariaDB; since 10.6 it is this word of old_mode that says so.
+#: ``utf8`` means utf8mb3 by default in every MariaDB; from this version on, a flag of old_mode determines it.
 _OLD_MODE_NAMES_UTF8 = (10, 6, 1)
 
 
@@ -41,9 +41,10 @@ def has_variable(server: ServerKind, name: str) -> bool:
 
 
 def unlogged_variables(server: ServerKind) -> dict[str, str]:
-    """Return the variables that no log holds, with their values as SET takes them.
+    """Return the variables that no log holds, with their values as SQL.
 
-    ``system_versioning_alter_history`` is no default: what is logged has succeeded on the source, and a replica takes it too.
+    The value of ``system_versioning_alter_history`` is not the default: every logged ALTER has succeeded on the source, and a replica runs
+    it too.
     """
     values = {
         "default_week_format": "0",

@@ -1,4 +1,4 @@
-"""Running a block that is a statement in text, exactly once (rules R25b and R33)."""
+"""Execution of a block with a statement as text, exactly once (R25b and R33)."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ _STRICT_NUMBERS = (
     " GTID with the statement: SET GLOBAL gtid_strict_mode=OFF on the target until it is applied, or use --gtid record"
 )
 _UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
-#: From here on CREATE TABLE ... SELECT puts row_start and row_end last, as the logged text does (seen: 10.11 does, 10.5 does not).
+#: First version whose CREATE TABLE ... SELECT puts row_start and row_end last, like the logged text (observed: 10.11, but not 10.5).
 _ROW_TIMES_LAST = (10, 11)
 _NEWEST = ServerKind(False, (9, 7, 0))
-_DECISION = "say which with --ddl-done or --ddl-not-done"
+_DECISION = "state the answer with --ddl-done or --ddl-not-done"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadStatement:
-    """A logged statement as the target can run it.
+    """A logged statement in the form that the target can run.
 
     Attributes:
         text: The statement.
-        kind: What it is about, where that is known.
-        settings: Statements that set what it runs under.
+        kind: Kind of the statement; None if unknown.
+        settings: SET statements for its session settings.
     """
 
     text: str
@@ -72,17 +72,17 @@ class ReadStatement:
 def read_statement(
     statement: Statement, log: Format, server: ServerKind, collations: CollationNumbers, *, has_rows: bool = False
 ) -> ReadStatement:
-    """Return a logged statement as the target can run it; the dry run and the apply both decide by this.
+    """Return a logged statement in the form that the target can run; used by the dry run and the apply.
 
     Args:
         statement: The logged statement.
-        log: The format that it was logged in.
+        log: The format of the log.
         server: The target.
         collations: The target's collations.
-        has_rows: Whether rows belong to it: it was a CREATE TABLE ... SELECT.
+        has_rows: Whether its transaction has rows, as that of a CREATE TABLE ... SELECT.
 
     Raises:
-        LogNotUnderstood: The target cannot run it as the source did.
+        LogNotUnderstood: The target cannot run the statement with the same effect as on the source.
     """
     charset = statement.context.get("charset")
     text, changed = statement_text(statement, collations.charset(charset[0]) if charset else None)
@@ -92,8 +92,8 @@ def read_statement(
     check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
     if has_rows and kind is not None and kind.makes_row_times and source.version < _ROW_TIMES_LAST:
         raise LogNotUnderstood(
-            "this CREATE TABLE ... SELECT made a system-versioned table whose row_start and row_end stand in front of the selected columns,"
-            f" as MariaDB before {'.'.join(map(str, _ROW_TIMES_LAST))} puts them, and the logged text makes a table with another order of"
+            "this CREATE TABLE ... SELECT made a system-versioned table with row_start and row_end before the selected columns,"
+            f" as MariaDB before {'.'.join(map(str, _ROW_TIMES_LAST))} does, and the logged text makes a table with another order of"
             " columns; make the table by hand, copy its rows, and go on after it, and leave the table out with --exclude-table",
             position=statement.offset,
         )
@@ -104,19 +104,19 @@ def read_statement(
 
 
 def check_names(names: NameCase, connection: Connection, text: str, statement: Statement, log: Format) -> None:
-    """Check that the names of a logged statement mean on the target what they mean on the source.
+    """Check that the names in a logged statement refer to the same objects on the target as on the source.
 
     Raises:
-        LogNotUnderstood: One does not.
+        LogNotUnderstood: A name refers to another object.
     """
     rules = statement_rules(statement, ServerKind(log.mariadb, log.version))
     names.check_statement(connection, text, statement.database or "", rules, statement.offset)
 
 
 class StatementRunner:
-    """Runs one statement block on a session's connection, with its progress.
+    """The execution of one statement block on a session's connection, together with its progress.
 
-    What nothing in between depends on goes in one round trip: a DDL needs nine, one after the other seventeen.
+    Independent statements are sent together: a DDL takes nine round trips instead of seventeen.
     """
 
     def __init__(self, context: MySqlContext, connection: Connection, slot: int) -> None:
@@ -124,13 +124,13 @@ class StatementRunner:
         self._connection = connection
         self._slot = slot
         self.words: set[str] = set()
-        """The words of what was run."""
+        """Words of the executed statements."""
 
     def run(self, block: Block) -> None:
-        """Runs the block's statements, then the rows that belong to them (CREATE TABLE ... SELECT), then writes the progress.
+        """Run the block's statements and the rows that belong to them (CREATE TABLE ... SELECT), and write the progress.
 
-        A lock that only the server session's end gives back keeps a later apply waiting until the statement is through, even
-        when this process is killed meanwhile.
+        A lock makes a later apply wait until the statement has ended, even if this process is killed meanwhile: the server only releases
+        it with the session.
         """
         context, connection = self._context, self._connection
         if not context.store.lock_statements(connection, _LOCK_WAIT):
@@ -151,10 +151,11 @@ class StatementRunner:
         self._context.store.checked(results, self._context.epoch, self._connection, at=1)
 
     def _run_under_gtid(self, block: Block, statements: list[Statement]) -> None:
-        """MySQL 8.0 and later: the server records the GTID together with the statement.
+        """Run a statement on MySQL 8.0 and later, where the server records the GTID together with the statement.
 
-        Together only if the statement is logged. With sql_log_bin=0 the server commits it and then writes an empty transaction
-        for the GTID: a crash in between would lose the GTID and keep the statement. So also in ``record`` mode a DDL is logged.
+        This is only atomic if the statement is logged. With sql_log_bin=0, the server commits the statement and then writes an empty
+        transaction for the GTID: a crash in between would lose the GTID and keep the statement. So a DDL is logged even in mode
+        ``record``.
         """
         if len(statements) > 1:
             raise LogNotUnderstood(f"the transaction holds {len(statements)} statements, and one was expected")
@@ -172,9 +173,9 @@ class StatementRunner:
             self._write_progress(block)
 
     def _run_recorded(self, block: Block, statements: list[Statement]) -> None:
-        """Elsewhere: the start is recorded, the statement runs, its end is recorded with the progress and the rows that belong to it.
+        """Record the start of a statement, run it, and record its end together with the progress and the rows that belong to it.
 
-        A statement that changes nothing when it runs once more needs no record.
+        A statement that can be repeated without effect needs no record.
         """
         context, connection = self._context, self._connection
         atomic = _with_its_rows(statements, context.server)
@@ -194,7 +195,7 @@ class StatementRunner:
                 for row in rows:
                     connection.query(row)
         except ServerError as error:
-            # The server refused it, so it is known not to have happened.
+            # The server refused the statement, so it had no effect.
             if atomic:
                 connection.query("ROLLBACK")
             self._restore()
@@ -209,12 +210,12 @@ class StatementRunner:
             connection.query(self._prepare(block, statement))
         self._restore()
         if apart:
-            # Only now there is a table to compare with the log's, which also tells how its rows are written.
+            # The table only exists from here on. Comparing it with the log also determines how its rows are written.
             context.forget_tables(self.words)
             context.checker.check(lambda: connection, block.table_maps(), block.format.version)
             rows = self._row_statements(block)
         end = [context.store.end_ddl()]
-        if hide:  # what the target logs must not hold our tables, so the rows cannot go with them
+        if hide:  # the progress tables must stay out of the target's log, so the logged rows need a transaction of their own
             if rows:
                 self._write_rows(block, rows)
             self._hidden(True, lambda: self._write_progress(block, end))
@@ -222,7 +223,7 @@ class StatementRunner:
             self._write_progress(block, end, rows)
 
     def _write_rows(self, block: Block, rows: Sequence[bytes]) -> None:
-        """Write the rows of CREATE TABLE ... SELECT under their GTID, all or none."""
+        """Write the rows of CREATE TABLE ... SELECT under their GTID, in one transaction."""
         mode, connection = self._context.mode, self._connection
         try:
             query_all(connection, mode.start(block.first_gtid))
@@ -241,16 +242,16 @@ class StatementRunner:
 
     @property
     def _hides_progress(self) -> bool:
-        """Whether the session logs, and our own tables must not be in its log."""
+        """True if the session is logged, and the progress tables must stay out of the log."""
         return self._context.mode.keeps_out and not self._context.mode.hidden
 
     def _row_statements(self, block: Block) -> list[bytes]:
-        """The rows of CREATE TABLE ... SELECT."""
+        """Return the statements for the rows of CREATE TABLE ... SELECT."""
         context = self._context
         return list(row_statements(context, block)) if block.has_rows else []
 
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
-        """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""
+        """Set the statement's variables and default database, run the given statements, and return the text of the statement."""
         context, connection = self._context, self._connection
         collations = context.checker.collations(connection)
         read = read_statement(statement, block.format, context.server, collations, has_rows=block.has_rows)
@@ -277,7 +278,7 @@ class StatementRunner:
         return text.encode()
 
     def _restore(self) -> None:
-        """The session's own settings again; ``gtid_next`` first, because nothing else may run under it."""
+        """Restore the session's own settings; ``gtid_next`` first, because no other statement may run under it."""
         settings = []
         if self._context.mode.ddl_under_gtid:
             settings += ["ROLLBACK", "SET gtid_next='AUTOMATIC'"]
@@ -286,7 +287,7 @@ class StatementRunner:
         self._set_back(*settings, reset_statement(self._context.server))
 
     def _set_back(self, *settings: str) -> None:
-        """Statements without which nothing more may run on this connection."""
+        """Run statements that restore settings; close the connection if they fail, because it cannot be used without them."""
         try:
             query_all(self._connection, settings)
         except (ServerError, TemporaryFailure) as error:
@@ -305,7 +306,7 @@ class StatementRunner:
     def _write_progress(
         self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = (), send: Callable[..., list[Result]] = query_all
     ) -> None:
-        """The progress and what else is given, in one transaction."""
+        """Write the progress, the given statements and the given rows in one transaction."""
         context, connection = self._context, self._connection
         mark = (
             [context.store.write(self._slot, context.ledger.mark(block, self._slot), context.epoch)] if context.mode.writes_progress else []
@@ -318,20 +319,20 @@ class StatementRunner:
         connection.query("COMMIT")
 
     def settle(self, block: Block, pending: PendingDdl) -> bool:
-        """Finds out whether a recorded statement of this run, whose connection broke, has been done; writes its progress then.
+        """Determine if a recorded statement of this run was executed, after its connection broke; write its progress if so.
 
         Raises:
-            DdlUndecided: The catalog cannot tell.
+            DdlUndecided: The catalog does not show it.
         """
         done = decide_pending(self._connection, pending, None, logged=self._context.logs_hold(self._connection, pending))
         if done:
-            self._write_progress(block, [self._context.store.end_ddl()], send=query_each)  # on a connection that nobody watches
+            self._write_progress(block, [self._context.store.end_ddl()], send=query_each)  # no watchdog on this connection
         else:
             self._connection.query(self._context.store.end_ddl())
         return done
 
     def _pending(self, block: Block, statements: list[Statement]) -> PendingDdl:
-        # Where rows follow in another transaction, the table's presence does not say whether they are in.
+        # If rows follow in another transaction, the presence of the table does not show that they were committed.
         alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements, self._context.server))
         database, table = _made_or_dropped(statements[0], self._context.server) if alone else (None, None)
         existed = database is not None and object_exists(self._connection, database, table)
@@ -339,12 +340,12 @@ class StatementRunner:
 
 
 def _kind_of(statement: Statement, server: ServerKind = _NEWEST) -> StatementKind | None:
-    """Return what a statement is about; None where its text is not understood."""
+    """Return the kind of a statement, or None if its text cannot be parsed."""
     return StatementKind.read(statement.sql.decode("utf-8", "replace"), statement_rules(statement, server))
 
 
 def _with_its_rows(statements: Sequence[Statement], server: ServerKind = _NEWEST) -> bool:
-    """Return True if the statement leaves a transaction open, which its rows belong to and COMMIT ends.
+    """Return True if the statement leaves a transaction open; its rows follow, and COMMIT ends the transaction.
 
     >>> from types import SimpleNamespace as S
     >>> [_with_its_rows([S(sql=sql, context={})]) for sql in (b"CREATE TABLE a (b INT) START TRANSACTION", b"CREATE TABLE a (b INT)")]
@@ -355,13 +356,13 @@ def _with_its_rows(statements: Sequence[Statement], server: ServerKind = _NEWEST
 
 
 def _made_or_dropped(statement: Statement, server: ServerKind = _NEWEST) -> tuple[str | None, str | None]:
-    """Return database and table that a plain CREATE or DROP is about; see ``StatementKind.made_or_dropped``."""
+    """Return database and table of a plain CREATE or DROP; see ``StatementKind.made_or_dropped``."""
     kind = _kind_of(statement, server)
     return kind.made_or_dropped(statement.database or None) if kind is not None else (None, None)
 
 
 def object_exists(connection: Connection, database: str, table: str | None) -> bool:
-    """Whether a database, or a table in it, is there."""
+    """Return True if a database, or a table in it, exists."""
     if table is None:
         sql = f"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name={name_literal(database)}"
     else:
@@ -371,7 +372,7 @@ def object_exists(connection: Connection, database: str, table: str | None) -> b
 
 
 def _may_repeat(statement: Statement, server: ServerKind = _NEWEST) -> bool:
-    """Return True if a statement changes nothing more when it runs a second time.
+    """Return True if a statement has no further effect when it runs a second time.
 
     >>> from types import SimpleNamespace as S
     >>> texts = (b"DROP TABLE IF EXISTS a, b", b"TRUNCATE a", b"DROP TABLE a", b"CREATE TABLE a (b INT)")
@@ -383,16 +384,16 @@ def _may_repeat(statement: Statement, server: ServerKind = _NEWEST) -> bool:
 
 
 def decide_pending(connection: Connection, pending: PendingDdl, decision: str | None, *, logged: bool = False) -> bool:
-    """Whether a statement that was begun by an earlier run has been done.
+    """Return True if a statement that an earlier run began was executed.
 
     Args:
         connection: Any connection to the target.
         pending: The record of its start.
         decision: The user's answer: ``done``, ``not-done`` or None.
-        logged: The target's own binlog has it.
+        logged: Whether the target's own binlog contains the statement.
 
     Raises:
-        DdlUndecided: The catalog cannot tell, and the user has not.
+        DdlUndecided: The catalog does not show it, and the user gave no answer.
     """
     if decision is not None:
         if decision not in ("done", "not-done"):
@@ -402,8 +403,8 @@ def decide_pending(connection: Connection, pending: PendingDdl, decision: str | 
         return True
     if pending.database is None:
         raise DdlUndecided(
-            f"an earlier run was stopped while the statement before this position ran, and the target cannot tell whether it was done:"
-            f" look at the target, and {_DECISION}",
+            f"an earlier run was stopped while the statement before this position ran, and the target does not show whether it was done:"
+            f" check the target, and {_DECISION}",
             file=pending.file, position=pending.position, gtid=pending.gtid,
         )  # fmt: skip
     return object_exists(connection, pending.database, pending.table) != pending.existed

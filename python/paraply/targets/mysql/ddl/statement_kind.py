@@ -1,4 +1,4 @@
-"""What a logged statement is about, read from its tokens: comments, quoted names and version comments are read as a server reads them."""
+"""The kind of a logged statement, from its tokens; comments, quoted names and version comments are treated as a server treats them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["StatementKind", "check_version_comments"]
 _DATABASE = ("DATABASE", "SCHEMA")
 _STORED = frozenset({"VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE"})
 _INVOKER = frozenset({"CURRENT_USER", "CURRENT_ROLE"})
-#: Words between the verb and the kind of object that say more about the object.
+#: Words between the verb and the kind of object.
 _QUALIFIERS = frozenset({"OR", "REPLACE", "TEMPORARY", "ONLINE", "OFFLINE", "IGNORE", "AGGREGATE", "UNIQUE", "FULLTEXT", "SPATIAL",
                          "PUBLIC"})  # fmt: skip
 #: Functions whose value depends on the session, or on chance. MySQL does not log an ALTER TABLE with one of them (error 1674).
@@ -33,13 +33,13 @@ _WITHOUT_PARENTHESES = frozenset({"CURRENT_USER", "CURRENT_ROLE"})
 
 @dataclass(frozen=True, slots=True)
 class StatementKind:
-    """A logged statement.
+    """A logged statement with its verb and its kind of object.
 
     Attributes:
         text: The statement.
-        tokens: Its tokens, from the verb on.
-        object_at: The place among the tokens where the kind of object is named.
-        definer: The place of the words ``DEFINER =``, or None.
+        tokens: Tokens of the statement, from the verb on.
+        object_at: Index of the token with the kind of object.
+        definer: Index of the token ``DEFINER``, or None.
     """
 
     text: str
@@ -49,14 +49,14 @@ class StatementKind:
 
     @classmethod
     def read(cls, text: str, rules: Rules) -> StatementKind | None:
-        """Read a statement; return None where it cannot be cut into tokens.
+        """Parse a statement; return None if it cannot be split into tokens.
 
         Args:
             text: The statement.
-            rules: How the server reads it.
+            rules: Rules by which the server parses it.
         """
         try:
-            tokens = _behind_settings(tokenize(text, rules))
+            tokens = _after_settings(tokenize(text, rules))
         except DdlSyntaxError:
             return None
         object_at, definer = _object_place(tokens)
@@ -69,17 +69,17 @@ class StatementKind:
 
     @property
     def object(self) -> str:
-        """The kind of object that the statement is about, in capitals."""
+        """The kind of object that the statement changes, in capitals."""
         return self._word(self.object_at)
 
     @property
     def is_about_database(self) -> bool:
-        """Whether a database is made, changed or dropped: its own name may be the statement's default database."""
+        """True if a database is created, altered or dropped; its own name may be the statement's default database."""
         return self.verb in ("CREATE", "ALTER", "DROP") and self.object in _DATABASE
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the statement changes nothing more when it runs a second time."""
+        """True if the statement has no further effect when it runs a second time."""
         if self.verb == "TRUNCATE":
             return True
         if self.verb == "DROP":
@@ -91,22 +91,23 @@ class StatementKind:
 
     @property
     def leaves_open(self) -> bool:
-        """Whether the statement ends with START TRANSACTION: the rows of a CREATE TABLE ... SELECT follow, then the commit."""
+        """True if the statement ends with START TRANSACTION: the rows of a CREATE TABLE ... SELECT follow, then the commit."""
         tokens = [token for token in self.tokens if token.text != ";" or token.kind != "symbol"]
         return self.verb == "CREATE" and tuple(token.upper for token in tokens[-2:]) == ("START", "TRANSACTION")
 
     @property
     def makes_row_times(self) -> bool:
-        """Return True if the statement makes a system-versioned table and does not name the columns for a row's beginning and end."""
+        """True if the statement creates a system-versioned table without naming the columns for the times of a row."""
         words = [token.upper for token in self.tokens]
         following = list(zip(words, words[1:], words[2:], strict=False))
         versioned = (self.verb, self.object) == ("CREATE", "TABLE") and ("WITH", "SYSTEM", "VERSIONING") in following
         return versioned and ("PERIOD", "FOR", "SYSTEM_TIME") not in following
 
     def made_or_dropped(self, default: str | None) -> tuple[str | None, str | None]:
-        """Return database and table of a plain CREATE or DROP; nothing where it is about more than one object, or about something else.
+        """Return database and table of a plain CREATE or DROP of one object; ``(None, None)`` for other statements.
 
-        ``IF [NOT] EXISTS`` gives nothing either, because then the object's presence does not show whether the statement ran.
+        The result is also ``(None, None)`` with ``IF [NOT] EXISTS``, because the presence of the object then does not show that the
+        statement ran.
 
         Args:
             default: The statement's default database.
@@ -124,23 +125,23 @@ class StatementKind:
         return (names[0], names[1]) if len(names) > 1 else (default or None, names[0])
 
     def object_names(self) -> list[str]:
-        """Return ``name`` or ``name.name`` of the object that a CREATE, ALTER or DROP is about."""
+        """Return ``name`` or ``name.name`` of the object of a CREATE, ALTER or DROP."""
         place = self.object_at + 1
         place += next((len(words) for words in _CONDITIONS if self._words(place, len(words)) == words), 0)
         return self._names(place)
 
     @property
     def names_invoker(self) -> bool:
-        """Whether the statement means its invoker by CURRENT_USER or CURRENT_ROLE, and not whoever uses later what it makes."""
+        """True if CURRENT_USER or CURRENT_ROLE in the statement refers to its invoker, and not to a later user of the object."""
         places = [place for place, token in enumerate(self.tokens) if token.upper in _INVOKER]
         if self.verb in ("CREATE", "ALTER") and self.object in _STORED:
             return any(place < self.object_at for place in places)
-        # Defaults and checks of a new table are evaluated with each row, and the log holds the rows. See ``unrepeatable`` for ALTER.
+        # Defaults and checks of a new table are evaluated for each row, and the log holds the rows. See ``unrepeatable`` for ALTER.
         return bool(places) and (self.verb, self.object) not in (("CREATE", "TABLE"), ("ALTER", "TABLE"))
 
     @property
     def unrepeatable(self) -> str | None:
-        """The function that gives other values here than on the source, in an ALTER TABLE that fills new columns with it; or None."""
+        """The function with other values on the target than on the source, in an ALTER TABLE that fills new columns with it; or None."""
         if (self.verb, self.object) != ("ALTER", "TABLE") or not any(token.upper == "ADD" for token in self.tokens):
             return None
         for place, token in enumerate(self.tokens):
@@ -152,9 +153,9 @@ class StatementKind:
         return None
 
     def with_invoker(self, user: str, host: str, *, mariadb: bool) -> str:
-        """Return the text with the invoker's name where a server takes the invoker without being told.
+        """Return the text with the invoker's name, for statements that store their invoker without naming it.
 
-        ALTER EVENT makes its invoker the event's definer; MariaDB's CREATE ROLE gives its invoker the role WITH ADMIN OPTION.
+        ALTER EVENT makes its invoker the definer of the event. MariaDB's CREATE ROLE grants the role to its invoker WITH ADMIN OPTION.
 
         Args:
             user: The invoker.
@@ -171,11 +172,11 @@ class StatementKind:
         return self.text
 
     def _names_column(self, place: int) -> bool:
-        """Return True where the word can only be a column's name: right behind ADD, COLUMN, AFTER and the like."""
+        """Return True if the word must be a column's name, because it follows ADD, COLUMN, AFTER and the like."""
         return self._word(place - 1) in ("ADD", "COLUMN", "EXISTS", "AFTER", "CHANGE", "MODIFY", "INDEX", "KEY", "TO")
 
     def _names(self, place: int) -> list[str]:
-        """Return ``name`` or ``name.name`` from a place on."""
+        """Return ``name`` or ``name.name`` at an index."""
         names = [token.text for token in self.tokens[place : place + 1] if token.kind in ("word", "name")]
         if names and self._symbol(place + 1) == "." and place + 2 < len(self.tokens):
             names.append(self.tokens[place + 2].text)
@@ -193,12 +194,12 @@ class StatementKind:
 
 
 def check_version_comments(text: str, source: Rules, target: Rules, position: int) -> None:
-    """Check that the target runs those version comments of a statement that the source ran.
+    """Check that the target runs the same version comments of a statement as the source.
 
-    A source writes a comment that it passed over as a plain one, so only a target that is older than a comment's version differs.
+    A source logs a version comment that it skipped as a plain comment. So only a target older than the comment's version differs.
 
     Raises:
-        LogNotUnderstood: It does not.
+        LogNotUnderstood: The target runs other version comments.
     """
     if "/*!" not in text and "/*M!" not in text:
         return
@@ -214,8 +215,8 @@ def check_version_comments(text: str, source: Rules, target: Rules, position: in
         )
 
 
-def _behind_settings(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the tokens behind MariaDB's ``SET STATEMENT variable=value, ... FOR``."""
+def _after_settings(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens after MariaDB's ``SET STATEMENT variable=value, ... FOR``."""
     if [token.upper for token in tokens[:2]] != ["SET", "STATEMENT"]:
         return tokens
     end = next((place for place, token in enumerate(tokens) if token.upper == "FOR"), -1)
@@ -223,12 +224,12 @@ def _behind_settings(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def _object_place(tokens: Sequence[Token]) -> tuple[int, int | None]:
-    """Return where the kind of object stands, and where ``DEFINER =`` stands if it does."""
+    """Return the index of the kind of object, and the index of ``DEFINER`` or None."""
     place, definer = 1, None
     while place < len(tokens):
         word = tokens[place].upper
         if word == "DEFINER":
-            definer, place = place, _behind_account(tokens, place + 2)
+            definer, place = place, _after_account(tokens, place + 2)
         elif word in ("ALGORITHM", "SQL"):
             place += 3
         elif word in _QUALIFIERS:
@@ -238,8 +239,8 @@ def _object_place(tokens: Sequence[Token]) -> tuple[int, int | None]:
     return place, definer
 
 
-def _behind_account(tokens: Sequence[Token], place: int) -> int:
-    """Return the place behind ``user@host``, ``CURRENT_USER()`` or a role's name."""
+def _after_account(tokens: Sequence[Token], place: int) -> int:
+    """Return the index after ``user@host``, ``CURRENT_USER()`` or a role's name."""
     place += 1
     if place < len(tokens) and tokens[place].text == "@" and tokens[place].kind == "symbol":
         return place + 2

@@ -1,4 +1,4 @@
-"""What a target would refuse of the log's statements, asked before anything is opened for writing."""
+"""Checks of the log's statements against a target, before anything is opened for writing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["StatementForecast"]
 
 
 class StatementForecast:
-    """Checks statements against a server, which is asked for its version and collations once.
+    """A check of statements against a server; version and collations of the server are read once.
 
     Args:
-        connect: Gives a connection to the target.
+        connect: Opens a connection to the target.
     """
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
@@ -34,14 +34,14 @@ class StatementForecast:
         self._tables: TableChecker | None = None
 
     def check(self, transaction: Transaction, source_names: int | None = None) -> None:
-        """Raise what the target would refuse of a transaction's statements before it runs them.
+        """Raise the error with which the target would refuse a statement of the transaction.
 
         Args:
             transaction: The transaction.
-            source_names: The source's ``lower_case_table_names``, where it is known.
+            source_names: The source's ``lower_case_table_names``, if known.
 
         Raises:
-            LogNotUnderstood: The target cannot run one as the source did.
+            LogNotUnderstood: The target cannot run a statement with the same effect as on the source.
         """
         from paraply.targets.mysql.ddl.statement import check_names, read_statement
 

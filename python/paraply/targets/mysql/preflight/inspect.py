@@ -1,4 +1,4 @@
-"""Looking at a MySQL or MariaDB target without writing to it."""
+"""Inspection of a MySQL or MariaDB target without writing to it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["check_family", "peek"]
 
 
 def check_family(server: ServerKind, plan: ApplyPlan) -> None:
-    """Refuses a log of the other family.
+    """Refuse a log of the other family.
 
     Raises:
-        UsageError: MySQL's log for MariaDB, or the other way round.
+        UsageError: The log is of MySQL and the target is MariaDB, or vice versa.
     """
     if plan.mariadb != server.mariadb:
         raise UsageError(
@@ -38,15 +38,15 @@ def check_family(server: ServerKind, plan: ApplyPlan) -> None:
 
 
 def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
-    """What an apply would find.
+    """Return the state that an apply would find.
 
     Args:
         connection: To the target.
-        plan: The apply.
+        plan: Plan of the apply.
         tables: Whether to read the tables' definitions too.
 
     Raises:
-        UsageError: The apply would be refused.
+        UsageError: The target would refuse the apply.
     """
     server = ServerKind.parse(connection.server_version)
     check_family(server, plan)
@@ -65,7 +65,7 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
 
 
 def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
-    """What the target holds prepared, and what an earlier run left out or did not see the end of."""
+    """Return the XA transactions that the target holds prepared, and the ones that an earlier run left out or did not finish."""
     if not plan.xa:
         return frozenset()
     rows = XaStore(plan.channel).read(connection)
@@ -73,7 +73,7 @@ def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
 
 
 def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:
-    """What is stored, and what the server itself counts as executed."""
+    """Return the stored progress together with the server's own executed GTIDs."""
     if stored is None:
         return Progress(GtidSet(own))
     if not has_gtids:

@@ -1,4 +1,4 @@
-"""What the target's user may do on MySQL and MariaDB, found out before the first write; each gap with the GRANT that closes it."""
+"""Privileges of the target's user on MySQL and MariaDB, checked before the first write; each missing one with its GRANT statement."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _TABLES = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='pa
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A privilege that is missing.
+    """A missing privilege.
 
     Attributes:
-        privilege: Its name.
-        scope: On what, as GRANT takes it.
-        purpose: What for.
+        privilege: Name of the privilege.
+        scope: Object of the privilege, in the syntax of GRANT.
+        purpose: Purpose of the privilege, for the message.
     """
 
     privilege: str
@@ -46,14 +46,14 @@ class Lack:
 
 @dataclass(slots=True)
 class Grants:
-    """What SHOW GRANTS says, with the privileges of active roles.
+    """The privileges in SHOW GRANTS, including the privileges of active roles.
 
     Attributes:
-        known: Whether all of it was understood; else nobody is refused by it, and the server itself tells what is missing.
+        known: Whether all lines were parsed; if not, no user is refused here, and the server itself reports a missing privilege.
         everywhere: Privileges on ``*.*``.
         databases: Patterns of databases' names, with the privileges on them.
-        tables: Database and table, with the privileges on that.
-        revoked: Databases with what is taken away there again (MySQL's partial revokes).
+        tables: Database and table, with the privileges on the table.
+        revoked: Databases with the privileges that are revoked for them (MySQL's partial revokes).
     """
 
     known: bool = True
@@ -63,7 +63,7 @@ class Grants:
     revoked: dict[str, set[str]] = field(default_factory=dict)
 
     def has(self, privilege: str, database: str | None = None, table: str | None = None) -> bool:
-        """Whether the user has a privilege, on everything or on a table."""
+        """Return True if the user has a privilege, on everything or on a table."""
         if not self.known:
             return True
         if database is None:
@@ -75,12 +75,12 @@ class Grants:
         return table is not None and bool({privilege, _ALL} & self.tables.get((database, table), set()))
 
     def has_any(self, *privileges: str) -> bool:
-        """Whether the user has one of them on everything."""
+        """Return True if the user has at least one of the privileges on everything."""
         return any(self.has(privilege) for privilege in privileges)
 
 
 def parse_grants(lines: Iterable[str]) -> Grants:
-    r"""Reads the lines of SHOW GRANTS.
+    r"""Parse the lines of SHOW GRANTS.
 
     >>> grants = parse_grants(["GRANT SELECT, INSERT ON `shop\\_1`.* TO `app`@`%`", "GRANT `role`@`%` TO `app`@`%`"])
     >>> grants.has("INSERT", "shop_1", "item"), grants.has("INSERT", "shopx1", "item"), grants.has("DELETE", "shop_1", "item")
@@ -94,7 +94,7 @@ def parse_grants(lines: Iterable[str]) -> Grants:
             continue
         verb, words, database, table = match.groups()
         privileges = {word.strip().upper() for word in re.sub(r"\([^)]*\)", "()", words).split(",")}
-        privileges = {word for word in privileges if not word.endswith(")")}  # those of single columns are none of a table
+        privileges = {word for word in privileges if not word.endswith(")")}  # privileges on single columns do not cover a table
         _take(grants, verb, privileges, _unquoted(database), _unquoted(table))
     return grants
 
@@ -115,14 +115,14 @@ def _unquoted(name: str) -> str:
 
 
 def _pattern(database: str) -> re.Pattern[str]:
-    """A database's name in a grant, where ``_`` and ``%`` stand for others unless a backslash is before them."""
+    """Return the pattern for a database's name in a grant, in which ``_`` and ``%`` are wildcards unless escaped by a backslash."""
     parts = re.findall(r"\\.|.", database, re.DOTALL)
     wild = {"_": ".", "%": ".*"}
     return re.compile("".join(wild.get(part) or re.escape(part[-1]) for part in parts), re.DOTALL)
 
 
 def read_grants(connection: Connection) -> Grants:
-    """The grants of the connection's user."""
+    """Return the grants of the connection's user."""
     try:
         rows = rows_of(connection.query("SHOW GRANTS"))
     except ServerError:
@@ -131,13 +131,13 @@ def read_grants(connection: Connection) -> Grants:
 
 
 def check_user(connection: Connection, server: ServerKind, mode: GtidMode) -> Grants:
-    """Looks for what an apply in this mode needs besides the privileges on the log's own tables; writes nothing.
+    """Check the privileges that an apply in this mode needs, except for the log's own tables; write nothing.
 
     Returns:
-        What the user may do.
+        The privileges of the user.
 
     Raises:
-        UsageError: Something is missing; names all of it, and the GRANTs.
+        UsageError: Privileges are missing; the message names all of them with their GRANT statements.
     """
     grants = read_grants(connection)
     lacks = _lacks_mariadb(connection, grants, mode) if server.mariadb else _lacks_mysql(connection, server, grants, mode)
@@ -148,7 +148,7 @@ def check_user(connection: Connection, server: ServerKind, mode: GtidMode) -> Gr
 
 
 def lack_message(lacks: list[Lack], who: str) -> str:
-    """What is missing and the statements that grant it.
+    """Return the message about missing privileges, with the statements that grant them.
 
     >>> lack_message([Lack("BINLOG ADMIN", "*.*", "to leave the binlog out")], "'app'@'%'")
     "the target's user 'app'@'%' lacks BINLOG ADMIN (to leave the binlog out): run there GRANT BINLOG ADMIN ON *.* TO 'app'@'%'"
@@ -162,7 +162,7 @@ def lack_message(lacks: list[Lack], who: str) -> str:
 
 
 def account(connection: Connection) -> str:
-    """The account whose privileges count, as GRANT takes it."""
+    """Return the account whose privileges are in force, in the syntax of GRANT."""
     user, _, host = to_text(rows_of(connection.query("SELECT CURRENT_USER()"))[0][0]).rpartition("@")
     return "@".join("'" + part.replace("\\", "\\\\").replace("'", "''") + "'" for part in (user, host))
 
@@ -198,7 +198,12 @@ def _lacks_mariadb(connection: Connection, grants: Grants, mode: GtidMode) -> li
 
 
 def _may_binlog(connection: Connection) -> bool:
-    """Tries BINLOG with nothing in it: a user without the privilege gets another error than one with it (also through roles)."""
+    """Return True if the user may run BINLOG, tested with an empty one.
+
+    Without the privilege, the server reports another error; privileges through roles count.
+
+    A user without the privilege, even through roles, gets another error.
+    """
     try:
         connection.query("BINLOG ''")
     except ServerError as error:
@@ -207,7 +212,7 @@ def _may_binlog(connection: Connection) -> bool:
 
 
 def _lacks_progress(connection: Connection, grants: Grants) -> list[Lack]:
-    """What is missing on the tables of the progress; they are there already where the user may see them."""
+    """Return the privileges missing for the progress tables. The privilege CREATE is not needed if both tables exist."""
     there = to_int(rows_of(connection.query(_TABLES))[0][0]) == 2
     needed = _PROGRESS if there else (*_PROGRESS, "CREATE")
     missing = [name for name in needed if not all(grants.has(name, "paraply", table) for table in ("channel", "progress"))]
@@ -215,28 +220,28 @@ def _lacks_progress(connection: Connection, grants: Grants) -> list[Lack]:
 
 
 class RowPrivileges:
-    """Whether the user may change the rows of the log's tables; MySQL says no more than "Unknown error" where that lacks.
+    """The check of privileges for changing rows of the log's tables. MySQL only reports "Unknown error" if such a privilege is missing.
 
     Args:
-        grants: What the user may do.
+        grants: The privileges of the user.
     """
 
     def __init__(self, grants: Grants) -> None:
         self._grants = grants
         self._lacking: dict[tuple[str, str], frozenset[str]] = {}
         self.everything = not grants.revoked and all(grants.has(name) for name in _ROWS)
-        """Whether all kinds of rows are allowed in all tables."""
+        """True if the user may change rows of every table."""
 
     def check(self, connect: Callable[[], Connection], block: Block, maps: Sequence[TableMap]) -> None:
-        """Looks at the tables of a block, before its rows are handed over.
+        """Check the privileges on the tables of a block, before its rows are applied.
 
         Args:
-            connect: Gives any connection to the target.
+            connect: Returns any connection to the target.
             block: The block.
             maps: Its table maps.
 
         Raises:
-            ApplyFailed: A kind of row that the block has is not allowed; names the privilege, and the GRANT.
+            ApplyFailed: A privilege is missing for a row of the block; the message names it with its GRANT statement.
         """
         if self.everything:
             return

@@ -1,4 +1,4 @@
-"""What must hold on a MySQL or MariaDB target before rows are handed over (rules R31 and R34)."""
+"""Preconditions on a MySQL or MariaDB target for applying rows (R31 and R34)."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ _BLOBS = {"tinyblob": 1, "tinytext": 1, "blob": 2, "text": 2, "mediumblob": 3, "
 _FRACTIONS = {"time": _TIME2, "datetime": _DATETIME2, "timestamp": _TIMESTAMP2}
 _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
                          "geomcollection", "geometrycollection"})  # fmt: skip
-#: MariaDB's temporal types of before 10.1.2 and its compressed columns: the same column, stored otherwise. The server converts.
+#: MariaDB's temporal types before 10.1.2 and its compressed columns: another storage format of the same column. The server converts.
 _OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
 _LONGLONG = 8
 _VERSIONED, _ROW_END = "SYSTEM VERSIONED", "ROW END"
-#: From here on the current rows of MariaDB's system-versioned tables end in 2106, before in 2038.
+#: First version in which current rows of MariaDB's system-versioned tables end in 2106; before, they end in 2038.
 _LATER_ENDS = (11, 5, 0)
 _ANY = ServerKind(False, (9, 7, 0))
 _NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _WORD = re.compile(r"[\w$\x80-\U0010ffff]+")
 _ODD = ""
-"""Stands for the names that are no word."""
+"""Stands for names that are not a single word."""
 _LABEL = re.compile(r"'(?:[^']|'')*'")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetColumn:
-    """A column of the target as its information_schema describes it.
+    """A column of the target, as described in its information_schema.
 
     Attributes:
         name: The name.
         declared: The declaration, for example ``int unsigned``.
-        type_code: Type code that a table-map event would have; None for a type that this version does not know.
-        metadata: Metadata that it would have.
+        type_code: Type code in a table-map event; None for a type unknown to this version.
+        metadata: Metadata in a table-map event.
         unsigned: Whether a number is UNSIGNED.
         charset: Character set, or None.
     """
@@ -72,7 +72,7 @@ class TargetColumn:
 
     @classmethod
     def of(cls, row: tuple[Any, ...], *, mariadb: bool = False) -> TargetColumn:
-        """Read a row of the query of ``TableChecker``."""
+        """Convert a row of the query of ``TableChecker``."""
         name, data_type, declared, octets, precision, scale, fraction, charset = row
         declared, data_type = to_text(declared), to_text(data_type).lower()
         code = _type_code(data_type, declared, to_int(octets), to_int(precision), to_int(scale), to_int(fraction))
@@ -107,7 +107,7 @@ def _type_code(data_type: str, declared: str, octets: int, precision: int, scale
 
 
 def words_of(sql: str) -> set[str]:
-    """The words of a statement, in lower case: the name of a table that it is about is one of them, unless that is no word.
+    """Return the words of a statement, in lower case. They include the name of its table, unless that is not a single word.
 
     >>> sorted(words_of("ALTER TABLE `Shop`.item COMMENT 'a `b'"))
     ['a', 'alter', 'b', 'comment', 'item', 'shop', 'table']
@@ -116,9 +116,9 @@ def words_of(sql: str) -> set[str]:
 
 
 class TableChecker:
-    """Compares table maps of the log with the target's tables, each once until a DDL comes that may be about it.
+    """A comparison of the log's table maps with the target's tables. A table is compared once, and again after a DDL that may change it.
 
-    At the start all workers come with the same few tables; one of them looks, and the others wait for what it finds.
+    At the start, all workers need the same few tables. One worker compares a table, and the others wait for the result.
     """
 
     def __init__(self, server: ServerKind = _ANY, *, allow_nontransactional: bool, names: NameCase | None = None) -> None:
@@ -126,17 +126,17 @@ class TableChecker:
         self._version = server.version
         self._allow_nontransactional = allow_nontransactional
         self.names = names or NameCase()
-        """Meaning of the names of tables on the target."""
+        """Comparison of table names between source and target."""
         self._checked: set[tuple[str, str, int]] = set()
         self._named: dict[str, list[tuple[str, str, int]]] = {}
-        self._looking: dict[tuple[str, str, int], threading.Lock] = {}
+        self._locks: dict[tuple[str, str, int], threading.Lock] = {}
         self._computes: set[tuple[str, str]] = set()
         self._sequences: set[tuple[str, str]] = set()
         self._collations: CollationNumbers | None = None
         self.row_ends = RowEnds(server.version >= _LATER_ENDS) if server.mariadb else None
-        """The columns of system-versioned tables that another version of MariaDB writes differently."""
+        """Columns of system-versioned tables whose values differ between versions of MariaDB."""
         self.known = KnownTables()
-        """Table maps as they stand in the log, all of which were compared."""
+        """Compared table maps, by their bytes in the log."""
 
     @classmethod
     def of(cls, connection: Connection, server: ServerKind, plan: ApplyPlan) -> TableChecker:
@@ -145,24 +145,25 @@ class TableChecker:
         return cls(server, allow_nontransactional=plan.allow_nontransactional, names=names)
 
     def forget(self, words: Set[str] | None = None) -> None:
-        """After a DDL: the tables that it may be about are compared again.
+        """Discard the results for tables that a DDL may have changed.
 
-        Not all of them: each takes two queries or three, and of a log with 1,000 tables and 40 ALTER TABLE that was two thirds of the time.
+        The other results are kept, because a comparison takes two or three queries. Comparing all tables again took two thirds of the time
+        for a log with 1,000 tables and 40 ALTER TABLE statements.
 
         Args:
-            words: Those of the statement (``words_of``); None where they are not known, and all tables are compared again.
+            words: Words of the statement (``words_of``); None if unknown, so that all tables are compared again.
         """
         self.known.clear()
         self._computes.clear()
         if words is None or not words.isdisjoint(("database", "schema")):
-            self._checked, self._named, self._looking = set(), {}, {}
+            self._checked, self._named, self._locks = set(), {}, {}
             return
         for key in [key for name in (_ODD, *words) for key in self._named.pop(name, ())]:
             self._checked.discard(key)
-            self._looking.pop(key, None)
+            self._locks.pop(key, None)
 
     def sequences_of(self, block: Block) -> list[tuple[str, str]]:
-        """Return the sequences whose rows in a block, or a part of one, have to be written as SQL; its tables are checked."""
+        """Return the sequences whose rows in a block, or in a part of it, must be written as SQL. The tables must have been checked."""
         if not self._sequences:
             return []
         return sorted(self._sequences & {(table_map.database, table_map.table) for table_map in block.table_maps()})
@@ -174,12 +175,12 @@ class TableChecker:
         return self._collations
 
     def check(self, connect: Callable[[], Connection], maps: list[TableMap], version: tuple[int, int, int]) -> None:
-        """Compares the tables that have not been compared yet.
+        """Compare the tables that have not been compared yet.
 
         Args:
-            connect: Gives any connection to the target, outside of a transaction.
+            connect: Returns any connection to the target, outside of a transaction.
             maps: Table maps of a block.
-            version: Version of the server that wrote them.
+            version: Version of the server that wrote the log.
 
         Raises:
             SchemaMismatch: A table is missing, differs, or has an engine without transactions.
@@ -190,7 +191,7 @@ class TableChecker:
             key = (table_map.database, table_map.table, table_map.fingerprint)
             if key in self._checked:
                 continue
-            with self._looking.setdefault(key, threading.Lock()):
+            with self._locks.setdefault(key, threading.Lock()):
                 if key not in self._checked:
                     self._check_table(connect(), table_map)
                     word = _WORD.fullmatch(table_map.table)
@@ -226,7 +227,7 @@ class TableChecker:
         compare_columns(name, own, columns, self.collations(connection).charset)
         if self.row_ends is not None:
             named = next((place for place, row in enumerate(found) if to_text(row[8] or "").upper() == _ROW_END), None)
-            # Where the table names no column, the times of a row's beginning and end are the first ones behind its own.
+            # If the table names no columns for the times of a row, the log has them directly after the other columns.
             hidden = len(columns) + 1 if named is None and len(table_map.columns) > len(columns) else None
             fractions = [to_int(row[6]) if row[6] is not None else None for row in found]
             self.row_ends.note(table_map.fingerprint, (named if named is not None else hidden) if versioned else None, fractions)
@@ -234,7 +235,7 @@ class TableChecker:
     def _check_generated(self, connect: Callable[[], Connection], maps: list[TableMap]) -> None:
         """Refuse tables with generated columns.
 
-        An older MariaDB keeps the old value where a change leaves such a column out (seen on 10.11).
+        An older MariaDB keeps the old value of such a column if the log omits it (observed on 10.11).
         """
         for table_map in maps:
             key = (table_map.database, table_map.table)
@@ -253,7 +254,7 @@ class TableChecker:
             self._computes.add(key)
 
     def _refuse_functional(self, connection: Connection, name: str, where: str, more: int) -> None:
-        """Says why the log has more columns, where it has the hidden ones of the table's functional indexes."""
+        """Raise an error if the additional columns in the log are the hidden columns of the table's functional indexes."""
         if more <= 0:
             return
         try:
@@ -276,15 +277,15 @@ class TableChecker:
             self._sequences.discard(key)
 
     def _other_case(self, connection: Connection, table_map: TableMap) -> str:
-        """Return a hint for a table that the target lacks, where one differs only in upper and lower case; else nothing."""
+        """Return a hint if the target has a table whose name differs only in upper and lower case; else an empty text."""
         places = ((f"table_{part}", name) for part, name in (("schema", table_map.database), ("name", table_map.table)))
         where = " AND ".join(f"LOWER({column})=LOWER({name_literal(name)})" for column, name in places)
         rows = rows_of(connection.query(f"SELECT table_schema, table_name FROM information_schema.tables WHERE {where} LIMIT 1"))
         if not rows:
             return ""
         return (
-            f"; {to_text(rows[0][0])}.{to_text(rows[0][1])} is there, which differs only in upper and lower case: source and target must"
-            " have the same lower_case_table_names"
+            f"; the target has {to_text(rows[0][0])}.{to_text(rows[0][1])}, which differs only in upper and lower case: source and target"
+            " must have the same lower_case_table_names"
         )
 
     def _check_engine(self, name: str, rows: list[tuple[Any, ...]], hint: Callable[[], str]) -> None:
@@ -306,17 +307,20 @@ class TableChecker:
 
 
 def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: bool = False) -> list[ColumnInfo]:
-    """The columns of a table that its information_schema shows. MariaDB logs others behind them, in this order.
+    """Return the columns that the table's information_schema shows, without the hidden columns that MariaDB logs after them.
 
-    In a table WITH SYSTEM VERSIONING that names no columns for them, the times at which a row began and ended to be. Then a hash for each
-    unique key that is too long for an index, or ``USING HASH``. Source: logs of MariaDB 10.11, whose BINLOG statement takes the values
-    of both as they are, so that the target has the source's history of each row.
+    The hidden columns are, in this order:
+
+    - in a table WITH SYSTEM VERSIONING that names no columns for them, the start and end time of a row version;
+    - a hash for each unique key that is too long for an index, or has ``USING HASH``.
+
+    Source: logs of MariaDB 10.11. Its BINLOG statement stores the logged values of both, so that the target has the source's row history.
 
     Args:
         log: All columns of a table map.
-        own: How many columns the target's table shows.
-        hashed: How many such keys it has.
-        versioned: Whether it keeps versions of its rows.
+        own: Number of columns that the target's table shows.
+        hashed: Number of its unique keys with a hash.
+        versioned: Whether the table is system-versioned.
     """
     behind = log[own:]
     times = 2 if versioned and len(behind) == hashed + 2 else 0
@@ -326,10 +330,10 @@ def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: b
 
 
 def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:
-    """Compares a table map's columns with the target's, in order.
+    """Compare a table map's columns with the target's columns, in order.
 
     Raises:
-        SchemaMismatch: At the first difference.
+        SchemaMismatch: A column differs; the message describes the first difference.
     """
     advice = "bring the target's tables to the state that they had where the log begins"
     if len(log) != len(target):
@@ -361,10 +365,10 @@ def _difference(log: ColumnInfo, target: TargetColumn, charset_of: Callable[[int
 
 
 def check_server(connection: Connection, server: ServerKind) -> None:
-    """Checks the settings that raw row events depend on.
+    """Check the server settings that row events depend on.
 
     Raises:
-        UsageError: A setting is not as it must be; says which and how to change it.
+        UsageError: A setting has a wrong value; the message names the setting and the statement that changes it.
     """
     prefix = "replica" if not server.mariadb and server.version >= (8, 0, 26) else "slave"
     rows = rows_of(connection.query(f"SELECT @@GLOBAL.{prefix}_exec_mode, @@GLOBAL.read_only"))
@@ -379,5 +383,5 @@ def check_server(connection: Connection, server: ServerKind) -> None:
             raise UsageError("the target would run triggers for replicated rows: run SET GLOBAL slave_run_triggers_for_rbr='NO' there")
     elif to_int(rows_of(connection.query("SELECT @@GLOBAL.super_read_only"))[0][0]):
         raise ApplyFailed("the target is read only: run SET GLOBAL super_read_only=OFF there")
-    # Users with SUPER or READ ONLY ADMIN write to a server that is read only; the tables of progress tell soon enough.
+    # Users with SUPER or READ ONLY ADMIN may write to a read-only server. For others, writing the progress tables will fail.
     _ = read_only

@@ -1,4 +1,4 @@
-"""What a MySQL or MariaDB target holds of each channel; nothing is written, and nobody is made to wait."""
+"""The stored state of each channel on a MySQL or MariaDB target, read without writing and without blocking other connections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIGNS = (
 
 
 def read_channels(connection: Connection) -> list[ChannelStatus]:
-    """The channels of a target, by name; empty where there never was an apply.
+    """Return the channels of a target, by name; empty before the first apply.
 
     Raises:
         ParaplyError: The tables cannot be read.
@@ -55,7 +55,7 @@ def _channel(connection: Connection, name: str, fingerprint: str, sign: LastSign
     status = ChannelStatus(name, stored.epoch, stored.complete, fingerprint=fingerprint, sign=sign)
     fill_progress(status, stored.kept, stored.rows)
     status.pending = _words(stored.pending_ddl)
-    if sign is not None and sign.status.get("gtid_mode") == "preserve":  # there the server's own GTIDs are the progress
+    if sign is not None and sign.status.get("gtid_mode") == "preserve":  # in this mode, the server's own GTIDs are the progress
         status.executed = gtid_union(status.executed, _own(connection))
     return status
 

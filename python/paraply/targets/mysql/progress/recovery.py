@@ -1,4 +1,4 @@
-"""What an earlier run began and did not record the end of: a statement, or a part of an XA transaction (rules R25b and R35)."""
+"""Statements and parts of XA transactions that an earlier run began without recording their end (R25b and R35)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["settle_at_start", "settle_block"]
 def settle_at_start(
     context: ChannelContext, control: Connection, stored: StoredProgress, plan: ApplyPlan
 ) -> tuple[StoredProgress, list[str]]:
-    """Decides about everything that earlier runs began; gives the progress with it, and what is to be said of it."""
+    """Decide the outcome of everything that earlier runs began; return the updated progress, and notes for the user."""
     notes: list[str] = []
     pending = stored.pending_ddl
     if pending is not None:
@@ -49,10 +49,10 @@ def settle_at_start(
 
 
 def settle_block(context: MySqlContext, connection: Connection, block: Block, stored: StoredProgress) -> bool | None:
-    """The same about a block of this run whose connection broke and has ended; writes its progress if it is done.
+    """Decide the outcome of a block of this run after its connection broke and has ended; write its progress if it is done.
 
     Returns:
-        None if nothing stands recorded of it.
+        True if the block is done; None if there is no record of the block.
     """
     pending = stored.pending_ddl
     parts = [part for part in context.xa.read(connection) if part.under_way and part.ordinal == block.ordinal]
@@ -73,7 +73,7 @@ def settle_block(context: MySqlContext, connection: Connection, block: Block, st
 
 
 def _row_after(context: ChannelContext, part: XaPart, *, done: bool) -> str:
-    """The row of a part that is decided: prepared, or not there."""
+    """Return the statement for the row of a decided part: the part is either prepared, or its row is deleted."""
     if done == (part.state == PREPARING):
         return context.xa.put(replace(part, state=PREPARED))
     return context.xa.drop(part.xid)
@@ -82,7 +82,7 @@ def _row_after(context: ChannelContext, part: XaPart, *, done: bool) -> str:
 def _count_as_done(
     context: ChannelContext, control: Connection, stored: StoredProgress, plan: ApplyPlan, pending: PendingDdl | XaPart
 ) -> StoredProgress:
-    """The progress with what is pending, written into the channel's row."""
+    """Write the progress with the pending statement or part into the channel's row, and return it."""
     executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
     stored = replace(stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal))
     text = read_executed(executed, GtidSet).text() if plan.has_gtids else ""

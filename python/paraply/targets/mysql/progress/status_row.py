@@ -1,4 +1,4 @@
-"""A run's status as a row in a MySQL or MariaDB target."""
+"""The status of a run, stored as a row in a MySQL or MariaDB target."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _EXISTS = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='pa
 
 
 class MySqlBoard:
-    """Writes one channel's row; see ``StatusRow`` for the contract.
+    """The status row of one channel; see ``Board`` for the contract.
 
     Args:
-        connection: A connection of its own, which stays out of the target's binlog.
+        connection: A connection for this purpose only, which stays out of the target's binlog.
         channel: Name of the channel.
-        epoch: Ours.
+        epoch: Epoch of this run.
     """
 
     def __init__(self, connection: Connection, channel: str, epoch: int) -> None:
@@ -37,27 +37,27 @@ class MySqlBoard:
         self._begin = (
             f"INSERT INTO paraply.run (channel, epoch, updated, status) VALUES ({text_literal(channel)}, {epoch}, UTC_TIMESTAMP(6), "
         )
-        # The epoch comes last: the other columns are compared with the old one.
+        # The epoch is assigned last, because the other assignments compare with its old value.
         self._end = (
             ") ON DUPLICATE KEY UPDATE status=IF(epoch<=VALUES(epoch), VALUES(status), status),"
             " updated=IF(epoch<=VALUES(epoch), VALUES(updated), updated), epoch=GREATEST(epoch, VALUES(epoch))"
         )
 
     def publish(self, text: str) -> None:
-        """Writes the row, unless another run has taken the channel over."""
+        """Write the row, unless another run has taken over the channel."""
         try:
             self._connection.query(f"{self._begin}CONVERT({bytes_literal(text.encode())} USING utf8mb4){self._end}")
         except ParaplyError as error:
             raise explain(error) from None
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         with contextlib.suppress(ParaplyError):
             self._connection.close()
 
 
 def open_board(connect: Callable[[], Connection], channel: str, epoch: int) -> MySqlBoard | None:
-    """The row of a channel; None where the user may not make the table, or could not keep the row out of the target's binlog.
+    """Return the status row of a channel; None if the user may not create the table, or cannot keep the row out of the target's binlog.
 
     Raises:
         ParaplyError: The target cannot be reached now.
@@ -76,7 +76,7 @@ def open_board(connect: Callable[[], Connection], channel: str, epoch: int) -> M
 
 
 def _prepare(connection: Connection) -> bool:
-    """Settles the session; false where the row would be logged."""
+    """Prepare the session and the table; return False if the row would be logged."""
     try:
         connection.query("SET SESSION sql_log_bin=0")
     except ServerError:

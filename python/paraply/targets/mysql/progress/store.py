@@ -1,10 +1,11 @@
-"""The SQL of progress and fencing on MySQL and MariaDB (rules R25, R25a, R25b).
+"""Progress and fencing in SQL on MySQL and MariaDB (R25, R25a, R25b).
 
-``paraply.channel`` has one row for a channel: its epoch, and what earlier runs applied. ``paraply.progress`` has one row for each
-session of the running apply, with that epoch as the last part of its key. A transaction that applies rows changes its session's row,
-on the condition that the epoch is its own, by a statement or by a row event (``mysql_series``); one that writes no progress, or none
-of rows, holds a shared lock on its channel's row instead. Raising the epoch changes all these rows. It therefore waits until every older
-transaction has ended, also one whose client was killed.
+``paraply.channel`` has one row for each channel, with its epoch and the transactions that earlier runs applied. ``paraply.progress`` has
+one row for each session of the running apply, with the epoch as the last part of its key.
+
+A transaction that applies rows updates its session's row, by a statement or by a row event (``batch_commit``). The update only finds
+the row if the epoch is unchanged. A transaction without such an update holds a shared lock on the channel's row instead. Raising the
+epoch changes all these rows. It therefore waits until every older transaction has ended, even one whose client was killed.
 """
 
 from __future__ import annotations
@@ -71,16 +72,16 @@ _SCHEMA = (
 
 @dataclass(frozen=True, slots=True)
 class PendingDdl:
-    """A statement that an earlier run began, and of which the end was not recorded.
+    """A statement that an earlier run began without recording its end.
 
     Attributes:
-        ordinal: Its transaction's number in the source.
-        gtid: Its transaction's GTID, if it has one.
-        file: Its log file.
-        position: The offset behind it.
-        database: The database that it makes or drops, or of the table that it makes or drops; None for other statements.
-        table: The table that it makes or drops.
-        existed: Whether that stood there before.
+        ordinal: Number of its transaction in the source.
+        gtid: GTID of its transaction, or None.
+        file: Log file of the statement.
+        position: Offset after the statement.
+        database: Database of the CREATE or DROP; None for other statements.
+        table: Table of the CREATE or DROP; None if it creates or drops a database.
+        existed: Whether the table or database existed before the statement.
     """
 
     ordinal: int
@@ -94,7 +95,7 @@ class PendingDdl:
 
 @dataclass(frozen=True, slots=True)
 class StoredProgress:
-    """What the target's tables say of a channel."""
+    """The stored progress of a channel."""
 
     epoch: int
     executed: list[str]
@@ -108,12 +109,12 @@ class StoredProgress:
     rows: tuple[PlaceRow, ...] = ()
 
     def places(self) -> Places:
-        """What is committed of a log without GTIDs."""
+        """Return the committed positions of a log without GTIDs."""
         return read_places(self.kept, self.rows)
 
 
 class ProgressStore:
-    """Reads and writes one channel's progress; holds no connection of its own."""
+    """The stored progress of one channel, for reading and writing. It holds no connection."""
 
     def __init__(self, channel: str) -> None:
         self._name = text_literal(channel)
@@ -123,12 +124,12 @@ class ProgressStore:
 
     @property
     def channel(self) -> str:
-        """The channel's name."""
+        """Name of the channel."""
         return self._channel
 
     def create_schema(self, connection: Connection) -> None:
-        """Makes the tables where they are missing."""
-        # COLUMNS would need a temporary file, which a full disk does not give.
+        """Create missing tables."""
+        # A query of COLUMNS would need a temporary file, which a full disk does not allow.
         exists = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name IN ('channel','progress')"
         if to_int(rows_of(connection.query(exists))[0][0]) < 2:
             query_each(connection, _SCHEMA)
@@ -143,12 +144,12 @@ class ProgressStore:
             _alter(connection, "DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot, epoch)")
 
     def open(self, connection: Connection, fingerprint: str, *, wait: int = 20) -> StoredProgress:
-        """Raises the epoch and reads the progress; from here on no older session can commit.
+        """Raise the epoch and return the progress. After this, no older session can commit.
 
         Args:
             connection: A connection with autocommit on and the isolation level READ COMMITTED.
             fingerprint: Identity of sources, filters and start.
-            wait: Seconds to wait for transactions of an earlier run that have not ended.
+            wait: Time limit in seconds for the end of an earlier run's transactions.
 
         Raises:
             ConfigurationMismatch: The channel belongs to other sources, filters or start.
@@ -172,7 +173,7 @@ class ProgressStore:
             self.unlock_statements(connection)
 
     def look(self, connection: Connection, fingerprint: str) -> StoredProgress | None:
-        """Reads the progress without writing anything; None where the channel has none.
+        """Return the progress without writing anything; None if the channel has none.
 
         Raises:
             ConfigurationMismatch: The channel belongs to other sources, filters or start.
@@ -186,7 +187,7 @@ class ProgressStore:
         return self.read(connection)
 
     def read(self, connection: Connection) -> StoredProgress:
-        """Reads the progress as it is committed now."""
+        """Return the committed progress."""
         statements = [
             (
                 "SELECT epoch, executed, file, position, ordinal, state, ddl_ordinal, ddl_gtid, ddl_file, ddl_position, ddl_database,"
@@ -215,7 +216,7 @@ class ProgressStore:
         )
 
     def consolidate(self, connection: Connection, progress: StoredProgress, executed: str, state: str = "incomplete") -> None:
-        """Moves the sessions' rows into the channel's; the epoch must be ours."""
+        """Move the progress of the sessions' rows into the channel's row; the epoch must be that of this run."""
         position = "NULL" if progress.position is None else str(progress.position)
         values = f"executed={bytes_literal(executed.encode())}, file={_nullable(progress.file)}, position={position}"
         where = f"name={self._name} AND epoch={progress.epoch}"
@@ -227,20 +228,20 @@ class ProgressStore:
         ]
         results = query_each(connection, statements)
         self.checked(results, progress.epoch, connection, at=1)
-        must_find(results[2:3])  # where it is not moved, it must not go
+        must_find(results[2:3])  # the rows may only be deleted if the channel's row was updated
         connection.query("COMMIT")
 
     def is_ours(self, connection: Connection, epoch: int) -> bool:
-        """Whether the epoch is still the one that this run has raised it to."""
+        """Return True if the epoch is still that of this run."""
         rows = rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}"))
         return bool(rows) and to_int(rows[0][0]) == epoch
 
     def take_slot(self, connection: Connection, slot: int, epoch: int) -> None:
-        """Makes a session's row.
+        """Create the progress row of a session.
 
         Raises:
-            AlreadyRunning: Another apply took the channel over; the row may be one of its sessions'.
-            TemporaryFailure: As ``checked`` does.
+            AlreadyRunning: Another apply has taken over the channel, and may use the row itself.
+            TemporaryFailure: The same as for ``checked``.
         """
         made = connection.query(
             f"REPLACE INTO paraply.progress (channel, slot, epoch, executed, ordinal)"
@@ -249,28 +250,28 @@ class ProgressStore:
         self.checked(made, epoch, connection, at=0)
 
     def fence(self) -> str:
-        """The query whose one row must hold our epoch; it keeps a shared lock until the transaction ends."""
+        """Return the query whose row must hold the epoch of this run; it keeps a shared lock until the transaction ends."""
         return f"SELECT epoch FROM paraply.channel WHERE name={self._name} LOCK IN SHARE MODE"
 
     def write(self, slot: int, mark: Mark, epoch: int) -> str:
-        """The statement that writes a session's progress: it finds one row, which it keeps locked, if the epoch is still ours."""
+        """Return the statement that writes a session's progress. It finds and locks its row only if the epoch is still that of this run."""
         return (
             f"UPDATE paraply.progress SET executed={plain_literal(mark.executed)}, file={plain_literal(mark.file)},"
             f" position={mark.offset}, ordinal={mark.ordinal} WHERE channel={self._name} AND slot={slot} AND epoch={epoch}"
         )
 
     def checked(self, results: list[Result], epoch: int, connection: Connection, *, at: int) -> None:
-        """Makes sure that the epoch is ours, by what ``fence`` read or ``write`` found.
+        """Check that the epoch is still that of this run, from the result of ``fence`` or ``write``.
 
         Args:
-            results: All results of the query that it was part of.
-            epoch: Ours.
-            connection: Rolled back where the epoch is another one.
-            at: Which of the results is that of ``fence`` or ``write``.
+            results: All results of the query.
+            epoch: Epoch of this run.
+            connection: The connection, which is rolled back if the check fails.
+            at: Index of the result of ``fence`` or ``write``.
 
         Raises:
-            AlreadyRunning: Another apply took the channel over.
-            TemporaryFailure: The epoch is ours, and the row was not found (``must_find``).
+            AlreadyRunning: Another apply has taken over the channel.
+            TemporaryFailure: The epoch is unchanged, but the row was not found (``must_find``).
         """
         columns, rows, found = results[at]
         if (columns and rows and to_int(rows[0][0]) == epoch) or (not columns and found):
@@ -281,7 +282,7 @@ class ProgressStore:
         must_find(results[at : at + 1])
 
     def begin_ddl(self, connection: Connection, pending: PendingDdl, epoch: int) -> None:
-        """Records that a statement is about to run (R25b)."""
+        """Record that a statement is about to run (R25b)."""
         begun = connection.query(
             f"UPDATE paraply.channel SET ddl_ordinal={pending.ordinal}, ddl_gtid={_nullable(pending.gtid)},"
             f" ddl_file={_nullable(pending.file)}, ddl_position={pending.position}, ddl_database={_nullable(pending.database)},"
@@ -290,14 +291,14 @@ class ProgressStore:
         self.checked(begun, epoch, connection, at=0)
 
     def end_ddl(self) -> str:
-        """The statement that takes the record of ``begin_ddl`` away; part of the transaction that writes its progress."""
+        """Return the statement that deletes the record of ``begin_ddl``, for the transaction that writes the progress."""
         return f"UPDATE paraply.channel SET ddl_ordinal=NULL WHERE name={self._name}"
 
     def lock_statements(self, connection: Connection, wait: int) -> bool:
-        """Takes the lock that a session holds while it runs a DDL, which no row lock outlives; false if it was not free in time.
+        """Acquire the lock that a session holds while it runs a DDL, where row locks do not last; return False after the time limit.
 
         Raises:
-            ServerError: The wait was interrupted by KILL QUERY, which the servers tell by NULL.
+            ServerError: KILL QUERY interrupted the wait, which the servers report by NULL.
         """
         answer = rows_of(connection.query(f"SELECT GET_LOCK('{self._lock}', {wait})"))[0][0]
         if answer is None:
@@ -305,7 +306,7 @@ class ProgressStore:
         return to_int(answer) == 1
 
     def unlock_statements(self, connection: Connection) -> None:
-        """Gives the lock of ``lock_statements`` back; a KILL QUERY does not make the session keep it."""
+        """Release the lock of ``lock_statements``; try again after a KILL QUERY."""
         for tries in range(1, _TRIES + 1):
             try:
                 connection.query(f"SELECT RELEASE_LOCK('{self._lock}')")
@@ -316,7 +317,7 @@ class ProgressStore:
                 return
 
     def taken_over(self) -> AlreadyRunning:
-        """What is said where the epoch is not ours."""
+        """Return the exception for an epoch that another apply has raised."""
         return AlreadyRunning(f"another apply took channel {self._channel} over; this one ends here and has done no harm")
 
     def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:
@@ -328,7 +329,7 @@ class ProgressStore:
             )
 
     def _raise_epoch(self, connection: Connection, wait: int) -> None:
-        """Raises it in the channel's row and in those of the sessions; these rows are waited for in this order, as everywhere."""
+        """Raise the epoch in the row of the channel and in the rows of its sessions. They are locked in this order everywhere."""
         connection.query(f"SET SESSION innodb_lock_wait_timeout={wait}")
         older = f"SELECT COUNT(*) FROM paraply.progress AS p JOIN paraply.channel AS c ON name=channel WHERE name={self._name}"
         statements = [
@@ -354,7 +355,7 @@ class ProgressStore:
 
     @staticmethod
     def _holders(connection: Connection) -> str:
-        """Connections with an open InnoDB transaction of some age, as a hint."""
+        """Return a hint that names the connections with an InnoDB transaction older than five seconds."""
         rows = rows_of(
             connection.query(
                 "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_mysql_thread_id<>CONNECTION_ID()"
@@ -365,7 +366,7 @@ class ProgressStore:
 
 
 def _alter(connection: Connection, change: str) -> None:
-    """Brings a table that an older version made to the form of this one."""
+    """Change the progress table of an older version to the form of this version."""
     statement = f"ALTER TABLE paraply.progress {change}"
     try:
         connection.query(statement)
@@ -373,7 +374,7 @@ def _alter(connection: Connection, change: str) -> None:
         if error.code not in ACCESS_DENIED:
             raise
         raise UsageError(
-            f"the table of progress on the target is an older paraply's, and the user may not change it: run there {statement}"
+            f"the progress table on the target is of an older paraply, and the user may not change it: run there {statement}"
         ) from None
 
 

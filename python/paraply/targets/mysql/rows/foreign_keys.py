@@ -1,10 +1,12 @@
-"""Foreign keys that are asked about once a block, where a server would check them row by row (MySQL 9.6 and later).
+"""Foreign keys that are checked once for each block, on servers that would check them row by row (MySQL 9.6 and later).
 
-Such a server carries out foreign keys above its storage engines. For each row of a child it opens the parent's table, and for each
-change of a parent the children's, which is three fifths of its work in a replay of a load with foreign keys. Rows that take no
-referenced key away go in unchecked instead, and before the commit one question for each parent's key tells whether all is there that
-they refer to, with the locks that the server's own check would take. If it is not, the block is rolled back and applied again with the
-server's checks, which then name the row. Only where the replay is kept out of the binlog: what stands there is checked by replicas.
+Such a server implements foreign keys above its storage engines. It opens the parent table for each row of a child, and the child
+tables for each change of a parent. This is three fifths of its work when it replays a load with foreign keys.
+
+Rows that remove no referenced key are therefore applied without the server's check. Before the commit, one query for each parent key
+counts the referenced parents, with the same locks as the server's own check. If a parent is missing, the block is rolled back and
+applied again with the server's checks, whose error names the row. This is only done if the replay stays out of the binlog, because
+replicas check logged rows.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ if TYPE_CHECKING:
 
 __all__ = ["References", "may_ask"]
 
-#: The tables are read again after a DDL, but no more often than takes this share of the time.
+#: Largest share of the time that is spent on reading the tables again after a DDL.
 _SHARE = 0.05
-#: Blocks whose questions were answered otherwise than expected, after which no more are asked.
+#: Number of blocks with failed checks after which the server checks all further blocks.
 _MOST_REFUSED = 3
 
 _log = logging.getLogger(__name__)
 
 
 def may_ask(connection: Connection, mode: GtidMode, grants: Grants) -> bool:
-    """Whether a target checks foreign keys row by row, and whether we can see and lock everything that they are about.
+    """Return True if the target checks foreign keys row by row, and the user can see and lock all tables concerned.
 
     Args:
         connection: Any connection to a MySQL.
         mode: The GTID mode in force.
-        grants: What the user may do.
+        grants: The privileges of the user.
     """
     sees_all = grants.known and not grants.revoked and grants.has("SELECT") and grants.has_any("UPDATE", "DELETE", "LOCK TABLES")
     if not mode.hidden or not sees_all:
@@ -54,12 +56,12 @@ def may_ask(connection: Connection, mode: GtidMode, grants: Grants) -> bool:
         connection.query("SHOW GLOBAL VARIABLES WHERE variable_name IN ('innodb_native_foreign_keys', 'lower_case_table_names')")
     )
     values = {to_text(name): to_text(value) for name, value in settings}
-    # Where names are folded, the log's spelling may not be the one that the tables are known by.
+    # With lower_case_table_names, the log's spelling of a name may differ from that of the catalog.
     return values.get("innodb_native_foreign_keys") == "OFF" and values.get("lower_case_table_names") == "0"
 
 
 class References:
-    """What the target's tables refer to, for the sessions of a run; shared between threads."""
+    """The foreign keys of the target's tables, for the sessions of a run; shared between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,15 +72,15 @@ class References:
         self._refused = 0
 
     def forget(self) -> None:
-        """After a DDL: the tables are read again."""
+        """Discard the tables after a DDL."""
         with self._lock:
             self._checker, self._generation = None, self._generation + 1
 
     def check(self, connect: Callable[[], Connection], block: Block) -> ReferenceCheck | None:
-        """Which of a block's rows need no check by the server, and what must be asked instead; None where it checks all of them.
+        """Return the rows of a block that need no check by the server, and the queries that replace it; None if the server checks all rows.
 
         Args:
-            connect: Gives any connection to the target, outside of a transaction.
+            connect: Returns any connection to the target, outside of a transaction.
             block: The block.
         """
         if self._refused >= _MOST_REFUSED:
@@ -87,11 +89,11 @@ class References:
         return checker.check(block) if checker is not None else None
 
     def hold(self, connection: Connection, check: ReferenceCheck) -> bool:
-        """Asks the questions, in the transaction that the rows are in.
+        """Run the queries in the transaction of the rows; return True if all parents exist.
 
         Raises:
-            TemporaryFailure: A lock could not be had.
-            ConnectionLost: The connection is gone.
+            TemporaryFailure: A lock was not available.
+            ConnectionLost: The connection broke.
         """
         questions = check.questions
         if not questions:
@@ -101,7 +103,7 @@ class References:
         except ServerError as error:
             if interrupted(error):
                 raise
-            return self._refuse(f"the target refused the question: {error.message}", for_good=True)
+            return self._refuse(f"the target refused the query: {error.message}", for_good=True)
         answers = [to_int(rows[0][0]) for _, rows, _ in results]
         if answers == [expected for _, expected in questions]:
             return True
@@ -114,7 +116,7 @@ class References:
         return False
 
     def _known(self, connection: Connection) -> ReferenceChecker | None:
-        """The target's tables as they are now; without them the server checks everything."""
+        """Return a checker for the target's current tables, or None if they cannot be read."""
         catalog = Catalog()
         try:
             for table in read_tables(lambda sql: rows_of(connection.query(sql))):
@@ -127,7 +129,7 @@ class References:
         return ReferenceChecker(catalog)
 
     def _read(self, connect: Callable[[], Connection]) -> ReferenceChecker | None:
-        """Reads the tables, unless another thread does or it was done a moment ago."""
+        """Read the tables, unless another thread is reading them or they were read a moment ago."""
         if time.monotonic() < self._next_read or not self._reading.acquire(blocking=False):
             return None
         try:

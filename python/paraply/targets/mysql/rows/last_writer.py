@@ -1,4 +1,4 @@
-"""The last writer wins on MySQL and MariaDB: rows as SQL that leaves newer ones alone (policy ``unordered``)."""
+"""Rows as SQL that keeps newer rows, for MySQL and MariaDB (policy ``unordered``, where the last writer wins)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MySqlLastWriter"]
 
-#: Statements of one round trip.
+#: Most statements in one round trip.
 _TOGETHER = 200
 _DUPLICATE = frozenset({1022, 1062, 1586})
 #: Values come from columns of the same type. A child may come before its parent, and dates may be as odd as the source allowed.
 _SETTINGS = "SET time_zone='+00:00', foreign_key_checks=0, sql_mode='STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'"
-#: What MariaDB says of the columns that hold when a row version began and ended.
+#: MariaDB's generation expressions of the columns for the start and end time of a row version.
 _VERSION_TIMES = ("ROW START", "ROW END")
 _NOT_WRITTEN = frozenset({"json", "vector"})
 
@@ -35,9 +35,9 @@ class _Table:
 
     Attributes:
         name: Database and table, quoted.
-        written: The columns that are not computed.
+        written: Columns that are not generated.
         key: The primary key.
-        timestamp: When a row was last written.
+        timestamp: Column with the time of the last write.
     """
 
     name: str
@@ -46,20 +46,20 @@ class _Table:
     timestamp: KeyColumn
 
     def where_key(self, image: dict[int, Any]) -> str:
-        """The condition that finds the row of an image."""
+        """Return the condition that finds the row of an image."""
         return " AND ".join(condition(column, column.value(image[column.position])) for column in self.key)
 
     def where_not_newer(self, image: dict[int, Any]) -> str:
-        """The condition that the target's row is not newer than an image; equal ones are overwritten."""
+        """Return the condition that the target's row is not newer than an image; a row of the same age is overwritten."""
         own, value = identifier(self.timestamp.name), self.timestamp.value(image[self.timestamp.position])
         return f"{own} IS NULL" if value is None else f"({own} IS NULL OR {own}<={literal(self.timestamp, value)})"
 
 
 class MySqlLastWriter:
-    """Makes the statements of blocks; shared by the sessions of a target.
+    """The statements for rows of blocks; shared by the sessions of a target.
 
     Args:
-        column: The timestamp column's name.
+        column: Name of the timestamp column.
     """
 
     def __init__(self, column: str) -> None:
@@ -68,29 +68,29 @@ class MySqlLastWriter:
         self._lock = threading.Lock()
 
     def forget(self) -> None:
-        """After a DDL every table is read again."""
+        """Discard the table definitions after a DDL."""
         with self._lock:
             self._tables.clear()
 
     @property
     def settings(self) -> str:
-        """The statement before a block's transaction."""
+        """The statement before the transaction of a block."""
         return _SETTINGS
 
     def statements(self, connection: Connection, block: Block) -> list[str]:
-        """The block's rows as statements.
+        """Return the block's rows as statements.
 
         Raises:
-            SchemaMismatch: A table has no timestamp column or no primary key, or triggers.
-            TypeNotMapped: A column's type cannot be written so.
+            SchemaMismatch: A table has triggers, or lacks the timestamp column or the primary key.
+            TypeNotMapped: A column has a type that cannot be written as SQL.
         """
         return [statement for place in tables_of(block) for statement in self._of_table(connection, block, *place)]
 
     def run(self, connection: Connection, statements: list[str]) -> None:
-        """Runs the statements.
+        """Run the statements.
 
         Raises:
-            TemporaryFailure: A row of that key came from another session meanwhile, or the statements were interrupted.
+            TemporaryFailure: Another session inserted a row with the same key meanwhile, or the statements were interrupted.
         """
         for start in range(0, len(statements), _TOGETHER):
             some = statements[start : start + _TOGETHER]
@@ -160,7 +160,7 @@ class MySqlLastWriter:
 
 
 def _upsert(table: _Table, image: dict[int, Any]) -> Iterator[str]:
-    """Overwrites the row that is not newer; writes it where there is none."""
+    """Yield the statements that overwrite a row that is not newer, or insert it if it does not exist."""
     values = {identifier(column.name): literal(column, column.value(image[column.position])) for column in table.written}
     own_key = table.where_key(image)
     assignments = ", ".join(f"{name}={value}" for name, value in values.items())

@@ -1,7 +1,7 @@
-"""Which row an error of a MySQL or MariaDB server is about: the server does not say, so the event's rows are compared with the target.
+"""The row that an error of a MySQL or MariaDB server is about. The server does not report it, so the rows are compared with the target.
 
-After the failed transaction was rolled back, its rows are walked in order and the target is asked for each of them by key; what the
-transaction itself did to a key before counts. The first row that gives the error is the one.
+After the rollback of the failed transaction, each of its rows is looked up on the target by key, in order. Changes of the same key
+by earlier rows of the transaction are taken into account. The result is the first row that would give the error.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MISSING = 1032
 CHILD_STANDS = frozenset({1217, 1451})
 NO_PARENT = frozenset({1216, 1452})
 
-#: Rows of a transaction that are looked at, and that one question to the target is about.
+#: Most rows of a transaction that are compared, and most keys in one query.
 _MOST_ROWS = 5000
 _ASKED_AT_ONCE = 100
-#: Rows that are asked for without an index, and seconds that one question may take: an answer is not worth more.
+#: Most keys that are looked up without an index, and time limit of a query in seconds.
 _ASKED_WITHOUT_INDEX = 10
 _PATIENCE = 5
-#: Keys that are named where it cannot be told which one it is.
+#: Most keys in the message if the row cannot be determined.
 _NAMED = 3
 _LONGEST = 300
 
@@ -43,12 +43,12 @@ Image = dict[int, Any]
 
 @dataclass(frozen=True, slots=True)
 class UniqueKey:
-    """A unique key of a table, or what a row is known by where there is none.
+    """A unique key of a table, or a substitute for tables without one.
 
     Attributes:
-        columns: In the key's order.
-        unique: Whether no two rows have the same.
-        indexed: Whether the target finds a row by it without reading the whole table.
+        columns: Columns in the order of the key.
+        unique: Whether the key is unique.
+        indexed: Whether an index supports a lookup by the key.
     """
 
     columns: tuple[KeyColumn, ...]
@@ -56,30 +56,30 @@ class UniqueKey:
     indexed: bool = True
 
     def values(self, image: Image | None) -> tuple[Any, ...] | None:
-        """The key's values in an image; None where the image lacks one of them."""
+        """Return the key's values in an image, or None if the image lacks one of them."""
         if image is None or any(column.position not in image for column in self.columns):
             return None
         return tuple(column.value(image[column.position]) for column in self.columns)
 
     def text(self, values: Sequence[Any]) -> str:
-        """The key for people, for example ``id=7``."""
+        """Return the key as text for messages, for example ``id=7``."""
         text = ", ".join(f"{column.name}={shown(column, value)}" for column, value in zip(self.columns, values, strict=True))
         return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
     def where(self, values: Sequence[Any]) -> str:
-        """The condition that finds the row."""
+        """Return the condition that finds the row."""
         return " AND ".join(condition(column, value) for column, value in zip(self.columns, values, strict=True))
 
 
 class _Row(NamedTuple):
-    """A changed row: its columns before and after the change, as far as they are wanted and logged."""
+    """A changed row: its images before and after the change, limited to logged columns of interest."""
 
     before: Image | None
     after: Image | None
 
     @property
     def became(self) -> Image | None:
-        """The row after the change; a minimal image lacks what did not change."""
+        """The whole row after the change; a minimal image lacks unchanged columns."""
         return {**(self.before or {}), **self.after} if self.after is not None else None
 
 
@@ -91,7 +91,7 @@ class TableKeys:
         database: The database.
         table: The table.
         columns: All columns, in order.
-        keys: Its unique keys over whole columns; all columns that can be compared, where there is none.
+        keys: Its unique keys over whole columns; without one, a key of all comparable columns.
     """
 
     database: str
@@ -106,7 +106,7 @@ class TableKeys:
 
     @classmethod
     def read(cls, connection: Connection, database: str, table: str) -> TableKeys:
-        """Asks the target's catalog."""
+        """Read a table from the target's catalog."""
         where = f"table_schema={name_literal(database)} AND table_name={name_literal(table)}"
         statements = [
             (
@@ -120,7 +120,7 @@ class TableKeys:
         by_name = {column.name: column for column in columns}
         parts: dict[str, list[KeyColumn | None]] = {}
         for key, column, prefix in by_last_column(results[1][1]):
-            found = by_name.get(to_text(column)) if prefix is None else None  # an expression has no column, a part of one is no whole one
+            found = by_name.get(to_text(column)) if prefix is None else None  # keys on expressions and prefixes are not used
             parts.setdefault(to_text(key), []).append(found)
         wholes = [parts[name] for name in sorted(parts, key=lambda name: (name != "PRIMARY", name))]
         keys = [UniqueKey(tuple(c for c in whole if c is not None)) for whole in wholes if None not in whole]
@@ -129,7 +129,7 @@ class TableKeys:
         return cls(database, table, columns, tuple(keys))
 
     def key_for(self, images: Iterable[Image | None]) -> UniqueKey | None:
-        """The first key that all of these images have."""
+        """Return the first key whose columns are in all of the images."""
         given = [image for image in images if image is not None]
         whole = next((key for key in self.keys if all(key.values(image) is not None for image in given)), None)
         if whole is not None or not given:
@@ -138,7 +138,7 @@ class TableKeys:
         return UniqueKey(tuple(c for c in self.columns if c.position in present and c.comparable), unique=False, indexed=False)
 
     def text_of(self, row: _Row) -> str | None:
-        """The row's key for people."""
+        """Return the row's key as text for messages."""
         image = row.before or row.after
         key = self.key_for([image])
         values = key.values(image) if key is not None else None
@@ -146,11 +146,11 @@ class TableKeys:
 
 
 class RowFinder:
-    """Finds the row that an error is about.
+    """A search for the row that an error is about.
 
     Args:
         connection: Any connection to the target, outside of a transaction.
-        block: What failed; it is rolled back.
+        block: The failed block, which is rolled back.
     """
 
     def __init__(self, connection: Connection, block: Block) -> None:
@@ -158,12 +158,12 @@ class RowFinder:
         self._block = block
 
     def find(self, code: int, message: str, table: str | None) -> tuple[str | None, str | None]:
-        """The table and the key, each None where it cannot be told.
+        """Return the table and the key of the row; each is None if it cannot be determined.
 
         Args:
             code: The server's error number.
-            message: What it said.
-            table: The table as ``database.table``, where it is known.
+            message: The server's error message.
+            table: The table as ``database.table``, if known.
         """
         if code in CHILD_STANDS or code in NO_PARENT:
             return self._foreign_key(code, message, table)
@@ -188,11 +188,11 @@ class RowFinder:
         rows = [_Row(*change) for change in self._block.changes(keys.database, keys.table, sorted(wanted), _MOST_ROWS)]
         if keys.key_for(row.before or row.after for row in rows) in keys.keys:
             return rows
-        # Minimal images lack the key: take all that there is.
+        # Minimal images lack the key: read all logged columns.
         return [_Row(*change) for change in self._block.changes(keys.database, keys.table, range(len(keys.columns)), _MOST_ROWS)]
 
     def _missing(self, keys: TableKeys, rows: list[_Row]) -> _Row | None:
-        """The first row to be changed or deleted that is not there."""
+        """Return the first row to change or delete that does not exist on the target."""
         key = keys.key_for(row.before for row in rows)
         if key is None or not key.columns:
             return None
@@ -203,7 +203,7 @@ class RowFinder:
             if old is not None:
                 if not standing.get(old, answers.get(old, True)):
                     return row
-                # Without a unique key another row may be the same.
+                # Without a unique key, another row may have the same values.
                 if key.unique:
                     standing[old] = False
             new = key.values(row.became)
@@ -212,7 +212,7 @@ class RowFinder:
         return None
 
     def _duplicate(self, keys: TableKeys, rows: list[_Row]) -> str | None:
-        """The first row that comes to a key where another row is."""
+        """Return the key of the first row whose new key belongs to another row."""
         unique = [key for key in keys.keys if key.unique]
         answers = [self._stand(keys, key, self._not_null(key, (row.became for row in rows))) for key in unique]
         standing: list[dict[tuple[Any, ...], bool]] = [{} for _ in unique]
@@ -234,7 +234,7 @@ class RowFinder:
         return {value for value in values if value is not None and None not in value}
 
     def _foreign_key(self, code: int, message: str, table: str | None) -> tuple[str | None, str | None]:
-        """The child without a parent, or the parent that children refer to."""
+        """Return table and key of the child without a parent, or of the parent with remaining children."""
         named = _CONSTRAINT.search(message)
         if named is None:
             return table, None
@@ -263,7 +263,7 @@ class RowFinder:
         return ours, self._named(keys, rows, row)
 
     def _orphan(self, parents: TableKeys, link: _Link, rows: list[_Row]) -> _Row | None:
-        """The first row whose parent is neither there nor made by the transaction."""
+        """Return the first row whose parent neither exists nor is inserted by the transaction."""
         answers = self._stand(parents, link.theirs, self._not_null(link.ours, (row.after for row in rows)))
         changes = self._block.changes(parents.database, parents.table, [c.position for c in link.theirs.columns], _MOST_ROWS)
         made = self._not_null(link.theirs, (after for _, after in changes))
@@ -274,7 +274,7 @@ class RowFinder:
         return None
 
     def _referred(self, children: TableKeys, link: _Link, rows: list[_Row]) -> _Row | None:
-        """The first row that goes while children refer to it which the transaction leaves alone."""
+        """Return the first removed row with children that the transaction does not remove."""
         answers = self._stand(children, link.theirs, self._not_null(link.ours, (row.before for row in rows)))
         changes = self._block.changes(children.database, children.table, [c.position for c in link.theirs.columns], _MOST_ROWS)
         gone = self._not_null(link.theirs, (before for before, _ in changes))
@@ -288,7 +288,7 @@ class RowFinder:
         return candidates[0] if len(candidates) == 1 else None
 
     def _stand(self, keys: TableKeys, key: UniqueKey, wanted: set[tuple[Any, ...]]) -> dict[tuple[Any, ...], bool]:
-        """Which keys the target has, as far as it can be asked."""
+        """Return for each key whether the target has it; leave out keys that cannot be looked up."""
         found: dict[tuple[Any, ...], bool] = {}
         asked = list(wanted) if key.indexed else list(wanted)[:_ASKED_WITHOUT_INDEX]
         for some in _batches(asked):
@@ -304,7 +304,7 @@ class RowFinder:
 
     @staticmethod
     def _named(keys: TableKeys, rows: list[_Row], row: _Row | None) -> str | None:
-        """The row's key, or the first few of those that it may be."""
+        """Return the key of the row; without a row, a text with the first few possible keys."""
         texts = [keys.text_of(found) for found in ([row] if row is not None else rows[:_NAMED])]
         named = [text for text in texts if text is not None]
         if row is not None or len(rows) == 1 or not named:
@@ -314,7 +314,7 @@ class RowFinder:
 
 
 class _Link(NamedTuple):
-    """A foreign key: the columns of the table that failed, and those of the table at its other end."""
+    """A foreign key: its columns in the table of the error, and its columns in the other table."""
 
     ours: UniqueKey
     theirs: UniqueKey

@@ -1,7 +1,7 @@
-"""Rows of MariaDB's sequences as SQL, because a ``BINLOG`` statement with such rows does not work everywhere.
+"""Rows of MariaDB's sequences as SQL. A ``BINLOG`` statement with such rows does not work on all versions.
 
-Observed: MariaDB 10.5.23 ends itself, in ``Rows_log_event::update_sequence``, which reads a bitmap that only the server's own applier sets.
-10.11 takes rows that hold all columns, and refuses those of a source with ``binlog_row_image=MINIMAL`` under ``--gtid preserve``.
+Observed: MariaDB 10.5.23 crashes in ``Rows_log_event::update_sequence``, which reads a bitmap that only the server's own applier sets.
+MariaDB 10.11 accepts rows with all columns. It refuses rows of a source with ``binlog_row_image=MINIMAL`` under ``--gtid preserve``.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["row_statements", "sequence_statements"]
 
-#: The columns of every sequence: next_not_cached_value, minimum_value, maximum_value, start_value, increment, cache_size, cycle_option,
-#: cycle_count.
+#: Number of columns of a sequence: next_not_cached_value, minimum_value, maximum_value, start_value, increment, cache_size,
+#: cycle_option, cycle_count.
 _COLUMNS = 8
 _NEXT, _ROUND = 0, 7
 
 
 def row_statements(context: MySqlContext, source: Block, check: ReferenceCheck | None = None) -> Iterator[bytes]:
-    """Return the statements that bring a block's rows into a target, one after the other (rule R31).
+    """Yield the statements that apply a block's rows to a target, in order (R31).
 
     Args:
-        context: The target; the tables of the block are checked.
+        context: The target, which must have checked the tables of the block.
         source: The block, or a part of it.
         check: The foreign keys that are checked at the end of the block.
     """
@@ -40,10 +40,10 @@ def row_statements(context: MySqlContext, source: Block, check: ReferenceCheck |
 
 
 def sequence_statements(block: Block, sequences: Sequence[tuple[str, str]]) -> Iterator[bytes]:
-    """Return the changes of some sequences in a block as SQL.
+    """Yield the changes of sequences in a block as SQL.
 
-    A row that holds all columns replaces the sequence's state, as ``ALTER SEQUENCE`` does. One with the next value only, of a source with
-    ``binlog_row_image=MINIMAL``, moves the sequence forward, as ``SETVAL`` does.
+    A row with all columns replaces the state of the sequence, like ``ALTER SEQUENCE``. A row with only the next value, from a source with
+    ``binlog_row_image=MINIMAL``, advances the sequence, like ``SETVAL``.
     """
     for database, table in sequences:
         name = f"{identifier(database)}.{identifier(table)}"

@@ -1,4 +1,4 @@
-"""Values of a row image as conditions on a target's row, and as people read them."""
+"""Values of a row image as SQL conditions, and as text for messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _APPROXIMATE = frozenset({"float", "double", "json", "vector"})
 _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
                          "geomcollection", "geometrycollection"})  # fmt: skip
-#: Python's names of the character sets whose text is shown as text; of others the bytes are.
+#: Python's names of character sets whose values are shown as text; other values are shown as bytes.
 _CODECS = {"utf8mb4": "utf-8", "utf8mb3": "utf-8", "utf8": "utf-8", "ascii": "ascii", "latin1": "cp1252", "utf16": "utf-16-be",
            "utf32": "utf-32-be", "ucs2": "utf-16-be", "utf16le": "utf-16-le", "cp1251": "cp1251", "koi8r": "koi8-r", "sjis": "shift-jis",
            "gbk": "gbk", "gb18030": "gb18030", "big5": "big5", "latin2": "iso8859-2", "greek": "iso8859-7", "ujis": "euc-jp",
@@ -28,9 +28,9 @@ class KeyColumn:
     Attributes:
         position: Index in the row image.
         name: The name.
-        data_type: Such as ``int``.
+        data_type: Name of the type, such as ``int``.
         unsigned: Whether a number is UNSIGNED.
-        length: Most characters, or bytes of a binary column.
+        length: Maximum length in characters, or in bytes for a binary column.
         charset: Character set, or None.
     """
 
@@ -43,7 +43,7 @@ class KeyColumn:
 
     @classmethod
     def of(cls, position: int, row: tuple[Any, ...]) -> KeyColumn:
-        """Reads a row of information_schema: name, type, declaration, length, character set."""
+        """Convert a row of information_schema: name, type, declaration, length, character set."""
         name, data_type, declared, length, charset = row
         kind = to_text(data_type).lower()
         unsigned = kind in _BITS and "unsigned" in to_text(declared).lower()
@@ -51,11 +51,11 @@ class KeyColumn:
 
     @property
     def comparable(self) -> bool:
-        """Whether ``=`` finds a value again, as the log has it."""
+        """True if ``=`` finds a logged value again."""
         return self.data_type not in _APPROXIMATE and self.data_type not in _GEOMETRIES
 
     def value(self, logged: Any) -> Any:
-        """A value as the column means it; logs do not always say what is UNSIGNED, and cut off zero bytes."""
+        """Return the value that a logged value has in the column. Logs may lack the UNSIGNED flag, and omit trailing zero bytes."""
         if isinstance(logged, int) and logged < 0 and self.unsigned:
             return logged + (1 << _BITS[self.data_type])
         if isinstance(logged, bytes) and self.data_type == "binary":
@@ -64,7 +64,7 @@ class KeyColumn:
 
 
 def condition(column: KeyColumn, value: Any) -> str:
-    """The condition that a column has a value, also NULL.
+    """Return the condition that a column has a value, which may be NULL.
 
     >>> condition(KeyColumn(0, "id", "int"), 7)
     '`id`<=>7'
@@ -76,7 +76,7 @@ def condition(column: KeyColumn, value: Any) -> str:
 
 
 def literal(column: KeyColumn, value: Any) -> str:
-    """A value as a literal that the column takes as the log has it."""
+    """Return a logged value as a literal for the column."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):
@@ -89,7 +89,7 @@ def literal(column: KeyColumn, value: Any) -> str:
 
 
 def shown(column: KeyColumn, value: Any) -> str:
-    """A value for people.
+    """Return a value as text for messages.
 
     >>> shown(KeyColumn(0, "name", "varchar", charset="utf8mb4"), b"Ada")
     "'Ada'"

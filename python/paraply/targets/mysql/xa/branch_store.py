@@ -1,9 +1,11 @@
-"""Transactions in two phases on MySQL and MariaDB: XA branches, and which of them are decided (policy ``row``, R25).
+"""Two-phase transactions on MySQL and MariaDB: XA branches, and the decisions about them (policy ``row``, R25).
 
-``paraply.split`` has one row for each session that led a split transaction: the name of the last one that it decided. That row is
-written by the leader's own transaction, so it is there exactly if that has committed. A row with slot -1 guards the branches: each
-holds a shared lock on it until it ends. A starting process first raises the epoch, so that no older leader can decide any more, then
-ends the branches that it finds until nobody holds the guard. A branch that comes later finds that the epoch is not its own.
+``paraply.split`` has one row for each session that led a split transaction. The row holds the name of the last split transaction that
+the session decided. The leader's own transaction writes it, so it exists exactly if that transaction has committed. A row with slot -1
+guards the branches: each branch holds a shared lock on it until the branch ends.
+
+A starting process first raises the epoch, so that no older leader can decide any more. It then ends all branches that it finds, until
+no connection holds the guard. A branch that starts later finds a changed epoch.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _WAIT_SECONDS = 20.0
 
 
 class BranchStore:
-    """The decisions and branches of one channel; holds no connection of its own."""
+    """The decisions and branches of one channel. It holds no connection."""
 
     def __init__(self, channel: str) -> None:
         self._channel = channel
@@ -37,34 +39,34 @@ class BranchStore:
         self._prefix = branch_prefix(channel)
 
     def create_schema(self, connection: Connection) -> None:
-        """Makes the table and the guard where they are missing."""
+        """Create the table and the guard if they are missing."""
         connection.query(_SCHEMA)
         connection.query(f"INSERT IGNORE INTO paraply.split VALUES ({self._name}, -1, '')")
 
     def exists(self, connection: Connection) -> bool:
-        """Whether this channel ever split a transaction."""
+        """Return True if this channel ever split a transaction."""
         there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name='split'"
         if not to_int(rows_of(connection.query(there))[0][0]):
             return False
         return bool(rows_of(connection.query(f"SELECT 1 FROM paraply.split WHERE channel={self._name} AND slot=-1")))
 
     def new_name(self, epoch: int, number: int) -> str:
-        """The name of a split transaction."""
+        """Return the name of a split transaction."""
         return f"{self._prefix}{epoch}-{number}"
 
     def decide(self, slot: int, split: str) -> str:
-        """The statement in the leader's transaction that decides a split one."""
+        """Return the statement that decides a split transaction, for the leader's transaction."""
         return f"REPLACE INTO paraply.split VALUES ({self._name}, {slot}, '{split}')"
 
     def guard(self) -> list[str]:
-        """The first statements of a branch: the guard's lock, and then the epoch, which ends the list."""
+        """Return the first statements of a branch: the guard's lock, and as the last one the query of the epoch."""
         return [
             f"SELECT 1 FROM paraply.split WHERE channel={self._name} AND slot=-1 LOCK IN SHARE MODE",
             f"SELECT epoch FROM paraply.channel WHERE name={self._name}",
         ]
 
     def prepared(self, connection: Connection) -> list[Branch]:
-        """The channel's branches that wait for their end."""
+        """Return the channel's prepared branches."""
         found = []
         for _, gtrid, bqual, data in rows_of(connection.query("XA RECOVER")):
             text = to_text(data)
@@ -74,13 +76,13 @@ class BranchStore:
         return found
 
     def recover(self, connection: Connection) -> int:
-        """Ends every branch of earlier runs as it was decided; the epoch must have been raised before.
+        """End every branch of earlier runs as it was decided; the epoch must have been raised before.
 
         Returns:
-            How many there were.
+            Number of ended branches.
 
         Raises:
-            AlreadyRunning: A branch is still under way on the server.
+            AlreadyRunning: A branch is still active on the server.
         """
         decided = {to_text(row[0]) for row in rows_of(connection.query(f"SELECT name FROM paraply.split WHERE channel={self._name}"))}
         deadline = time.monotonic() + _WAIT_SECONDS
@@ -96,12 +98,15 @@ class BranchStore:
             wait_for_branches(deadline, self._channel, "its connection with KILL")
 
     def _prepared_soon(self, connection: Connection) -> list[Branch]:
-        """MariaDB gives shared locks back when a branch is prepared, which is a moment before it can be found."""
+        """Return the prepared branches after a short pause.
+
+        MariaDB releases the shared locks of a branch a moment before it becomes visible.
+        """
         time.sleep(0.05)
         return self.prepared(connection)
 
     def _unguarded(self, connection: Connection) -> bool:
-        """Whether no branch is under way; those to come will see the new epoch."""
+        """Return True if no branch is active. Later branches will find the new epoch."""
         connection.query("SET SESSION innodb_lock_wait_timeout=1")
         try:
             connection.query("START TRANSACTION")
@@ -116,7 +121,7 @@ class BranchStore:
 
 
 def check_two_phase(connection: Connection) -> None:
-    """Refuses a target on which branches could not be found again.
+    """Refuse a target on which prepared branches cannot be listed.
 
     Raises:
         UsageError: The user lacks a privilege.

@@ -1,4 +1,4 @@
-"""Preparing and ending the parts of a transaction in two phases on MySQL and MariaDB (policy ``row``, R25)."""
+"""Preparing and ending the parts of a two-phase transaction on MySQL and MariaDB (policy ``row``, R25)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["end", "prepare"]
 
-#: Unknown XID, and: the XA transaction is in another state.
+#: Error numbers for an unknown XID, and for an XA transaction in another state.
 _NOT_THERE, _OTHER_STATE = 1397, 1399
 _INTERRUPTED, _TRIES = 1317, 3
 _WAIT_SECONDS = 20.0
@@ -29,14 +29,14 @@ class FormatSession(Protocol):
 
     @property
     def connection(self) -> Connection:
-        """The connection, fit for any statement."""
+        """The connection, ready for any statement."""
 
     def send_format(self, block: Block) -> None:
-        """Hand the log's format description over, where the server has not got it yet."""
+        """Send the log's format description, if the server does not have it yet."""
 
 
 def prepare(context: MySqlContext, session: FormatSession, part: Block, branch: Branch) -> None:
-    """Applies a part in a branch and prepares it."""
+    """Apply a part in a branch and prepare the branch."""
     connection, xid = session.connection, xid_of(branch)
     context.checker.check(lambda: connection, part.table_maps(), part.format.version)
     session.send_format(part)
@@ -51,9 +51,9 @@ def prepare(context: MySqlContext, session: FormatSession, part: Block, branch: 
 
 
 def end(context: MySqlContext, connection: Connection, branch: Branch, *, commit: bool) -> None:
-    """Ends a branch on the connection that made it."""
+    """End a branch on the connection that created it."""
     if not commit:
-        # Where the branch did not come to its end: before XA END it cannot be rolled back, and after an error it must be.
+        # A branch that failed before XA END must be ended first, so that it can be rolled back.
         for statement in (f"XA END {xid_of(branch)}", f"XA ROLLBACK {xid_of(branch)}"):
             _run_whatever(connection, statement)
         return
@@ -66,7 +66,7 @@ def end(context: MySqlContext, connection: Connection, branch: Branch, *, commit
 
 
 def _run_whatever(connection: Connection, statement: str) -> None:
-    """Runs a statement that may fail, but again where a late KILL QUERY hit it."""
+    """Run a statement that may fail; repeat it if a late KILL QUERY hit it."""
     for _ in range(_TRIES):
         try:
             connection.query(statement)
@@ -77,7 +77,7 @@ def _run_whatever(connection: Connection, statement: str) -> None:
 
 
 def finish(context: MySqlContext, branch: Branch, *, commit: bool) -> None:
-    """Ends a branch on a connection of its own, whoever made it, and makes sure that it is gone."""
+    """End a branch of any connection, using a new connection, and wait until the branch is no longer listed."""
     connection = context.connect()
     deadline = time.monotonic() + _WAIT_SECONDS
     try:

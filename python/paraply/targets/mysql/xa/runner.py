@@ -1,8 +1,8 @@
-"""The parts of XA transactions on MySQL and MariaDB, each exactly once (rule R35).
+"""Execution of the parts of XA transactions on MySQL and MariaDB, exactly once (R35).
 
-A part runs alone, under the lock that also DDL runs under and that only the server session's end gives back: whoever holds the
-channel's epoch and this lock knows that no older part is under way. What is about to happen is recorded first. The server's list
-of prepared transactions then says whether it has happened, or, where the part runs under its own GTID, the server's GTIDs.
+A part runs alone, under the same lock as DDL. The server only releases this lock with its session, so a run that holds the channel's
+epoch and the lock knows that no older part is active. The next step is always recorded first. The server's list
+of prepared transactions then shows whether it has happened. If the part runs under its own GTID, the server's GTIDs show it.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ if TYPE_CHECKING:
 __all__ = ["XaRunner", "XaSession", "came_through", "progress_of", "write_checked"]
 
 _LOCK_WAIT = 30
-#: How long a XID that another connection still has is waited for.
+#: Time limit and pause for waiting for a XID that belongs to another connection, in seconds.
 _BUSY_SECONDS, _PAUSE_SECONDS = 20.0, 0.05
 _NOT_THERE, _DUPLICATE = 1397, 1440
 _TRIES = 3
 
 
 class XaSession(Protocol):
-    """What is asked of the session that runs a part."""
+    """The interface of a session that runs a part."""
 
     @property
     def connection(self) -> Connection:
-        """Its connection now."""
+        """The current connection."""
 
     def send_format(self, block: Block) -> None:
-        """Hands the log's format description over."""
+        """Send the log's format description."""
 
     def renew(self) -> None:
-        """Ends the connection on the server, and makes another one."""
+        """End the connection on the server, and replace it by a new one."""
 
     def apply(self, block: Block) -> None:
-        """Begins the block's transaction, with its progress and no rows."""
+        """Begin the block's transaction with its progress and without rows."""
 
     def commit(self) -> None:
-        """Commits it."""
+        """Commit the transaction."""
 
     def rollback(self) -> None:
-        """Rolls back."""
+        """Roll back the transaction."""
 
 
 class XaRunner:
-    """Runs one part of an XA transaction on a session, with its progress."""
+    """The execution of one part of an XA transaction on a session, together with its progress."""
 
     def __init__(self, context: MySqlContext, session: XaSession, slot: int) -> None:
         self._context = context
         self._session = session
         self._slot = slot
-        #: Whether the statement that makes the part last was sent: from then on only the target can say what became of it.
+        #: Whether the statement that makes the part durable was sent. From then on, only the target knows the outcome.
         self.sent = False
-        #: Whether the part went as a transaction without rows, which the session has acknowledged.
+        #: Whether the part was applied as a transaction without rows, which the session has acknowledged.
         self.recorded = False
 
     def run(self, block: Block) -> None:
-        """Runs the block to its end.
+        """Run the block to its end.
 
         Raises:
-            ApplyFailed: The target holds the XID prepared already, or does not hold it.
+            ApplyFailed: The target has an unexpected prepared transaction of this XID, or lacks the expected one.
         """
         context, connection = self._context, self._session.connection
         context.sessions.note([block], connection.connection_id)
@@ -145,7 +145,7 @@ class XaRunner:
             self._record(block)
             try:
                 self._write([context.xa.drop(xid)])
-            except (ServerError, TemporaryFailure):  # the next XA PREPARE of this name writes over it
+            except (ServerError, TemporaryFailure):  # the next XA PREPARE of this name overwrites the row
                 self._session.rollback()
             return
         commit = commits(block)
@@ -158,13 +158,13 @@ class XaRunner:
         self._write(progress_of(context, self._slot, block, XaPart.of(block, xid, PREPARED), gone=True))
 
     def _record(self, block: Block) -> None:
-        """A part of which nothing is to be applied is recorded as an empty transaction is."""
+        """Record a part that applies no rows as an empty transaction."""
         self._session.apply(block)
         self._session.commit()
         self.recorded = True
 
     def _when_free(self, xid: str, statement: str, busy: int) -> None:
-        """Runs a statement; where another connection still has the XID, waits until that has ended."""
+        """Run a statement; if another connection still holds the XID, wait until that connection has ended."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
@@ -183,7 +183,7 @@ class XaRunner:
             time.sleep(_PAUSE_SECONDS)
 
     def _undo(self, xid: str) -> None:
-        """Rolls back what was not prepared."""
+        """Roll back a transaction that was not prepared."""
         connection = self._session.connection
         for statement in (f"XA END {xid}", f"XA ROLLBACK {xid}"):
             for _ in range(_TRIES):
@@ -198,7 +198,7 @@ class XaRunner:
             self._write([self._context.xa.drop(xid)])
 
     def _write(self, statements: Sequence[str]) -> None:
-        """Writes to our own tables, also where they must stay out of what the session logs."""
+        """Write to paraply's own tables; keep these changes out of the target's log if the mode requires it."""
         self._apart(lambda: write_checked(self._context, self._session.connection, statements))
 
     def _apart(self, action: Callable[[], object]) -> None:
@@ -216,7 +216,7 @@ class XaRunner:
         self._set_back(self._context.mode.end_xa())
 
     def _set_back(self, settings: Sequence[str]) -> None:
-        """Statements without which nothing more may run on this connection."""
+        """Run statements that restore settings; close the connection if they fail, because it cannot be used without them."""
         connection = self._session.connection
         try:
             for setting in settings:
@@ -226,26 +226,26 @@ class XaRunner:
             raise ConnectionLost(f"the session could not be set back to its own settings: {error.message}") from None
 
     def _detaches(self, connection: Connection) -> bool:
-        """Whether a prepared transaction leaves its connection at once (MySQL 8.0.29 and later, unless switched off)."""
+        """Return True if a prepared transaction leaves its connection at once (MySQL 8.0.29 and later, unless switched off)."""
         if self._context.server.mariadb or self._context.server.version < (8, 0, 29):
             return False
         return bool(to_int(rows_of(connection.query("SELECT @@SESSION.xa_detach_on_prepare"))[0][0]))
 
 
 def commits(block: Block) -> bool:
-    """Whether a part that ends an XA transaction commits it."""
+    """Return True if a part that ends an XA transaction commits it."""
     statement = block.statement
     words = statement.sql.split(None, 2) if statement is not None else []
     return len(words) > 1 and words[1].upper() == b"COMMIT"
 
 
 def end_statement(xid: str, *, commit: bool) -> str:
-    """XA COMMIT or XA ROLLBACK."""
+    """Return XA COMMIT or XA ROLLBACK of a XID."""
     return f"XA {'COMMIT' if commit else 'ROLLBACK'} {xid}"
 
 
 def write_checked(context: ChannelContext, connection: Connection, statements: Sequence[str]) -> None:
-    """Writes to our own tables in a transaction that checks the epoch (R25a)."""
+    """Write to paraply's own tables in a transaction that checks the epoch (R25a)."""
     results = query_each(connection, ["START TRANSACTION", context.store.fence(), *statements])
     context.store.checked(results, context.epoch, connection, at=1)
     must_find(result for statement, result in zip(statements, results[2:], strict=True) if statement.startswith("UPDATE"))
@@ -253,18 +253,19 @@ def write_checked(context: ChannelContext, connection: Connection, statements: S
 
 
 def progress_of(context: MySqlContext, slot: int, block: Block, part: XaPart, *, gone: bool = False) -> list[str]:
-    """The statements that say that a part is through."""
+    """Return the statements that record a part as done."""
     mark = [context.store.write(slot, context.ledger.mark(block, slot), context.epoch)] if context.mode.writes_progress else []
     return [*mark, context.xa.drop(part.xid) if gone else context.xa.put(part)]
 
 
 def came_through(context: ChannelContext, connection: Connection, part: XaPart) -> bool:
-    """Whether a part that was begun has been done; its connection has ended, and this one stays out of the target's log.
+    """Return True if a part that was begun is done. Its connection has ended, and this connection stays out of the target's log.
 
-    Where a server was killed between its log and its storage engine, and they do not say the same, the engine follows the log.
+    If a server was killed between the writes to its log and to its storage engine, so that they differ, the engine is brought to the state
+    in the log.
 
     Raises:
-        ApplyFailed: It cannot.
+        ApplyFailed: The engine cannot be brought to the state in the log.
     """
     prepared, preparing = part.xid in prepared_xids(connection), part.state == PREPARING
     if part.gtid is None or not context.mode.xa_under_gtid:

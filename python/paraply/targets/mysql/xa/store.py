@@ -1,8 +1,8 @@
-"""What a MySQL or MariaDB target knows of the XA transactions of a log: the server's own list, and ``paraply.xa`` (rule R35).
+"""The XA transactions of a log on a MySQL or MariaDB target: the server's own list, and ``paraply.xa`` (R35).
 
-``paraply.xa`` has one row for each XA transaction that is prepared and not yet ended. It is written before its XA PREPARE and
-before its XA COMMIT or XA ROLLBACK, so that a later run can find out how far an earlier one came. The row cannot be written
-inside the XA transaction: its locks would stay until that ends.
+``paraply.xa`` has one row for each XA transaction that is prepared and not yet ended. The row is written before XA PREPARE, and again
+before XA COMMIT or XA ROLLBACK, so that a later run can determine how far an earlier run came. It cannot be written inside the XA
+transaction: its locks would last until the XA transaction ends.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class XaPart:
 
     Attributes:
         xid: Name of the XA transaction.
-        state: How far it came.
+        state: State of the XA transaction.
         ordinal: Number of its last part in the source.
-        gtid: That part's GTID, if it has one.
-        file: Its log file.
-        position: The offset behind it.
+        gtid: GTID of the last part, or None.
+        file: Log file of the last part.
+        position: Offset after the last part.
     """
 
     xid: str
@@ -58,30 +58,30 @@ class XaPart:
 
     @classmethod
     def of(cls, block: Block, xid: str, state: str) -> XaPart:
-        """The row of a part that a block holds."""
+        """Return the row for the part in a block."""
         return cls(xid, state, block.ordinal, block.first_gtid, block.end_file, block.end_offset)
 
     @property
     def under_way(self) -> bool:
-        """Whether the part was begun and is not known to have ended."""
+        """True if the part was begun and is not known to have ended."""
         return self.state in _UNDER_WAY
 
 
 class XaStore:
-    """The rows of one channel; holds no connection of its own."""
+    """The rows of one channel. It holds no connection."""
 
     def __init__(self, channel: str) -> None:
         self._name = text_literal(channel)
         self._there = False
 
     def create(self, connection: Connection) -> None:
-        """Makes the table where it is missing."""
+        """Create the table if it is missing."""
         if not self._there and not to_int(rows_of(connection.query(_EXISTS))[0][0]):
             connection.query(_SCHEMA)
         self._there = True
 
     def read(self, connection: Connection) -> list[XaPart]:
-        """All rows; none where the table is not there."""
+        """Return all rows; empty if the table does not exist."""
         if not self._there and not to_int(rows_of(connection.query(_EXISTS))[0][0]):
             return []
         sql = f"SELECT xid, state, ordinal, gtid, file, position FROM paraply.xa WHERE channel={self._name}"
@@ -92,7 +92,7 @@ class XaStore:
         return sorted(parts, key=lambda part: part.ordinal)
 
     def put(self, part: XaPart) -> str:
-        """The statement that writes a row."""
+        """Return the statement that writes a row."""
         gtid = "NULL" if part.gtid is None else text_literal(part.gtid)
         return (
             "REPLACE INTO paraply.xa (channel, xid, state, ordinal, gtid, file, position)"
@@ -101,15 +101,15 @@ class XaStore:
         )
 
     def drop(self, xid: str) -> str:
-        """The statement that takes a row away."""
+        """Return the statement that deletes a row."""
         return f"DELETE FROM paraply.xa WHERE channel={self._name} AND xid={text_literal(xid)}"
 
 
 def prepared_xids(connection: Connection) -> frozenset[str]:
-    """The XA transactions that the server holds prepared.
+    """Return the XIDs of the transactions that the server holds prepared.
 
     Raises:
-        UsageError: The user may not ask.
+        UsageError: The user lacks the privilege to list them.
     """
     try:
         rows = rows_of(connection.query("XA RECOVER"))

@@ -1,4 +1,4 @@
-"""Tables made from a dump's definitions."""
+"""Creation of tables from the definitions in a dump."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["create_source_table"]
 
 
 def create_source_table(control: PgConnection, channel: Channel, table: Table) -> None:
-    """Make a table, or check the one that is there, and keep its definition, in one transaction.
+    """Create a table, or check the existing one, and store its definition, in one transaction.
 
     Args:
         control: The connection.
-        channel: The channel, whose epoch is checked.
+        channel: The channel; its epoch is checked.
         table: The source's definition.
 
     Raises:
         TypeNotMapped: A column has no counterpart.
-        SchemaMismatch: The table is there and differs.
+        SchemaMismatch: The table exists and differs.
         AlreadyRunning: Another process has taken over the channel.
     """
     mapping = map_table(table)

@@ -1,4 +1,4 @@
-"""The value that the rows of a table get in a new column."""
+"""The value of a new column in existing rows of a table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _IMPLICIT = dict.fromkeys(("integer", "unsigned", "decimal", "real", "double", "
     "inet4": "0.0.0.0",  # noqa: S104 - a value, nothing listens there
     "inet6": "::",
 }
-"""What a NOT NULL column without DEFAULT clause gets (reference manual, Data Type Default Values)."""
+"""Values of a NOT NULL column without a DEFAULT clause (reference manual, Data Type Default Values)."""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATETIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d*))?)?")
@@ -39,17 +39,17 @@ _TIME = re.compile(r"(-?)(\d{2,3}):(\d\d):(\d\d)(?:\.(\d*))?")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _DOUBLE_DIGITS = 15
-"""Digits that a double keeps, whatever the value."""
+"""Number of digits that every double keeps."""
 
 
 def fill_of(column: Column, mapping: ColumnMapping) -> str | None:
-    """The value of existing rows in a new column, as a literal; None where only the source knows it.
+    """Return the value of existing rows in a new column, as a literal; None if only the source knows it.
 
-    What a server accepts beyond the forms below is accepted by a grammar of its own in each family and version, and is not guessed.
+    Other forms of a default have different meanings in each family and version, and give None.
 
     Args:
         column: The new column in the source.
-        mapping: Its counterpart.
+        mapping: Counterpart of the column in the target.
 
     >>> from paraply.schema.model import Column
     >>> from paraply.targets.postgres.types import ColumnMapping
@@ -87,7 +87,7 @@ def _implicit(mapping: ColumnMapping) -> str | None:
 
 
 def _number(default: Default) -> Decimal | None:
-    """The literal as an exact number; None if it is none, or if the server's own arithmetic would count."""
+    """Return the literal as an exact number, or None if it is no number or its value depends on the server's own arithmetic."""
     text = default.text or ""
     if default.form == "bits":
         return Decimal(int(text or "0", 16)) if len(text) <= 16 else None
@@ -147,7 +147,7 @@ def _text(default: Default, column: Column, mapping: ColumnMapping) -> str | Non
 
 
 def _characters(default: Default, charset: str | None) -> str | None:
-    """The literal as text in a column of this character set."""
+    """Return the literal as text in a column of this character set."""
     text = default.text or ""
     if default.form == "string":
         return text if charset in {"utf8mb4", None} or text.isascii() or _fits(text, charset or "") else None
@@ -183,7 +183,7 @@ def _bytes(default: Default, column: Column, mapping: ColumnMapping) -> str | No
 
 
 def _label(text: str, mapping: ColumnMapping) -> str | None:
-    """The label that a text stands for: itself, or the only one that differs in the case of ASCII letters."""
+    """Return the label for a text: the text itself, or the only label that differs from it in the case of ASCII letters."""
     if text in mapping.labels:
         return text
     if not text.isascii():
@@ -216,7 +216,7 @@ def _date(default: Default, column: Column, mapping: ColumnMapping) -> str | Non
 
 
 def _fraction(digits: str | None, scale: int) -> str | None:
-    """The digits of a second that fit the column; None where the servers would round them or cut them off."""
+    """Return the fractional digits of a second, or None if they do not fit the column and a server would round or truncate them."""
     digits = (digits or "").rstrip("0")
     return digits if len(digits) <= scale else None
 
@@ -269,7 +269,7 @@ def _bit(default: Default, column: Column, mapping: ColumnMapping) -> str | None
 
 
 def _json(default: Default, column: Column, mapping: ColumnMapping) -> str | None:  # noqa: ARG001
-    """A JSON text without numbers that the servers could write in another way."""
+    """Return a JSON text, or None if it has numbers that the servers could write differently."""
 
     def refuse(number: str) -> None:
         raise ValueError(number)
@@ -283,9 +283,9 @@ def _json(default: Default, column: Column, mapping: ColumnMapping) -> str | Non
 
 
 def _address(default: Default, column: Column, mapping: ColumnMapping) -> str | None:  # noqa: ARG001
-    """Return a UUID or an address; None where its text may mean something else in the target.
+    """Return a UUID or an address, or None if its text may have another meaning in the target.
 
-    MariaDB takes hyphens anywhere in a UUID, and zeros in front of a part of an INET4, which it reads as decimal.
+    MariaDB accepts hyphens anywhere in a UUID, and leading zeros in a part of an INET4, which it reads as decimal.
     """
     return _address_text(mapping.kind, default.text or "") if default.form == "string" else None
 
@@ -308,7 +308,7 @@ def _address_text(kind: str, text: str) -> str | None:
 
 
 def _bytes_of(mapping: ColumnMapping) -> int:
-    """Return how many bytes a BINARY column holds."""
+    """Return the length of a BINARY column in bytes."""
     return 1 if mapping.length is None else mapping.length
 
 

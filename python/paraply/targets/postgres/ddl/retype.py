@@ -1,4 +1,4 @@
-"""Changes of a column's type that mean the same in MySQL and in PostgreSQL."""
+"""Changes of a column's type with the same effect in MySQL and in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXTS = frozenset({"text", "enum"})
 
 _FRACTIONS = frozenset({"time", "datetime", "timestamp"})
 _BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
-#: Characters that a type has room for at least, and at most.
+#: Guaranteed and largest number of characters in each type.
 _ROOM = {
     "tinytext": (63, 255),
     "text": (16383, 65535),
@@ -27,14 +27,14 @@ _ROOM = {
 
 
 def keeps_values(old: Column, new: Column, *, strict: bool) -> bool:
-    """Whether the source gave its rows what ``retype`` gives those of the target.
+    """Return True if the source converts the rows of a column to the same values as ``retype``.
 
-    Digits of a second that are taken away are rounded by MySQL and cut off by MariaDB. Under a strict sql_mode a value that does not fit
-    is an error in the source, so such a statement is in no log; else the source makes it fit.
+    When a column loses fractional digits of a second, MySQL rounds and MariaDB truncates. Under a strict sql_mode, a value that does not
+    fit is an error on the source, so no log has such a statement. Otherwise, the source changes the value.
 
     Args:
-        old: The column before, in the source.
-        new: The column now.
+        old: The source's column before the change.
+        new: The source's column after the change.
         strict: Whether the statement ran under a strict sql_mode.
 
     >>> from paraply.schema.model import Column
@@ -50,7 +50,7 @@ def keeps_values(old: Column, new: Column, *, strict: bool) -> bool:
 
 
 def _has_room(old: Column, new: Column) -> bool:
-    """Whether every value of the old type fits into the new one."""
+    """Return True if every value of the old type fits into the new one."""
     if (old.type, old.length, old.scale, old.unsigned, old.charset) == (new.type, new.length, new.scale, new.unsigned, new.charset):
         return set(old.labels) <= set(new.labels)
     if old.type in _BITS and new.type in _BITS:
@@ -68,7 +68,7 @@ def _has_room(old: Column, new: Column) -> bool:
 
 
 def _room(column: Column) -> tuple[int, int] | None:
-    """Characters that a text column has room for at least and at most; None for other types."""
+    """Return the guaranteed and the largest number of characters in a text column, or None for other types."""
     if column.type in {"char", "varchar"}:
         length = 1 if column.length is None else column.length
         return length, length
@@ -76,9 +76,9 @@ def _room(column: Column) -> tuple[int, int] | None:
 
 
 def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
-    """The expression that turns the column's old values (under its new name) into new ones; None where the servers may differ.
+    """Return the expression that converts the column's old values, under its new name; None if the servers may differ.
 
-    What does not fit the new type is an error in the target, as it is in the source in strict mode.
+    A value that does not fit the new type is an error in the target, like on the source in strict mode.
 
     >>> from paraply.targets.postgres.types import ColumnMapping
     >>> retype(ColumnMapping("n", "integer", "integer"), ColumnMapping("n", "integer", "bigint"))
@@ -101,10 +101,10 @@ def retype(old: ColumnMapping, new: ColumnMapping) -> str | None:
 
 
 def _address(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
-    """The expression for a change from or to MariaDB's UUID, INET4 and INET6.
+    """Return the expression for a change from or to MariaDB's UUID, INET4 and INET6.
 
-    The text of an INET6 differs between the servers (`1::2:3:4:5:6:7` in MariaDB is `1:0:2:3:4:5:6:7` in PostgreSQL). A text that
-    PostgreSQL does not read as a UUID ends the apply.
+    The text of an INET6 differs between the servers: `1::2:3:4:5:6:7` in MariaDB is `1:0:2:3:4:5:6:7` in PostgreSQL. The apply ends at a
+    text that PostgreSQL does not accept as a UUID.
     """
     bytes_of_uuid = old.kind == "binary" and old.length == 16
     match old.kind, new.kind:
@@ -127,10 +127,9 @@ def _address(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
 
 
 def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
-    """Return True if values stay what they are when only the column's details change.
+    """Return True if the change of the column's details does not change any value.
 
-    Several characters of Unicode become one in some character sets with several bytes a character (the two tildes U+301C and U+FF5E
-    in sjis), without an error.
+    Some multi-byte character sets map several characters of Unicode to one, without an error: the tildes U+301C and U+FF5E in sjis.
     """
     match old.kind:
         case "enum" | "set":
@@ -146,7 +145,7 @@ def _same_kind(old: ColumnMapping, new: ColumnMapping) -> bool:
 
 
 def _padded(column: str, old: ColumnMapping, new: ColumnMapping) -> str | None:
-    """A wider BINARY gets zero bytes at its end."""
+    """Return the expression that appends zero bytes for a wider BINARY, or None for other changes."""
     missing = (new.length or 0) - (old.length or 0)
     if old.kind == "binary" and missing > 0:
         return f"{column} || '\\x{'00' * missing}'::bytea"

@@ -1,6 +1,6 @@
-"""A log's schema changes as PostgreSQL DDL, by comparing a table's definition before and after.
+"""A log's schema changes as PostgreSQL DDL, from a comparison of a table's definition before and after.
 
-The source's statement is not translated: what counts is what it did to the tables.
+The source's statement is not translated. Only its effect on the tables matters.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["DdlPlan", "MustBeEmpty", "MustLack", "create_table", "parents", "plan_changes"]
 
-_ADVICE = "make the change by hand in the target, or load the table anew"
+_ADVICE = "make the change by hand in the target, or load the table again"
 TableKey = tuple[str, str]
 """Database and table."""
 
 
 @dataclass(frozen=True, slots=True)
 class MustBeEmpty:
-    """A condition between the statements: the table has no rows, because the target cannot compute what they would get.
+    """A condition between the statements: the table has no rows, because the target cannot compute their new values.
 
     Attributes:
         table: The source's table as ``database.table``.
@@ -47,19 +47,19 @@ class MustBeEmpty:
         return f"SELECT 1 FROM {self.target} LIMIT 1"
 
     def refusal(self) -> LogNotUnderstood:
-        """Return the error for a table that has rows."""
+        """Return the error for a table with rows."""
         return LogNotUnderstood(f"{self.reason}, and the table has rows; {_ADVICE}", table=self.table)
 
 
 @dataclass(frozen=True, slots=True)
 class MustLack:
-    """A condition between the statements: the table has no rows of some kind, which the source changed without logging it.
+    """A condition between the statements: the table has no rows of a kind that the source changed without logging them.
 
     Attributes:
         table: The source's table as ``database.table``.
         target: The target's table as an identifier in SQL.
         reason: Why.
-        where: The condition in SQL of these rows.
+        where: Condition in SQL that selects these rows.
     """
 
     table: str
@@ -73,7 +73,7 @@ class MustLack:
         return f"SELECT 1 FROM {self.target} WHERE {self.where} LIMIT 1"
 
     def refusal(self) -> LogNotUnderstood:
-        """Return the error for a table that has such rows."""
+        """Return the error for a table with such rows."""
         return LogNotUnderstood(f"{self.reason}, and the table has such rows; {_ADVICE}", table=self.table)
 
 
@@ -83,12 +83,12 @@ Step = str | MustBeEmpty | MustLack
 
 @dataclass(slots=True)
 class DdlPlan:
-    """What a DDL of the log does to the target.
+    """The effect of a DDL of the log on the target.
 
     Attributes:
         steps: Statements and conditions in order.
-        define: New definitions, as the source has them.
-        forget: Tables that are gone, before ``define`` counts.
+        define: New definitions of the source.
+        forget: Dropped tables; they are removed before ``define`` takes effect.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -96,25 +96,25 @@ class DdlPlan:
     forget: set[TableKey] = field(default_factory=set)
 
     def put(self, table: Table) -> None:
-        """A table is there from now on."""
+        """Add or replace a table's definition."""
         self.define[table.database, table.name] = table
 
     def remove(self, key: TableKey) -> None:
-        """A table is gone."""
+        """Remove a table."""
         self.define.pop(key, None)
         self.forget.add(key)
 
 
 def plan_changes(changes: Sequence[ch.SchemaChange], known: Mapping[TableKey, Table]) -> DdlPlan:
-    """The steps for one statement's changes.
+    """Return the steps for the changes of one statement.
 
     Args:
-        changes: What the statement did, in order.
-        known: The source's tables before it, as far as the target has them.
+        changes: Changes of the statement, in order.
+        known: The source's tables before the statement, as far as the target has them.
 
     Raises:
-        LogNotUnderstood: A change that is not known, or that PostgreSQL cannot follow exactly.
-        TypeNotMapped: A column type without counterpart.
+        LogNotUnderstood: A change is unknown, or PostgreSQL cannot reproduce it exactly.
+        TypeNotMapped: A column type has no counterpart.
     """
     plan = DdlPlan()
     for change in changes:
@@ -159,7 +159,7 @@ def _target(database: str, name: str) -> str:
 
 
 def _drop_database(database: str, plan: DdlPlan, known: Mapping[TableKey, Table]) -> Iterator[str]:
-    """Drops the tables that came from the log, then the schema; anything else in it makes the target refuse."""
+    """Yield the statements that drop the log's tables and then the schema. The target refuses a schema with other objects."""
     for key in sorted({*known, *plan.define} - plan.forget):
         if key[0] == database:
             plan.remove(key)
@@ -168,10 +168,10 @@ def _drop_database(database: str, plan: DdlPlan, known: Mapping[TableKey, Table]
 
 
 def create_table(table: Table) -> Iterator[str]:
-    """The statements that make a table, its schema included.
+    """Yield the statements that create a table and its schema.
 
     Raises:
-        TypeNotMapped: A column type without counterpart.
+        TypeNotMapped: A column type has no counterpart.
     """
     mapping = map_table(table)
     yield f"CREATE SCHEMA IF NOT EXISTS {quote_identifier(mapping.schema)}"
@@ -182,12 +182,12 @@ def create_table(table: Table) -> Iterator[str]:
 
 
 def parents(table: Table) -> set[TableKey]:
-    """The tables that its foreign keys refer to."""
+    """Return the tables that the table's foreign keys refer to."""
     return {(key.parent_database, key.parent_table) for key in table.foreign_keys}
 
 
 def _rename_table(old_database: str, old_name: str, table: Table) -> Iterator[str]:
-    """New name, new schema, and the names of the keys, which follow the table's."""
+    """Yield the statements that rename a table, move it to another schema, and rename its keys after it."""
     mapping = map_table(table)
     keys = list(carried_keys(table, mapping).values())
     if old_database != table.database:
@@ -199,7 +199,10 @@ def _rename_table(old_database: str, old_name: str, table: Table) -> Iterator[st
 
 
 def _move_table(old_database: str, old_name: str, mapping: TableMapping, keys: Sequence[CarriedKey]) -> Iterator[str]:
-    """Move a table to another schema under names of its own: a table of its old name there has keys of the same names."""
+    """Yield the statements that move a table to another schema under temporary names.
+
+    A table of the old name there may have keys of the same names.
+    """
     check_schema_name(old_database)
     passing = "paraply_passing"
     yield f"CREATE SCHEMA IF NOT EXISTS {quote_identifier(mapping.schema)}"
@@ -213,7 +216,7 @@ def _move_table(old_database: str, old_name: str, mapping: TableMapping, keys: S
 
 
 def _alter_table(change: ch.AlterTable) -> Iterator[Step]:
-    """Renames first, so that everything else speaks of the new name."""
+    """Yield the steps of an ALTER TABLE, renames first, so that all other steps use the new name."""
     old, new = map_table(change.old), map_table(change.new)
     yield from _without_rows(change)
     if change.old.full_name != change.new.full_name:
@@ -235,10 +238,10 @@ def _alter_table(change: ch.AlterTable) -> Iterator[Step]:
 
 
 def _without_rows(change: ch.AlterTable) -> Iterator[MustBeEmpty]:
-    """What is done to rows that the log does not hold can be followed only where there are none.
+    """Yield the conditions that tables are empty, for a statement that changes rows without logging them.
 
     Raises:
-        LogNotUnderstood: Rows come out of a file.
+        LogNotUnderstood: The statement takes rows from a file.
     """
     if change.ignores:
         reason = "ALTER IGNORE may leave out rows without logging them, in a way that PostgreSQL cannot follow exactly"
@@ -247,13 +250,13 @@ def _without_rows(change: ch.AlterTable) -> Iterator[MustBeEmpty]:
         return
     reason = f"{change.unlogged} changes rows without logging them"
     if change.unlogged.startswith("IMPORT"):
-        raise LogNotUnderstood(f"{reason}: load the table anew, and go on behind it", table=change.old.full_name)
+        raise LogNotUnderstood(f"{reason}: load the table again, and go on after this statement", table=change.old.full_name)
     for database, name in ((change.old.database, change.old.name), *change.with_tables):
         yield MustBeEmpty(f"{database}.{name}", _target(database, name), reason)
 
 
 def _origins(change: ch.AlterTable) -> dict[str, str]:
-    """New lower-case column name to old column name, for the columns that were there before."""
+    """Return the old name of each column that existed before, by its new name in lower case."""
     renames = {new.lower(): old for new, old in change.column_renames.items()}
     added = {name.lower() for name in change.added}
     gone = {old.lower() for old in renames.values()}
@@ -269,7 +272,7 @@ def _origins(change: ch.AlterTable) -> dict[str, str]:
 
 
 def _compare_keys(change: ch.AlterTable, old: TableMapping, new: TableMapping, origin: dict[str, str]) -> tuple[set[str], list[CarriedKey]]:
-    """The lower-case names of keys that stay, and the keys that go."""
+    """Return the lower-case names of the keys that stay, and the keys to drop."""
     successor = {before.lower(): after for after, before in origin.items()}
     new_keys = carried_keys(change.new, new)
     kept: set[str] = set()
@@ -305,12 +308,12 @@ def _rename_column(table: TableMapping, before: str, after: str) -> str:
 
 
 def _change_column(change: ch.AlterTable, before: ColumnMapping | None, after: ColumnMapping, table: TableMapping) -> Iterator[Step]:
-    """Type and nullability of a column that stays."""
+    """Yield the steps for type and nullability of a column that stays."""
     if before is None:
         return
     yield from _change_type(change, before, after, table)
     if before.nullable and not after.nullable and not change.strict and not change.ignores:
-        reason = f"column {after.name} does not take NULL any more, for which the source put values that only the source can compute"
+        reason = f"column {after.name} does not take NULL any more, and the source replaced NULL by values that only the source can compute"
         yield MustLack(change.new.full_name, table.target, reason, f"{quote_identifier(after.name)} IS NULL")
     if before.nullable != after.nullable:
         verb = "DROP" if after.nullable else "SET"
@@ -322,7 +325,7 @@ def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapp
     new_expression = after.generated and (not before.generated or _computes_otherwise(was, now))
     using = retype(before, after) if keeps_values(was, now, strict=change.strict or change.ignores) else None
     if using is not None and now.type == "char" and was.type != "char":
-        using = f"rtrim({using}, ' ')"  # what a CHAR gives back
+        using = f"rtrim({using}, ' ')"  # a CHAR returns its values without trailing spaces
     if using is None or new_expression:
         what = "it is computed now" if new_expression else f"from {before.sql_type} to {after.sql_type}"
         reason = f"column {after.name} changed ({what}) in a way that PostgreSQL cannot follow exactly"
@@ -332,7 +335,7 @@ def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapp
         return
     alter = f"ALTER TABLE {table.target} ALTER COLUMN {quote_identifier(after.name)}"
     if using is None:
-        # The table is empty: any conversion will do.
+        # The table is empty, so any conversion is correct.
         yield f"{alter} TYPE {after.sql_type}{_collate(after)} USING NULL::{after.sql_type}"
     elif using == quote_identifier(after.name):
         yield f"{alter} TYPE {after.sql_type}{_collate(after)}"
@@ -341,17 +344,17 @@ def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapp
 
 
 def _computes_otherwise(was: Column, now: Column) -> bool:
-    """Return whether a statement may have given a generated column another expression, which changes the values of all rows."""
+    """Return True if a generated column may have got another expression, which changes the values of all rows."""
     return now.expression is not None and was.expression is not None and _plain(was.expression) != _plain(now.expression)
 
 
 def _plain(expression: str) -> str:
-    """Return an expression without spaces, backticks and case, none of which mean anything where it holds no string."""
+    """Return an expression without spaces, backticks and case, which have no meaning in an expression without strings."""
     return expression if "'" in expression or '"' in expression else re.sub(r"[\s`]", "", expression).lower()
 
 
 def _column(table: Table, name: str) -> Column:
-    """The source's column of that name, which is there."""
+    """Return the source's column of that name, which must exist."""
     return next(column for column in table.columns if column.name.lower() == name.lower())
 
 
@@ -366,7 +369,7 @@ def _add_columns(change: ch.AlterTable, table: TableMapping, origin: dict[str, s
 
 
 def _add_column(change: ch.AlterTable, source: Column, column: ColumnMapping, table: TableMapping) -> Iterator[Step]:
-    """The rows that are there get what the source's rows got; the default itself is not carried over."""
+    """Yield the steps that add a column. Existing rows get the same value as on the source; the default itself is not copied."""
     fill = fill_of(source, column)
     add = f"ALTER TABLE {table.target} ADD COLUMN {column.definition}"
     if fill is None:

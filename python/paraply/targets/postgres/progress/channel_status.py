@@ -1,4 +1,4 @@
-"""What a PostgreSQL target holds of each channel; nothing is written, and nobody is made to wait."""
+"""The stored state of each channel on a PostgreSQL target, read without writing and without blocking other connections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGNS = (
 
 
 def read_channels(connection: PgConnection) -> list[ChannelStatus]:
-    """The channels of a target, by name; empty where there never was an apply.
+    """Return the channels of a target, by name; empty before the first apply.
 
     Raises:
         ParaplyError: The tables cannot be read.
@@ -61,7 +61,7 @@ def _channel(row: list[Any], slots: list[list[Any]], sign: LastSign | None) -> C
 
 
 def _texts(connection: PgConnection, select: bytes) -> list[list[Any]]:
-    """Rows as text; NULL is None."""
+    """Return the rows as text; NULL is None."""
     result = connection.run([select])[0]
     values = [[result.get_value(row, column) for column in range(result.nfields)] for row in range(result.ntuples)]
     return [[None if value is None else value.decode() for value in row] for row in values]

@@ -1,8 +1,8 @@
-"""The source's table definitions, kept in the target beside the progress.
+"""The source's table definitions, stored in the target beside the progress.
 
-An apply that resumes in the middle of a log has not seen the DDL before it; the target's own tables do not say what the
-source's looked like (signs, labels, character sets), so the definitions are kept as the source had them. A table that the log
-has dropped or renamed stays known by its name alone, so that a dump from before does not bring it back.
+An apply that resumes in the middle of a log has not seen the earlier DDL. The target's own tables lack details of the source's tables
+(signs, labels, character sets), so the source's definitions are stored. A table that the log has dropped or renamed is stored with its
+name only, so that an older dump does not create it again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["drop_table", "from_json", "load_tables", "other_case", "read_standin
 
 
 def to_json(table: Table) -> str:
-    """A definition as JSON text.
+    """Return a definition as JSON text.
 
     >>> from_json(to_json(Table("d", "t", (Column("id", "int"),)))).full_name
     'd.t'
@@ -35,7 +35,7 @@ def to_json(table: Table) -> str:
 
 
 def from_json(text: str | bytes) -> Table:
-    """The definition back from its JSON text."""
+    """Return the definition in a JSON text."""
     fields: dict[str, Any] = json.loads(text)
     fields["columns"] = tuple(_column(column) for column in fields["columns"])
     fields["keys"] = tuple(Key(**{**key, "parts": tuple(KeyPart(**part) for part in key["parts"])}) for key in fields["keys"])
@@ -52,7 +52,7 @@ def _column(fields: dict[str, Any]) -> Column:
 
 
 def store_table(channel: str, table: Table) -> bytes:
-    """The statement that keeps a definition."""
+    """Return the statement that stores a definition."""
     values = ", ".join(quote_literal(value) for value in (channel, table.database, table.name, to_json(table)))
     return (
         f"INSERT INTO paraply.source_table VALUES ({values}) ON CONFLICT (channel, database, name)"
@@ -61,7 +61,7 @@ def store_table(channel: str, table: Table) -> bytes:
 
 
 def drop_table(channel: str, database: str, name: str) -> bytes:
-    """The statement that keeps that the log has dropped a table."""
+    """Return the statement that stores that the log has dropped a table."""
     values = ", ".join(quote_literal(value) for value in (channel, database, name))
     return (
         f"INSERT INTO paraply.source_table VALUES ({values}, 'null') ON CONFLICT (channel, database, name)"
@@ -70,7 +70,7 @@ def drop_table(channel: str, database: str, name: str) -> bytes:
 
 
 def load_tables(connection: PgConnection, channel: str) -> tuple[list[Table], set[tuple[str, str]]]:
-    """All definitions of a channel, and the databases and names of the tables that the log has dropped."""
+    """Return all definitions of a channel, and the databases and names of the tables that the log has dropped."""
     select = f"SELECT database, name, definition FROM paraply.source_table WHERE channel = {quote_literal(channel)} ORDER BY database, name"
     try:
         result = connection.run([select.encode()])[0]
@@ -88,7 +88,7 @@ def load_tables(connection: PgConnection, channel: str) -> tuple[list[Table], se
 
 
 def read_standing(connection: PgConnection, channel: str) -> Standing:
-    """Return the definitions of a channel, and which of these tables have rows; nothing where there is no channel."""
+    """Return the definitions of a channel, and which of the tables have rows; nothing if there is no channel."""
     try:
         there = connection.run([b"SELECT to_regclass('paraply.source_table') IS NOT NULL"])[0]
         if there.get_value(0, 0) != b"t":
@@ -107,7 +107,7 @@ def _has_rows(connection: PgConnection, table: Table) -> bool:
 
 
 def other_case(known: set[str], names: Iterable[str]) -> str:
-    """Return advice where the only known table like one of these names differs in upper and lower case; else nothing."""
+    """Return advice if exactly one known table differs from one of these names only in upper and lower case; else an empty text."""
     for name in names:
         others = [other for other in known if other.lower() == name.lower()]
         if name not in known and len(others) == 1:

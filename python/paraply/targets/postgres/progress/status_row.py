@@ -1,4 +1,4 @@
-"""A run's status as a row in a PostgreSQL target."""
+"""The status of a run, stored as a row in a PostgreSQL target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paraply.targets.postgres.types import quote_literal
 
 __all__ = ["PgBoard", "open_board"]
 
-# Not worth the write-ahead log: after a crash of the server there is no run to tell of.
+# An unlogged table is enough: after a crash of the server, no run is active.
 _TABLE = (
     b"CREATE UNLOGGED TABLE IF NOT EXISTS paraply.run (channel text PRIMARY KEY, epoch bigint NOT NULL,"
     b" updated timestamp with time zone NOT NULL, status text NOT NULL)"
@@ -17,12 +17,12 @@ _TABLE = (
 
 
 class PgBoard:
-    """Writes one channel's row; see ``StatusRow`` for the contract.
+    """The status row of one channel; see ``Board`` for the contract.
 
     Args:
-        connection: A connection of its own.
+        connection: A connection for this purpose only.
         channel: Name of the channel.
-        epoch: Ours.
+        epoch: Epoch of this run.
     """
 
     def __init__(self, connection: PgConnection, channel: str, epoch: int) -> None:
@@ -34,19 +34,19 @@ class PgBoard:
         )
 
     def publish(self, text: str) -> None:
-        """Writes the row, unless another run has taken the channel over."""
+        """Write the row, unless another run has taken over the channel."""
         try:
             self._connection.run([f"{self._begin}{quote_literal(text)}{self._end}".encode()])
         except StatementFailed as failed:
             raise failure(failed.error) from failed
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
 def open_board(uri: str, channel: str, epoch: int) -> PgBoard | None:
-    """The row of a channel; None where the user may not make the table.
+    """Return the status row of a channel; None if the user may not create the table.
 
     Raises:
         ParaplyError: The target cannot be reached now.

@@ -1,14 +1,15 @@
 """Progress and fencing inside the target (R25, R25a): the schema ``paraply``.
 
-``channel`` holds one row for each channel with its epoch. ``progress`` holds one row for each session (slot) of the run:
-what is committed as far as that session knew when it wrote the row, together with what it wrote itself. The union over the
-slots of a channel is exactly what is committed, because each session writes its row in the transaction of its block.
+``channel`` has one row for each channel, with its epoch. ``progress`` has one row for each session (slot) of the run. The row holds the
+transactions that were known as committed when the session wrote it, and the transactions of its own block. Each session writes its row
+in the transaction of its block. So the union of a channel's rows is exactly the set of committed transactions.
 
 Fencing: an apply transaction first takes a shared advisory lock on the channel, then updates its progress row under the
-condition that the epoch is its own. A starting process takes the lock exclusively, so it waits for every apply transaction
-that is still open, its own dead ones included, and then raises the epoch. (A row lock would do too, FOR SHARE because
-FOR KEY SHARE does not conflict with the update of the epoch; but several holders of one row lock cost a write each, and a
-stream of them can keep an update waiting for ever. Advisory locks are in memory, and first come, first served.)
+condition that the epoch is unchanged. A starting process takes the lock exclusively. So it waits for every open apply transaction, even
+transactions of ended processes, and then raises the epoch.
+
+A row lock FOR SHARE would also work (FOR KEY SHARE does not conflict with the update of the epoch). But several holders of one row lock
+cost a write each, and a stream of them can make an update wait for ever. Advisory locks are in memory, and are granted in order.
 """
 
 from __future__ import annotations
@@ -55,17 +56,17 @@ _THERE = (
 
 
 def advisory_key(text: str) -> int:
-    """The number of an advisory lock."""
+    """Return the number of an advisory lock."""
     return int.from_bytes(hashlib.sha256(b"paraply\0" + text.encode()).digest()[:8], "big", signed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel as this process holds it.
+    """A channel that this process has opened.
 
     Attributes:
-        name: The channel.
-        epoch: Ours; another process that opens the channel raises it.
+        name: Name of the channel.
+        epoch: Epoch of this process; another process that opens the channel raises it.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Channel:
 
     @property
     def ours(self) -> str:
-        """The condition, in SQL, that the epoch is ours."""
+        """The condition, in SQL, that the epoch is that of this process."""
         return f"(SELECT epoch FROM paraply.channel WHERE name = {quote_literal(self.name)}) = {self.epoch}"
 
     @property
@@ -81,11 +82,11 @@ class Channel:
         return advisory_key("channel " + self.name)
 
     def begin(self) -> list[bytes]:
-        """The statements that begin an apply transaction; none of them has a row count to check."""
+        """Return the statements that begin an apply transaction; none of them has a row count to check."""
         return [b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", f"SELECT pg_advisory_xact_lock_shared({self._key})".encode()]
 
     def write(self, slot: int, block: Block, executed: str) -> bytes:
-        """The statement that writes a slot's row; it must affect one row, else the channel was taken over."""
+        """Return the statement that writes a slot's row. It affects one row unless another process has taken over the channel."""
         return (
             f"UPDATE paraply.progress SET ordinal = {block.ordinal}, executed = {quote_literal(executed)},"
             f' file = {quote_literal(block.end_file)}, "offset" = {block.end_offset}'
@@ -93,10 +94,10 @@ class Channel:
         ).encode()
 
     def make_slot(self, connection: PgConnection, slot: int) -> None:
-        """Makes the row of a new session.
+        """Create the row of a new session.
 
         Raises:
-            AlreadyRunning: The channel was taken over.
+            AlreadyRunning: Another process has taken over the channel.
         """
         insert = (
             "INSERT INTO paraply.progress (channel, slot, ordinal, executed)"
@@ -109,12 +110,12 @@ class Channel:
         self.check(made.command_tuples)
 
     def check(self, affected: int | None) -> None:
-        """Raises AlreadyRunning unless the row was written."""
+        """Raise AlreadyRunning unless the row was written."""
         if affected != 1:
             raise AlreadyRunning(f"another apply took over the channel {self.name}; this one stops, nothing is applied twice")
 
     def slot_ordinal(self, connection: PgConnection, slot: int) -> int | None:
-        """The ordinal in a slot's row, once a transaction that is writing it (of a lost session) has ended."""
+        """Return the ordinal in a slot's row, after waiting for a transaction of a lost session that still writes it."""
         select = f"SELECT ordinal FROM paraply.progress WHERE channel = {quote_literal(self.name)} AND slot = {slot} FOR UPDATE"
         try:
             rows = _rows(connection.run([b"BEGIN", b"SET LOCAL lock_timeout TO '30s'", select.encode(), b"COMMIT"])[2])
@@ -124,7 +125,7 @@ class Channel:
         return int(rows[0][0]) if rows else None
 
     def finish(self, connection: PgConnection) -> None:
-        """Says in the channel's row that everything is applied."""
+        """Record in the channel's row that everything is applied."""
         done = f"UPDATE paraply.channel SET state = 'complete' WHERE name = {quote_literal(self.name)} AND {self.ours}"
         try:
             connection.run([done.encode()])
@@ -135,17 +136,17 @@ class Channel:
 def open_channel(
     connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, wait_seconds: float = 30.0
 ) -> tuple[Channel, Progress, ProgressLedger]:
-    """Makes the progress tables, raises the channel's epoch, and reads what is committed.
+    """Create the progress tables, raise the channel's epoch, and read the progress.
 
     Args:
         connection: An idle connection.
         plan: Channel and fingerprint.
-        new_gtid_set: Reads a GTID set.
-        wait_seconds: How long to wait for apply transactions of an earlier process that are still open.
+        new_gtid_set: Parses a GTID set.
+        wait_seconds: Time limit for waiting for open apply transactions of an earlier process.
 
     Raises:
         ConfigurationMismatch: The stored progress belongs to another fingerprint (R25).
-        AlreadyRunning: A transaction of another process stays open; the message names its process.
+        AlreadyRunning: A transaction of another process stays open; the message names its server process.
     """
     _make_tables(connection)
     _wait_for_earlier(connection, plan.channel, wait_seconds)
@@ -162,7 +163,7 @@ def open_channel(
 
 
 def _wait_for_earlier(connection: PgConnection, channel: str, wait_seconds: float) -> None:
-    """Begins a transaction that holds the channel's lock."""
+    """Begin a transaction that holds the channel's lock."""
     lock = advisory_key("channel " + channel)
     patience = f"SET LOCAL lock_timeout TO '{int(wait_seconds * 1000)}ms'".encode()
     try:
@@ -175,7 +176,7 @@ def _wait_for_earlier(connection: PgConnection, channel: str, wait_seconds: floa
 
 
 def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet]) -> Progress:
-    """What is committed, read without writing anything.
+    """Return the progress, read without writing anything.
 
     Raises:
         ConfigurationMismatch: The stored progress belongs to another fingerprint (R25).
@@ -206,7 +207,7 @@ def _check_fingerprint(stored: str, plan: ApplyPlan) -> None:
 
 
 def _make_tables(connection: PgConnection) -> None:
-    """Makes what is missing: a user who may not make it can use what is there."""
+    """Create missing tables. A user without the privilege to create tables can use existing ones."""
     lock = f"SELECT pg_advisory_xact_lock({advisory_key('tables')})".encode()
     try:
         if _rows(connection.run([_THERE])[0])[0][0] == b"t":
@@ -240,7 +241,7 @@ def _take_over(
 def _union(
     rows: list[tuple[int, PlaceRow]], plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, resumed: bool
 ) -> tuple[Progress, ProgressLedger, str]:
-    """All slots together: the progress, the ledger that goes on from it, and the text for slot 0."""
+    """Return the progress of all slots together, the ledger that continues from it, and the text for slot 0."""
     if not plan.has_gtids:
         places = read_places(next((row for slot, row in rows if slot == 0), None), [row for slot, row in rows if slot])
         nothing = new_gtid_set("")
@@ -259,7 +260,7 @@ def _place_row(executed: bytes, file: bytes | None, offset: bytes | None, ordina
 
 
 def _fold(connection: PgConnection, channel: str, progress: Progress, text: str) -> None:
-    """One row, slot 0, in the place of the earlier run's; its sessions then find theirs gone."""
+    """Replace the rows of the earlier run by one row, slot 0. Sessions of the earlier run then do not find their rows."""
     name = quote_literal(channel)
     file = quote_literal(progress.file) if progress.file is not None else "NULL"
     offset = progress.offset if progress.offset is not None else "NULL"
@@ -286,5 +287,5 @@ def _still_open(connection: PgConnection, channel: str, lock: int, wait_seconds:
 
 
 def _rows(result: Any) -> list[tuple[Any, ...]]:
-    """The rows of a result as bytes."""
+    """Return the rows of a result as bytes."""
     return [tuple(result.get_value(row, column) for column in range(result.nfields)) for row in range(result.ntuples)]
