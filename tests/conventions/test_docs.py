@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from required import required_module
 from conventions.repository import ROOT, files, name
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def test_examples_import_what_is_there(page: Path) -> None:
         for line in example.splitlines():
             if line.startswith("from paraply"):
                 if line.startswith("from paraply.spark"):
-                    pytest.importorskip("pyspark", reason="PySpark is not installed")
+                    required_module("pyspark")
                 exec(line, {})
 
 

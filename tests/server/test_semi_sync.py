@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pymysql
 import pytest
+from required import missing
 from command_line import run_json
 from server.live import ENOUGH_SECONDS, connect, replicating, wait_until
 from server.replay import PostgresPlace
@@ -82,7 +83,7 @@ def mariadb() -> Iterator[WaitingSource]:
 def mysql() -> Iterator[WaitingSource]:
     url = os.environ.get("PARAPLY_TEST_MYSQL_SOURCE")
     if not url:
-        pytest.skip("NO SECOND MYSQL: set PARAPLY_TEST_MYSQL_SOURCE=mysql://user:password@host:port to run this test")
+        missing("NO SECOND MYSQL: set PARAPLY_TEST_MYSQL_SOURCE=mysql://user:password@host:port to run this test")
     source = WaitingSource(url, f"{url}?tls=disabled", "source")
     plugins = [name for (name,) in source.sql("SELECT plugin_name FROM information_schema.plugins")]
     installed = "rpl_semi_sync_source" in plugins

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.required import missing, required_module
 
 from tests.pg_databases import database, embedded
 
@@ -26,9 +27,9 @@ def java_works() -> bool:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'paraply[spark]'")
+    required_module("pyspark", "PySpark is not installed: pip install 'paraply[spark]'")
     if not java_works():
-        pytest.skip("there is no Java, which Spark needs")
+        missing("there is no Java, which Spark needs")
     from paraply.spark import session
 
     with warnings.catch_warnings():

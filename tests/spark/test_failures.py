@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from required import required_module
 
 from paraply.errors import LogDamaged, ParaplyError, UsageError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytest.importorskip("pyspark")
+required_module("pyspark")
 
 from paraply.spark import apply_batch, dependencies, unwrap
 

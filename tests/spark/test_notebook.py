@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from required import required_module
 from conftest import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest.importorskip("pyspark")
+required_module("pyspark")
 pytestmark = pytest.mark.spark
 NOTEBOOK = ROOT / "docs" / "tutorial-spark.ipynb"
 

@@ -10,6 +10,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
+from required import required_module
 from spark.oracles import certified, history, in_sql, plainly
 from spark.test_dependencies import COLUMNS, collected, written
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytest.importorskip("pyspark")
+required_module("pyspark")
 
 from paraply.spark.dependencies import Limits, Options, number
 

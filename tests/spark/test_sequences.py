@@ -13,6 +13,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from required import required_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-pytest.importorskip("pyspark")
+required_module("pyspark")
 
 from pyspark.sql import functions as F  # noqa: N812
 

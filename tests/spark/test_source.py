@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
+from required import required_module
 
 import paraply
 from paraply.analysis.trace_files import write_trace
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from conftest import Log
     from pyspark.sql import SparkSession
 
-pytest.importorskip("pyspark")
+required_module("pyspark")
 
 from pyspark.errors import PySparkException
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from required import required_module
 from spark.oracles import Numbers, history, plainly
 
-pytest.importorskip("pyspark")
+required_module("pyspark")
 
 from paraply.spark import tasks
 

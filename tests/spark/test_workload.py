@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from required import required_module
 from spark.oracles import SCHEMA, history
 
 from paraply.errors import UsageError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytest.importorskip("pyspark")
+required_module("pyspark")
 
 from paraply.spark import conflicts, parallelism, unwrap, write_set_hash, write_set_hash_pandas
 
