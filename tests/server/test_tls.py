@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pymysql
 import pytest
-from required import missing
 from certificates import Certificates, make_certificates
 from command_line import DATA, run_json
+from required import missing
 from server.tls_proxy import postgres_behind_tls
 from servers import running_mariadb
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.required import missing, required_module
 
 from tests.pg_databases import database, embedded
+from tests.required import missing, required_module
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

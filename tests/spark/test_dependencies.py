@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from required import required_module
 from spark.oracles import SCHEMA, Numbers, certified, history, in_sql, plainly
 
 from paraply.errors import UsageError
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from paraply.spark import dependencies, unwrap
 from paraply.spark.dependencies import Limits, Options, number

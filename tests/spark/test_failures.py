@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from required import required_module
 
 from paraply.errors import LogDamaged, ParaplyError, UsageError
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from paraply.spark import apply_batch, dependencies, unwrap
 

@@ -6,13 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from required import required_module
 from conftest import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
 NOTEBOOK = ROOT / "docs" / "tutorial-spark.ipynb"
 

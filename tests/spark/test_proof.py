@@ -10,7 +10,6 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from required import required_module
 from spark.oracles import certified, history, in_sql, plainly
 from spark.test_dependencies import COLUMNS, collected, written
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from paraply.spark.dependencies import Limits, Options, number
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from required import required_module
 from pyspark.sql import functions as F  # noqa: N812
 
 import paraply
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from conftest import Log
     from pyspark.sql import DataFrame, SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 pytestmark = pytest.mark.spark
 ALL = [

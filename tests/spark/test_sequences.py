@@ -13,7 +13,6 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from required import required_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from pyspark.sql import functions as F  # noqa: N812
 

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
-from required import required_module
 
 import paraply
 from paraply.analysis.trace_files import write_trace
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from conftest import Log
     from pyspark.sql import SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from pyspark.errors import PySparkException
 

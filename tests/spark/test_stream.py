@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from required import required_module
 
 import paraply
 from paraply.errors import UsageError
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from paraply.spark import apply_batch
 from paraply.spark.stream import Followed

@@ -8,10 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from required import required_module
 from spark.oracles import Numbers, history, plainly
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from paraply.spark import tasks
 

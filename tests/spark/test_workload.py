@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from required import required_module
 from spark.oracles import SCHEMA, history
 
 from paraply.errors import UsageError
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-required_module("pyspark")
+pytest.importorskip("pyspark")
 
 from paraply.spark import conflicts, parallelism, unwrap, write_set_hash, write_set_hash_pandas
 
