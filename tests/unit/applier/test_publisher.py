@@ -101,7 +101,9 @@ def test_a_defect_of_the_row_is_no_error_of_the_run_and_ends_the_publishing(capl
     assert apply([make(1, "k")], place).transactions == 1
     assert place.database.applied == [1]
     assert (board.texts, board.closed) == ([], 1)
-    assert [record.getMessage() for record in caplog.records if record.name == "paraply.observe"] == ["the status is not published any more"]
+    assert [record.getMessage() for record in caplog.records if record.name == "paraply.observe"] == [
+        "the status is not published any more"
+    ]
 
 
 def test_a_target_that_hangs_does_not_keep_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
