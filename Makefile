@@ -59,7 +59,7 @@ test-slow: build ## Run the slow tests (many hours), or with SHARE=180 those of 
 COVERAGE_TESTS ?=
 
 coverage: build ## Measure which lines of Rust and Python the tests reach, in one report
-	@$(BIN)/python tools/coverage.py $(COVERAGE_TESTS)
+	@$(BIN)/python tools/measure_coverage.py $(COVERAGE_TESTS)
 
 lint: build ## Check formats, lints and types
 	cargo fmt --all --check

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import warnings
 from types import ModuleType
 from typing import NoReturn
 
@@ -38,7 +39,9 @@ def check_modules() -> None:
 def required_module(name: str, reason: str = "") -> ModuleType:
     """Return an installed module; without it the test is one that lacks what it needs."""
     try:
-        return importlib.import_module(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as pytest.importorskip has it: what others warn of at their import
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise
