@@ -73,7 +73,7 @@ class Share:
 def choose_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip the slow tests, keep nothing but a share of them, or leave everything as it is.
 
-    A test marked ``slow(share=False)`` takes too long for a share.
+    A test marked ``slow(share=False)`` takes too long for a share, or compares times.
 
     Args:
         config: Where the plugin of a share goes.
