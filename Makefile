@@ -4,10 +4,13 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
+NATIVE_SOURCES := $(shell find rust -path rust/fuzz/target -prune -o \( -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' \) -print 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
+
+# Compiled modules of Python are kept, wherever the environment says that they are not: the tests run thousands of commands.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint graph format bench cases collations versions docs faults fuzz wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults fuzz wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,14 +36,30 @@ demo: build ## Apply a real group relay log to the embedded PostgreSQL, serially
 
 test: test-rust test-python ## Run all tests; those that need a server start it, or say that they skip
 
+# Of cargo's tests: --include-ignored runs those that need PARAPLY_TRUTH and PARAPLY_TEST_MYSQL, too.
+RUST_TESTS ?=
+
 test-rust: $(VENV)/.made
-	cargo test --quiet --workspace --exclude paraply-python
+	$(if $(PARAPLY_TRUTH),PARAPLY_TRUTH="$$($(BIN)/python tests/truth_logs.py target/truth)") \
+	  cargo test --quiet --workspace --exclude paraply-python -- $(RUST_TESTS)
 
 # Of pytest; 0 is for a debugger. Tests that share a server stay in one of them (tests/processes.py).
 PROCESSES ?= 2
 
 test-python: build
-	$(BIN)/python -m pytest --quiet -n $(PROCESSES)
+	$(BIN)/python -m pytest --quiet -n $(PROCESSES) --durations=40 --durations-min=5
+
+# Set: the day's share, of which no test begins later than SHARE seconds after the first.
+SHARE ?=
+
+test-slow: build ## Run the slow tests (many hours), or with SHARE=180 those of the day for about 180 seconds
+	PARAPLY_SLOW=$(if $(SHARE),share,1) PARAPLY_SLOW_SECONDS=$(SHARE) $(BIN)/python -m pytest --quiet -m slow
+
+# What pytest runs for it; everything without.
+COVERAGE_TESTS ?=
+
+coverage: build ## Measure which lines of Rust and Python the tests reach, in one report
+	@$(BIN)/python tools/measure_coverage.py $(COVERAGE_TESTS)
 
 lint: build ## Check formats, lints and types
 	cargo fmt --all --check

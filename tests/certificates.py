@@ -7,7 +7,7 @@ import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from required import required_module
 
 NAMES = ("127.0.0.1",)
 
@@ -30,8 +30,8 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """A new authority, and a certificate of it for 127.0.0.1; skips the test where it cannot be made."""
-    pytest.importorskip("cryptography", reason="needs the package cryptography")
+    """Return a new authority and a certificate of it for 127.0.0.1; the test needs the package cryptography."""
+    required_module("cryptography")
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import lzma
+import functools
 import os
-import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 from processes import longest_first, make_scheduler, mysql_only_for
+from required import check_modules, missing
+from rotation import choose_slow, day_of_run
+from truth_logs import plain_log, truth_folder, unpack
+from versions.kinds import PAIRS
 
 ROOT = Path(__file__).parent.parent
+
+# All processes of a run follow the same day, even at midnight.
+os.environ.setdefault("PARAPLY_TEST_DAY", str(day_of_run()))
+# Commands of the tests are short and many; they keep compiled modules, which halves their time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile("fast", max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,15 +31,25 @@ settings.load_profile(os.environ.get("PARAPLY_HYPOTHESIS", "fast"))
 Log = Callable[[str], Path]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long matrices run only when asked for; of several processes none is left with what takes long."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail at once where a module is missing without which files of tests would skip."""
+    check_modules()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the slow tests that run; with several processes, put first what takes long."""
+    choose_slow(config, items)
     if "PYTEST_XDIST_WORKER" in os.environ:
         longest_first(items)
-    if os.environ.get("PARAPLY_SLOW") == "1":
-        return
-    for item in items:
-        if item.get_closest_marker("slow") is not None:
-            item.add_marker(pytest.mark.skip(reason="slow: set PARAPLY_SLOW=1 to run it"))
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Print the pairs of versions whose features ran."""
+    tests = [report.nodeid for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])]
+    pairs = [pair.name for pair in PAIRS if any(f"[{pair.name}-" in test for test in tests)]
+    if pairs:
+        terminalreporter.section(f"pairs of versions of day {day_of_run()}")
+        terminalreporter.write_line(", ".join(pairs))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,39 +63,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
-def truth_folder() -> Path | None:
-    """Return the folder with the logs of real servers, if it exists."""
-    named = os.environ.get("PARAPLY_TRUTH")
-    places = [Path(named)] if named else [ROOT.parent / "shared" / "truth"]
-    return next((place for place in places if place.is_dir()), None)
-
-
-def unpack(packed: Path, folder: Path) -> Path:
-    """Unpacks an .xz file into a folder, once."""
-    plain = folder / packed.parent.name / packed.name.removesuffix(".xz")
-    if not plain.exists():
-        plain.parent.mkdir(parents=True, exist_ok=True)
-        with lzma.open(packed) as source, plain.open("wb") as out:
-            shutil.copyfileobj(source, out)
-    return plain
-
-
 @pytest.fixture(scope="session")
 def demo_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real group relay log: 6,856 transactions in certification order."""
-    return unpack(ROOT / "tests" / "data" / "demo.relay.xz", tmp_path_factory.mktemp("demo"))
+    return unpack(ROOT / "tests" / "data" / "demo.relay.xz", tmp_path_factory.mktemp("demo") / "demo.relay")
 
 
 @pytest.fixture(scope="session")
-def truth(tmp_path_factory: pytest.TempPathFactory) -> Log:
+def truth() -> Log:
     """A log of a real server by its name below the folder of such logs, unpacked."""
     folder = truth_folder()
     if folder is None:
-        pytest.skip("the logs of real servers are not here: name their folder in PARAPLY_TRUTH")
-    unpacked = tmp_path_factory.mktemp("truth")
-
-    def get(name: str) -> Path:
-        packed = folder / f"{name}.xz"
-        return unpack(packed, unpacked) if packed.exists() else folder / name
-
-    return get
+        missing("NO LOGS OF REAL SERVERS: name their folder in PARAPLY_TRUTH")
+    return functools.partial(plain_log, folder)

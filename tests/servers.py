@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import os
@@ -11,12 +12,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import pymysql
 import pytest
+from required import missing
 
 #: A MariaDB that finds its disk full at its start looks again after a minute.
 START_SECONDS = 150
@@ -31,7 +33,7 @@ def mysql_url() -> str:
     """The MySQL that tests may empty, as ``PARAPLY_TEST_MYSQL`` names it; skips the test where there is none."""
     url = os.environ.get("PARAPLY_TEST_MYSQL")
     if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
+        missing("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
     return url
 
 
@@ -39,7 +41,7 @@ def mysql_data() -> Path:
     """The folder of that server's binary logs, as ``PARAPLY_TEST_MYSQL_DATA`` names it; skips the test where there is none."""
     folder = os.environ.get("PARAPLY_TEST_MYSQL_DATA")
     if not folder:
-        pytest.skip("NO MYSQL LOGS: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA, the folder with its binary logs")
+        missing("NO MYSQL LOGS: set PARAPLY_TEST_MYSQL and PARAPLY_TEST_MYSQL_DATA, the folder with its binary logs")
     return Path(folder)
 
 
@@ -48,6 +50,36 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@functools.cache
+def _empty_folders() -> Path:
+    """Return the folder with the data folders that servers begin with; it goes when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="paraply-empty-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def copy_of_empty(name: str, data: Path, make: Callable[[Path], None]) -> None:
+    """Copy the data folder of a server that never ran. It is made once in a process: that takes seconds, and a copy does not.
+
+    Args:
+        name: Of the program and of the options that it was made with.
+        data: The new folder.
+        make: Makes such a folder.
+    """
+    base = _empty_folders() / name
+    if not base.exists():
+        unfinished = base.with_suffix(".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        make(unfinished)
+        unfinished.rename(base)
+    copy_folder(base, data)
+
+
+def copy_folder(folder: Path, to: Path) -> None:
+    """Copy a folder with owners and times; files that are mostly empty, as redo logs are, stay so."""
+    subprocess.run(["cp", "--archive", "--sparse=always", str(folder), str(to)], check=True)
 
 
 class LocalServer:
@@ -165,7 +197,8 @@ class MariaDbServer(LocalServer):
         """Starts it (again), with these options besides its own, and waits until it answers."""
         first = not self.data.exists()
         if first:
-            self._install()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            copy_of_empty("mariadb", self.data, self._make_empty)
         if self.killed:
             self._recover(options)
         self._run(options)
@@ -198,18 +231,10 @@ class MariaDbServer(LocalServer):
         self.process = self._spawn(command)
         self._wait()
 
-    def _install(self) -> None:
+    def _make_empty(self, data: Path) -> None:
         # A server that starts throws away what others have in a folder for temporary tables that it shares with them.
-        self.folder.mkdir(parents=True, exist_ok=True)
-        command = [
-            "mariadb-install-db",
-            "--no-defaults",
-            *self._user(),
-            f"--datadir={self.data}",
-            f"--tmpdir={self.folder}",
-            "--auth-root-authentication-method=normal",
-            "--skip-test-db",
-        ]
+        command = ["mariadb-install-db", "--no-defaults", *self._user(), f"--datadir={data}", f"--tmpdir={self.folder}",
+                   "--auth-root-authentication-method=normal", "--skip-test-db"]  # fmt: skip
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"mariadb-install-db: {done.stdout[-2000:]} {done.stderr[-2000:]}"
 
@@ -218,7 +243,7 @@ class MariaDbServer(LocalServer):
 def running_mariadb(options: Sequence[str] = ()) -> Iterator[MariaDbServer]:
     """A MariaDB that lives as long as the context; skips the test loudly where it is not installed."""
     if not MariaDbServer.available():
-        pytest.skip("needs MariaDB's server: apt-get install mariadb-server")
+        missing("needs MariaDB's server: apt-get install mariadb-server")
     with own_folder("paraply-maria-") as folder, ended(MariaDbServer(folder, options)) as server:
         yield server.start()
 

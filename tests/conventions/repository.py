@@ -7,7 +7,7 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
+from required import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def module_of(name: str) -> ModuleType:
     """A module by its name; the test skips where an extra that it needs is not installed."""
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("paraply"):
+    except ModuleNotFoundError as absent:
+        if (absent.name or "").startswith("paraply"):
             raise
-        pytest.skip(f"{missing.name} is not installed")
+        missing(f"{absent.name} is not installed")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from conventions.repository import ROOT, files, name
+from required import required_module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +52,7 @@ def test_examples_import_what_is_there(page: Path) -> None:
         for line in example.splitlines():
             if line.startswith("from paraply"):
                 if line.startswith("from paraply.spark"):
-                    pytest.importorskip("pyspark", reason="PySpark is not installed")
+                    required_module("pyspark")
                 exec(line, {})
 
 

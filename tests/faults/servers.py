@@ -204,7 +204,9 @@ class MySqlTarget(_Disk, _SqlTarget):
 
     def __init__(self, url: str, data: Path, disk: Path | None) -> None:
         _SqlTarget.__init__(self, url)
-        self._kill, self._start = (shlex.split(os.environ.get(f"PARAPLY_TEST_MYSQL_{what}", "")) for what in ("KILL", "START"))
+        self._kill, self._start = (
+            shlex.split(os.environ.get(variable, "")) for variable in ("PARAPLY_TEST_MYSQL_KILL", "PARAPLY_TEST_MYSQL_START")
+        )
         self._data = data
         _Disk.__init__(self, disk if disk is not None and self._killable and self._move_to(disk) else None)
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from paraply._native import Block, Catalog, LogReader, Planner, TableMap, binlog_statements
 from paraply.errors import ApplyFailed, LogError
 from paraply.schema.model import Column, Key, KeyPart, Table
-from tests.conftest import ROOT, truth_folder
+from tests.conftest import ROOT
 from tests.fuzz.damage import damaged
+from tests.truth_logs import truth_folder
 
 SECONDS = float(os.environ.get("PARAPLY_FUZZ_SECONDS", "1"))
 SEED = int(os.environ.get("PARAPLY_FUZZ_SEED", "0"))

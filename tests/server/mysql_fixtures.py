@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from required import missing
 from servers import mysql_url
 
 from paraply.errors import ParaplyError
@@ -88,7 +89,7 @@ def mariadb_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield named
         return
     if shutil.which("mariadbd") is None or shutil.which("mariadb-install-db") is None:
-        pytest.skip("NO MARIADB SERVER: install mariadb-server, or set PARAPLY_TEST_MARIADB=mariadb://user:password@host:port")
+        missing("NO MARIADB SERVER: install mariadb-server, or set PARAPLY_TEST_MARIADB=mariadb://user:password@host:port")
     folder = tmp_path_factory.mktemp("mariadb")
     process = _start_mariadb(folder)
     try:

@@ -190,7 +190,7 @@ def _check(source: Source, database: Database, sql_mode: str) -> None:
     assert sum(map(len, added.values())) > 500
 
 
-@pytest.mark.parametrize("sql_mode", ["STRICT_ALL_TABLES", ""])
+@pytest.mark.parametrize("sql_mode", ["STRICT_ALL_TABLES", pytest.param("", marks=pytest.mark.slow)])
 def test_every_default_of_every_type_on_mysql(mysql_source: Source, database: Database, sql_mode: str) -> None:
     _check(mysql_source, database, sql_mode)
 

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from required import missing
 from servers import MariaDbServer
 
 from paraply.bench.load_bench import LoadBench
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.mariadb
 @pytest.fixture(scope="module")
 def server():
     if not MariaDbServer.available():
-        pytest.skip("needs MariaDB's server: apt-get install mariadb-server")
+        missing("needs MariaDB's server: apt-get install mariadb-server")
     with bench_server(None, reset=True) as started:
         yield started
 

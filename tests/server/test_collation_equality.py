@@ -1,12 +1,11 @@
 """Equal values must be those of real MySQL and MariaDB servers (rule R12), and no collation may miss one (rule R13).
 
-The default run asks a sample about every collation, and compares the classes of a sample of texts for some; ``PARAPLY_SLOW=1`` asks more.
+A sample is asked about every collation, and the classes of a sample of texts are compared for some; the slow tests ask much more.
 ``make collations`` compares everything and writes the table of the documentation.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,9 +19,11 @@ from collation_texts import Corpus, corpus_for
 from paraply import _native
 from tests.servers import MariaDbServer, mysql_url, sql_connect
 
-SLOW = bool(os.environ.get("PARAPLY_SLOW"))
-PAIRS = 500 if SLOW else 4
-TEXTS = None if SLOW else 8_000
+#: Pairs of texts that are asked about each collation, and texts whose classes are compared: all where None.
+SAMPLES = [
+    pytest.param(4, 8_000, id="few"),
+    pytest.param(500, None, id="many", marks=[pytest.mark.slow(share=False), pytest.mark.timeout(7200)]),
+]
 CLASSES = [
     "utf8mb4_0900_ai_ci", "utf8mb4_ja_0900_as_cs", "utf8mb4_lt_0900_as_cs", "utf8mb4_unicode_520_ci", "utf8mb4_uca1400_ai_ci",
     "utf8mb4_croatian_ci", "utf16_unicode_ci", "euckr_korean_ci", "gbk_chinese_ci", "tis620_thai_ci", "latin1_german2_ci",
@@ -50,15 +51,15 @@ def wrong(results: list[Result]) -> list[str]:
     ]
 
 
-def check(asker: Asker) -> None:
+def check(asker: Asker, pairs: int, texts: int | None) -> None:
     results = []
     corpora: dict[str, Corpus] = {}
     classes = Classes(asker, "paraply_collations_test")
     for collation, character_set in asker.collations():
-        result = prove(asker, collation, character_set, PAIRS, "test")
+        result = prove(asker, collation, character_set, pairs, "test")
         if collation in CLASSES:
             kind = "unicode" if character_set in CODECS else character_set
-            corpus = corpora.get(kind) or corpora.setdefault(kind, corpus_for(character_set, sample=TEXTS))
+            corpus = corpora.get(kind) or corpora.setdefault(kind, corpus_for(character_set, sample=texts))
             classes.compare(result, corpus, 300)
             if character_set == "utf8mb4":
                 together(classes, result, LETTERS, LETTERS, behind=True)
@@ -69,14 +70,14 @@ def check(asker: Asker) -> None:
     assert sum(r.equal for r in results) > len(results)
 
 
-@pytest.mark.timeout(7200 if SLOW else 300)
-def test_r12_every_collation_of_mysql_agrees_with_the_server(mysql: Asker) -> None:
-    check(mysql)
+@pytest.mark.parametrize(("pairs", "texts"), SAMPLES)
+def test_r12_every_collation_of_mysql_agrees_with_the_server(mysql: Asker, pairs: int, texts: int | None) -> None:
+    check(mysql, pairs, texts)
 
 
-@pytest.mark.timeout(7200 if SLOW else 300)
-def test_r12_every_collation_of_mariadb_agrees_with_the_server(mariadb_server: MariaDbServer) -> None:
-    check(Asker(mariadb_server.connect(), mariadb=True))
+@pytest.mark.parametrize(("pairs", "texts"), SAMPLES)
+def test_r12_every_collation_of_mariadb_agrees_with_the_server(mariadb_server: MariaDbServer, pairs: int, texts: int | None) -> None:
+    check(Asker(mariadb_server.connect(), mariadb=True), pairs, texts)
 
 
 def test_r13_a_name_with_two_meanings_is_coarser_than_either() -> None:

@@ -227,7 +227,7 @@ def test_r24_few_transactions_are_tried_again_on_mysql(tmp_path: Path, load: Loa
 
 
 @pytest.mark.mariadb
-@pytest.mark.slow
+@pytest.mark.slow(share=False)  # compares times
 @pytest.mark.parametrize("load", LOADS, ids=lambda load: load.__name__)
 def test_r24_many_workers_are_not_slower_than_one(mariadb: Place, tmp_path: Path, load: Load) -> None:
     log = mariadb.log(load, tmp_path)

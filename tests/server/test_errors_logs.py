@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from command_line import DATA, Outcome, apply, run_json
-from conftest import truth_folder
 from pg_databases import Database
+from truth_logs import truth_folder
 
 from paraply import open_log
 

@@ -21,6 +21,8 @@ from paraply.targets.progress.gtid_ledger import read_executed
 
 KILLS = int(os.environ.get("PARAPLY_KILLS", "2"))
 SEED = int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000))
+#: So often an apply is killed from its beginning if no gap was left.
+ATTEMPTS = 6
 TRANSACTIONS = max(500, 100 * KILLS)
 
 pytestmark = [pytest.mark.mariadb]
@@ -35,23 +37,32 @@ def has_gap(texts: list[str]) -> bool:
 
 
 def killed_and_resumed(place: HistoryPlace | PostgresHistoryPlace, log: Path, expected: Any, *options: str) -> None:
-    """Kills an apply again and again while it is under way; each further one goes on where the killed one was."""
+    """Kill an apply again and again while it is under way; each further one goes on where the killed one was, until gaps were left.
+
+    At ``most-of-the-time`` neighbours are swapped for a moment only, so that hardly any kill leaves a gap, and none is asked for.
+    """
     print(f"PARAPLY_SEED={SEED}")
     moment, rows, gaps = random.Random(SEED), len(expected["wide"]), 0
-    place.empty()
-    for kill in range(KILLS):
-        process = start(log, place.url, "--workers", "8", *options)
-        wait_for_rows(place, process, "wide", int(rows * 0.9 * (kill + moment.random()) / KILLS))
-        process.send_signal(signal.SIGKILL)
-        assert end(process).code == -signal.SIGKILL
-        gaps += has_gap(place.progress())
-    report = applied(log, place.url, "--workers", "8", *options)
-    assert place.state() == expected
-    assert report["skipped"] > 0
-    print(f"{KILLS} kills, {gaps} left gaps")
+    for attempt in range(1, ATTEMPTS + 1):
+        place.empty()
+        for kill in range(KILLS):
+            process = start(log, place.url, "--workers", "8", *options)
+            wait_for_rows(place, process, "wide", int(rows * 0.9 * (kill + moment.random()) / KILLS))
+            process.send_signal(signal.SIGKILL)
+            assert end(process).code == -signal.SIGKILL
+            gaps += has_gap(place.progress())
+        report = applied(log, place.url, "--workers", "8", *options)
+        assert place.state() == expected
+        assert report["skipped"] > 0
+        print(f"{attempt * KILLS} kills, {gaps} left gaps")
+        if gaps or "most-of-the-time" in options:
+            return
+    pytest.fail("no kill left a gap: nothing was tried")
 
 
-@pytest.mark.parametrize(("consistency", "sessions"), [("most-of-the-time", 5), ("eventual", 5), ("eventual", 48)])
+@pytest.mark.parametrize(
+    ("consistency", "sessions"), [("most-of-the-time", 5), pytest.param("eventual", 5, marks=pytest.mark.slow), ("eventual", 48)]
+)
 def test_r25_gaps_are_closed(history_source: Source, tmp_path: Path, consistency: str, sessions: int) -> None:
     """With many sessions workers take series of transactions."""
     place = history_source.place
@@ -70,7 +81,7 @@ def test_r25_gaps_are_closed_in_postgresql(history_source: Source, postgres_serv
 
 @pytest.mark.mysql
 @pytest.mark.postgres
-@pytest.mark.parametrize("family", ["mysql", "postgresql"])
+@pytest.mark.parametrize("family", ["mysql", pytest.param("postgresql", marks=pytest.mark.slow)])
 def test_r25_gaps_are_closed_without_gtids(history_source: Source, postgres_server: str, tmp_path: Path, family: str) -> None:
     if history_source.place.mariadb:
         pytest.skip("MariaDB's logs always have GTIDs")

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from required import missing
 from server.point_in_time import apply
 from server.replay import SqlPlace
 from server.source_log import copy_binlogs
@@ -23,7 +24,7 @@ def source() -> Iterator[SqlPlace]:
     """A second MySQL, whose databases other than this test's are left alone."""
     url = os.environ.get("PARAPLY_TEST_MYSQL_SOURCE")
     if not url:
-        pytest.skip("NO SECOND MYSQL: set PARAPLY_TEST_MYSQL_SOURCE=mysql://user:password@host:port to run this test")
+        missing("NO SECOND MYSQL: set PARAPLY_TEST_MYSQL_SOURCE=mysql://user:password@host:port to run this test")
     place = SqlPlace(url)
     place.sql(f"DROP DATABASE IF EXISTS {DATABASE}")
     yield place

@@ -279,9 +279,12 @@ def unchanged_under_kills(place: SqlPlace, log: Path, checksums: Path, mode: str
     assert place.state() == expected_checksums(checksums)
 
 
+ONE_AT_A_TIME = pytest.param("record", 0, marks=pytest.mark.slow)
+
+
 @pytest.mark.mysql
 @pytest.mark.truth
-@pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ("record", 0)])
+@pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ONE_AT_A_TIME])
 def test_r25_kill_query_at_any_moment_changes_nothing_on_mysql(mysql_place: SqlPlace, truth: Log, mode: str, workers: int) -> None:
     log, checksums = (truth(f"mysql-binlog/single-session.{kind}") for kind in ("binlog", "checksums"))
     unchanged_under_kills(mysql_place, log, checksums, mode, "2", workers)
@@ -289,7 +292,7 @@ def test_r25_kill_query_at_any_moment_changes_nothing_on_mysql(mysql_place: SqlP
 
 @pytest.mark.mariadb
 @pytest.mark.truth
-@pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ("record", 0)])
+@pytest.mark.parametrize(("mode", "workers"), [("record", 4), ("preserve", 4), ONE_AT_A_TIME])
 def test_r25_kill_query_at_any_moment_changes_nothing_on_mariadb(mariadb_place: SqlPlace, truth: Log, mode: str, workers: int) -> None:
     log, checksums = (truth(f"mariadb-binlog/plain.{kind}") for kind in ("binlog", "checksums"))
     unchanged_under_kills(mariadb_place, log, checksums, mode, "4", workers)

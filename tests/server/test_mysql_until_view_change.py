@@ -17,6 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from own_mysql import OwnMySql, running_mysql
+from required import missing
 from server.live import replicating
 from server.mysql_fixtures import Server
 from server.replay import PostgresPlace
@@ -140,7 +141,7 @@ def test_the_server_s_own_words_for_the_view_change(stopped: OwnMySql) -> None:
 def test_r28_mysqlbinlog_prints_the_same_view_changes_of_the_source_s_log_and_of_the_relay_log(stopped: OwnMySql, folder: Path) -> None:
     command = os.environ.get("PARAPLY_TEST_MYSQLBINLOG")
     if command is None:
-        pytest.skip("NO MYSQLBINLOG: set PARAPLY_TEST_MYSQLBINLOG to a command that prints the log file that is appended to it")
+        missing("NO MYSQLBINLOG: set PARAPLY_TEST_MYSQLBINLOG to a command that prints the log file that is appended to it")
     relay = RelayLog(folder)
     receiver = Receiver(look(parse_source(stopped.url)), relay)
     receiver.start()

@@ -1,7 +1,7 @@
 """Random histories through every allowed policy, consistency level, number of workers and merge size: equal to serial apply.
 
-By default one history takes a part of the matrix that has every policy at every level. With ``PARAPLY_SLOW=1`` so many histories as
-``PARAPLY_SEEDS`` says take all of it. ``PARAPLY_SEED`` repeats the histories of an earlier run. MySQL takes part where
+One history takes a part of the matrix that has every policy at every level. So many histories as ``PARAPLY_SEEDS`` says take all of it;
+they are slow. ``PARAPLY_SEED`` repeats the histories of an earlier run. MySQL takes part where
 ``PARAPLY_TEST_MYSQL`` names a server and ``PARAPLY_TEST_MYSQL_DATA`` the folder with its binlogs; only its logs have the numbers that
 ``logical-clock`` needs.
 """
@@ -23,9 +23,10 @@ from paraply.applier.execute.split import parts
 from paraply.applier.schedule.policy import allowed_combinations
 from paraply.targets import open_target
 
-HISTORIES = int(os.environ.get("PARAPLY_SEEDS", "5")) if os.environ.get("PARAPLY_SLOW") else 0
+WHOLE = [pytest.param(number, marks=pytest.mark.slow) for number in range(1, 1 + int(os.environ.get("PARAPLY_SEEDS", "5")))]
+HISTORIES = [0, *WHOLE]
 SEED = int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000))
-TRANSACTIONS = 60 if HISTORIES else 150
+TRANSACTIONS, TRANSACTIONS_OF_WHOLE = 150, 60
 WORKERS = (0, 1, 2, 8)
 MERGES: tuple[Literal["auto", "off"] | int, ...] = ("off", "auto")
 LAST_WRITER = "unordered"
@@ -75,15 +76,15 @@ def check(seed: int, log: Path, runs: list[Run], place: HistoryPlace | PostgresH
 
 @pytest.mark.mariadb
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("number", range(max(1, HISTORIES)))
+@pytest.mark.parametrize("number", HISTORIES)
 def test_r20_r21_any_history_is_equal_to_serial_apply(history_source: Source, tmp_path: Path, number: int) -> None:
     seed, place = SEED + number, history_source.place
     print(f"PARAPLY_SEED={seed}")
-    log = history_source.log(seed, TRANSACTIONS, tmp_path, cascades=True)
+    log = history_source.log(seed, TRANSACTIONS_OF_WHOLE if number else TRANSACTIONS, tmp_path, cascades=True)
     if not place.mariadb:  # policy row has the target give GTIDs of its own
         with_other_uuid(log, log)
     made = place.state()
-    check(seed, log, matrix(stamped=not place.mariadb, whole=HISTORIES > 0, seed=seed), place, made)
+    check(seed, log, matrix(stamped=not place.mariadb, whole=number > 0, seed=seed), place, made)
     if not place.mariadb:
         check_via_replication(seed, log, place, made)
 
@@ -100,10 +101,10 @@ def check_via_replication(seed: int, log: Path, place: HistoryPlace, expected: o
 @pytest.mark.mariadb
 @pytest.mark.postgres
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("number", range(max(1, HISTORIES)))
+@pytest.mark.parametrize("number", HISTORIES)
 def test_r20_r21_any_history_in_postgresql(history_source: Source, postgres_server: str, tmp_path: Path, number: int) -> None:
     seed = SEED + number
     print(f"PARAPLY_SEED={seed}")
-    log = history_source.log(seed, TRANSACTIONS, tmp_path)
-    runs = matrix(stamped=not history_source.place.mariadb, whole=HISTORIES > 0, seed=seed)
-    check(seed, log, runs if HISTORIES else runs[::2], PostgresHistoryPlace(postgres_server))
+    log = history_source.log(seed, TRANSACTIONS_OF_WHOLE if number else TRANSACTIONS, tmp_path)
+    runs = matrix(stamped=not history_source.place.mariadb, whole=number > 0, seed=seed)
+    check(seed, log, runs if number else runs[::2], PostgresHistoryPlace(postgres_server))

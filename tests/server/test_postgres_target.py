@@ -142,13 +142,15 @@ def test_r25a_a_second_process_fences_the_first_out(uri: str, query: Query) -> N
     assert query('SELECT id FROM "shop"."t"') == [(1,)]
 
 
-def test_r25a_a_start_waits_for_an_open_transaction_of_an_earlier_process(uri: str) -> None:
+def test_r25a_a_start_waits_for_an_open_transaction_of_an_earlier_process(uri: str, query: Query) -> None:
     session = opened(uri, simple_table()).session()
     session.apply(insert(1, 1))
     found: list[Any] = []
     starter = threading.Thread(target=lambda: found.append(make(uri).open(ApplyPlan("main", "f", 2))))
     starter.start()
-    time.sleep(0.3)
+    wait_until(
+        lambda: bool(query("SELECT pid FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0")), "a start that is blocked"
+    )
     assert not found, "the transaction is still open"
     session.commit()
     starter.join(10)

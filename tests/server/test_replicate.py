@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from required import missing
 from server.live import Load, Replica, connect, is_equal_under_load, mysql_rows, replicating
 from server.mysql_fixtures import Server
 from server.replay import PostgresPlace
@@ -63,7 +64,7 @@ def mysql_target() -> Iterator[Server]:
     """Empty before and after: the same server may be another test's source, which has to have its logs from the first GTID on."""
     url = os.environ.get("PARAPLY_TEST_MYSQL_TARGET")
     if not url:
-        pytest.skip("NO SECOND MYSQL SERVER: set PARAPLY_TEST_MYSQL_TARGET=mysql://user:password@host:port to run this test")
+        missing("NO SECOND MYSQL SERVER: set PARAPLY_TEST_MYSQL_TARGET=mysql://user:password@host:port to run this test")
     server = Server(url)
     server.empty()
     yield server
@@ -217,7 +218,7 @@ def test_the_relay_log_holds_the_transactions_of_a_mysql_s_log(
 ) -> None:
     logs = os.environ.get("PARAPLY_TEST_MYSQL_DATA")
     if not logs:
-        pytest.skip("NO MYSQL LOGS: set PARAPLY_TEST_MYSQL_DATA, the folder with the binary logs of PARAPLY_TEST_MYSQL")
+        missing("NO MYSQL LOGS: set PARAPLY_TEST_MYSQL_DATA, the folder with the binary logs of PARAPLY_TEST_MYSQL")
     is_equal_under_load(mysql_url(), postgres_place.url, folder, [Replica.kill], 3.0, 1.0)
     names = [str(row[0]) for row in mysql_source.sql("SHOW BINARY LOGS")]
 

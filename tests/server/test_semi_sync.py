@@ -19,6 +19,7 @@ from pathlib import Path
 import pymysql
 import pytest
 from command_line import run_json
+from required import missing
 from server.live import ENOUGH_SECONDS, connect, replicating, wait_until
 from server.replay import PostgresPlace
 from servers import running_mariadb
@@ -82,7 +83,7 @@ def mariadb() -> Iterator[WaitingSource]:
 def mysql() -> Iterator[WaitingSource]:
     url = os.environ.get("PARAPLY_TEST_MYSQL_SOURCE")
     if not url:
-        pytest.skip("NO SECOND MYSQL: set PARAPLY_TEST_MYSQL_SOURCE=mysql://user:password@host:port to run this test")
+        missing("NO SECOND MYSQL: set PARAPLY_TEST_MYSQL_SOURCE=mysql://user:password@host:port to run this test")
     source = WaitingSource(url, f"{url}?tls=disabled", "source")
     plugins = [name for (name,) in source.sql("SELECT plugin_name FROM information_schema.plugins")]
     installed = "rpl_semi_sync_source" in plugins

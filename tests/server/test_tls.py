@@ -11,6 +11,7 @@ import pymysql
 import pytest
 from certificates import Certificates, make_certificates
 from command_line import DATA, run_json
+from required import missing
 from server.tls_proxy import postgres_behind_tls
 from servers import running_mariadb
 
@@ -54,7 +55,7 @@ def mysql() -> Iterator[tuple[str, pymysql.cursors.Cursor]]:
     """Host and port, and a cursor, of a MySQL with the certificates that it makes itself, and two accounts that must use TLS."""
     url = os.environ.get("PARAPLY_TEST_MYSQL")
     if not url:
-        pytest.skip("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
+        missing("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test")
     parts = urlsplit(url)
     assert parts.hostname is not None
     port = parts.port or 3306

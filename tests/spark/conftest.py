@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.pg_databases import database, embedded
+from tests.required import missing, required_module
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,9 +27,9 @@ def java_works() -> bool:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'paraply[spark]'")
+    required_module("pyspark", "PySpark is not installed: pip install 'paraply[spark]'")
     if not java_works():
-        pytest.skip("there is no Java, which Spark needs")
+        missing("there is no Java, which Spark needs")
     from paraply.spark import session
 
     with warnings.catch_warnings():

@@ -23,16 +23,21 @@ pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
 ALL = [
     "mysql-binlog/compressed.binlog",
-    "mysql-binlog/eight-sessions.binlog",
-    "mysql-binlog/minimal-image.binlog",
     "mysql-binlog/partial-json.binlog",
-    "mysql-binlog/single-session.binlog",
-    "mariadb-binlog/plain.binlog",
     "mariadb-binlog/compressed.binlog",
-    "group-multi-primary/member1.relay",
-    "group-multi-primary/member2.relay",
     "group-multi-primary/member3.relay",
-    "group-single-primary/member3.relay",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in (
+            "mysql-binlog/eight-sessions.binlog",
+            "mysql-binlog/minimal-image.binlog",
+            "mysql-binlog/single-session.binlog",
+            "mariadb-binlog/plain.binlog",
+            "group-multi-primary/member1.relay",
+            "group-multi-primary/member2.relay",
+            "group-single-primary/member3.relay",
+        )
+    ),
 ]
 
 

@@ -58,7 +58,7 @@ def pairs(rows: Sequence[dict[str, Any]], scheme: str) -> Counter[tuple[int, int
 
 
 @pytest.mark.parametrize("scheme", ["fine", "group"])
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_r15_conflicts_are_those_of_each_key(spark: SparkSession, seed: int, scheme: str) -> None:
     rows = history(seed, 150)
     trace = spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA)).repartition(3)

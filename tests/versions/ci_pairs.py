@@ -1,11 +1,12 @@
-"""Helpers of the tests of all pairs of continuous integration."""
+"""Helpers of the tests of the pairs of continuous integration: each day one pair of each source, in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from versions.kinds import CI_PAIRS, Pair, Version
+from rotation import day_of_run
+from versions.kinds import Pair, Version, ci_pair
 from versions.pairs import Outcome, running_pair
 from versions.scripts import Feature, all_features
 
@@ -17,8 +18,8 @@ Found = tuple[Pair, dict[str, dict[str, Outcome]]]
 
 
 def ci_pairs(source: Version) -> list[Pair]:
-    """Return the pairs of a source that continuous integration runs."""
-    return [pair for pair in CI_PAIRS if pair.source == source]
+    """Return the pairs of a source that run today."""
+    return [ci_pair(source, day_of_run())]
 
 
 def ci_features(source: Version) -> list[Feature]:

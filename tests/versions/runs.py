@@ -100,7 +100,7 @@ def apply(mode: str, source: MySqlFamily, logs: Sequence[Path], until: str, targ
     path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "paraply", *arguments, "--json", "--quiet"]
     # Compiled modules are kept, wherever the environment says that they are not: a command is short.
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "pycache")}
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": ""}
     try:
         done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=seconds, cwd=folder)
     except subprocess.TimeoutExpired:

@@ -18,6 +18,7 @@ import pymysql
 from mariadb_versions import mariadb_of_version
 from own_mysql import running_mysql
 from reader_view import SERVER_DATABASES, quoted
+from required import missing
 from servers import LocalServer, free_port
 from versions.kinds import Version
 
@@ -200,9 +201,7 @@ def _debian_postgres() -> Iterator[str]:
     """Start a PostgreSQL of Debian's packages, by their user if we are root."""
     programs = debian_programs()
     if programs is None:
-        import pytest
-
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("NO POSTGRESQL OF DEBIAN: apt-get install postgresql")
+        missing("NO POSTGRESQL OF DEBIAN: apt-get install postgresql")
     with _folder() as folder:
         port = free_port()
         data = folder / "pg"

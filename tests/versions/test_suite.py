@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from versions.contents import spelled
-from versions.kinds import CI_PAIRS, MARIADB_10_5, MARIADB_10_11, MARIADB_11_8, MYSQL, PAIRS, SOURCES, TARGETS, pairs_of
+from versions.kinds import MARIADB_10_5, MARIADB_10_11, MARIADB_11_8, MYSQL, PAIRS, SOURCES, TARGETS, ci_pair, pairs_of
 from versions.pairs import Outcome
 from versions.refusals import KINDS, Kind, is_documented, kind_of
 from versions.scripts import all_features, chosen, parse
@@ -76,11 +76,11 @@ def test_an_unknown_word_is_an_error(word: str) -> None:
         pairs_of([word])
 
 
-def test_every_version_is_a_source_in_ci_and_nearly_every_one_a_target() -> None:
-    """MariaDB 10.5 as a target is left to `make versions` and to the server tests that name versions."""
-    assert {pair.source for pair in CI_PAIRS} == set(SOURCES)
-    assert {pair.target for pair in CI_PAIRS} == set(TARGETS) - {MARIADB_10_5}
-    assert set(CI_PAIRS) < set(PAIRS)
+def test_every_version_is_a_source_each_day_and_every_pair_has_its_turn() -> None:
+    days = [[ci_pair(source, day) for source in SOURCES] for day in range(20_000, 20_005)]
+    assert all([pair.source for pair in pairs] == list(SOURCES) for pairs in days)
+    assert {pair for pairs in days for pair in pairs} == set(PAIRS)
+    assert all(len({pair.target for pair in pairs}) >= 3 for pairs in days), "no day has only one kind of target"
 
 
 def test_names_of_databases_and_users_fit() -> None:
@@ -105,7 +105,7 @@ def test_an_error_belongs_to_the_kind_of_its_target() -> None:
 
 
 def test_a_refusal_that_no_document_tells_of_counts_as_different() -> None:
-    pair = CI_PAIRS[0]
+    pair = PAIRS[0]
     outcomes = {
         "a": {"offline": Outcome("same"), "live": Outcome("same")},
         "b": {"offline": Outcome("same"), "live": Outcome("refused", "why", "LogDamaged")},

@@ -12,7 +12,7 @@ use paraply_binlog::transaction::{Kind, Transaction};
 fn logs() -> Vec<PathBuf> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let mut folders = vec![here.join("tests/data"), here.join("../../tests/data")];
-    if let Some(truth) = std::env::var_os("PARAPLY_TRUTH_UNPACKED").map(PathBuf::from) {
+    if let Some(truth) = std::env::var_os("PARAPLY_TRUTH").map(PathBuf::from) {
         folders.extend(["group-multi-primary", "mysql-binlog", "mariadb-binlog"].map(|name| truth.join(name)));
     }
     let paths = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();

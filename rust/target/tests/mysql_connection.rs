@@ -8,8 +8,9 @@ use common::options;
 use paraply_target::mysql::connection::{Cell, Connection, Error, Options, Tls, TlsMode, interrupt};
 
 #[test]
+#[ignore = "needs a MySQL: PARAPLY_TEST_MYSQL"]
 fn several_statements_give_several_results_and_an_error_stops_them() {
-    let Some(options) = options() else { return };
+    let options = options();
     let mut connection = Connection::open(&options).unwrap();
     let sets = connection
         .query(b"SELECT 1, -2.5e0, NULL, 'x', 18446744073709551615; SET @a = 1; SELECT 2 WHERE FALSE; SELECT 3")
@@ -23,8 +24,9 @@ fn several_statements_give_several_results_and_an_error_stops_them() {
 }
 
 #[test]
+#[ignore = "needs a MySQL: PARAPLY_TEST_MYSQL"]
 fn the_full_login_works_without_tls_and_with_it() {
-    let Some(options) = options() else { return };
+    let options = options();
     for mode in [TlsMode::Disabled, TlsMode::Required, TlsMode::Preferred] {
         let mut connection = Connection::open(&options).unwrap();
         // FLUSH clears the server's password cache, so the next login is a full one.
@@ -40,16 +42,18 @@ fn the_full_login_works_without_tls_and_with_it() {
 }
 
 #[test]
+#[ignore = "needs a MySQL: PARAPLY_TEST_MYSQL"]
 fn a_statement_larger_than_a_packet_of_the_protocol_goes_over() {
-    let Some(options) = options() else { return };
+    let options = options();
     let mut connection = Connection::open(&options).unwrap();
     let sql = format!("SELECT LENGTH('{}')", "x".repeat(20 << 20));
     assert_eq!(connection.query(sql.as_bytes()).unwrap()[0].rows, [[Cell::Int(20 << 20)]]);
 }
 
 #[test]
+#[ignore = "needs a MySQL: PARAPLY_TEST_MYSQL"]
 fn a_statement_is_interrupted_from_outside() {
-    let Some(options) = options() else { return };
+    let options = options();
     let mut connection = Connection::open(&options).unwrap();
     let id = connection.connection_id();
     let started = Instant::now();

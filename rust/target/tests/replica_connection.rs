@@ -9,8 +9,9 @@ use paraply_target::mysql::connection::{Connection, Error, Options, Tls, TlsMode
 use paraply_target::mysql::replica::ReplicaConnection;
 
 #[test]
+#[ignore = "needs a MySQL: PARAPLY_TEST_MYSQL"]
 fn the_full_login_works_without_tls_and_with_it() {
-    let Some(options) = options() else { return };
+    let options = options();
     for mode in [TlsMode::Disabled, TlsMode::Required, TlsMode::Preferred] {
         // FLUSH clears the server's password cache, so the next login is a full one, and the one after it a fast one.
         Connection::open(&options).unwrap().query(b"FLUSH PRIVILEGES").unwrap();
@@ -26,8 +27,9 @@ fn the_full_login_works_without_tls_and_with_it() {
 }
 
 #[test]
+#[ignore = "needs a MySQL: PARAPLY_TEST_MYSQL"]
 fn a_statement_that_fails_leaves_the_connection_usable() {
-    let Some(options) = options() else { return };
+    let options = options();
     let mut connection = ReplicaConnection::open(&options).unwrap();
     let error = connection.execute("SET @a = no_such_column").unwrap_err();
     assert!(matches!(&error, Error::Server { code: 1054, state, .. } if state == "42S22"), "{error:?}");

@@ -31,7 +31,8 @@ class Database:
     ``faults[ordinal]`` is consumed from the front, one for each time that the transaction is tried: ``temporary``, ``permanent``,
     ``lost`` (during apply), ``lost-before`` and ``lost-after`` (the commit), or None for no fault. ``always`` never gets better.
 
-    ``waits_for[ordinal]`` makes what is otherwise a matter of time: the transaction begins when this holds, or after ten seconds.
+    ``waits_for[ordinal]`` makes what is otherwise a matter of time: the transaction begins when this holds. If it has not after ten
+    seconds, the transaction begins too, and stands in ``waited_in_vain``.
     """
 
     def __init__(self, *, lock_timeout: float = 0.3, latency: float = 0.0, tells_blockers: bool = True) -> None:
@@ -43,6 +44,7 @@ class Database:
         self.faults: dict[int, list[str | None]] = defaultdict(list)
         self.always: dict[int, Exception] = {}
         self.waits_for: dict[int, Callable[[], object]] = {}
+        self.waited_in_vain: list[int] = []
         self.lock_timeout = lock_timeout
         self.latency = latency
         self.tells_blockers = tells_blockers
@@ -118,7 +120,8 @@ class Session:
             time.sleep(database.latency)
         if transaction.ordinal in database.waits_for:
             with database.mutex:
-                database.mutex.wait_for(database.waits_for[transaction.ordinal], timeout=10)
+                if not database.mutex.wait_for(database.waits_for[transaction.ordinal], timeout=10):
+                    database.waited_in_vain.append(transaction.ordinal)
         fault = database.fault(transaction)
         if fault == "lost":
             self._break()

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paraply.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -24,7 +26,7 @@ for _path in (LOG, NEXT_LOG, OTHER_LOG):
 class GtidSet:
     def __init__(self, text: str = "", members: frozenset[str] | None = None) -> None:
         if text == "broken":
-            raise ValueError("broken")
+            raise UsageError("malformed GTID text: broken")
         self.members = frozenset(filter(None, text.split(","))) if members is None else members
 
     def __contains__(self, gtid: str) -> bool:

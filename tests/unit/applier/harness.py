@@ -31,7 +31,7 @@ def make_applier(log: list[Any], target: Target, **options: Any) -> Applier:
     return Applier([LOG], target, **options)
 
 
-def run_within(applier: Applier, seconds: float = 20.0) -> ApplyReport | BaseException:
+def run_within(applier: Applier, seconds: float = 60.0) -> ApplyReport | BaseException:
     """The report, or the error that the run ended with; fails if the run hangs."""
     outcome: list[ApplyReport | BaseException] = []
 

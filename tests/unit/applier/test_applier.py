@@ -11,6 +11,7 @@ import pytest
 from unit.applier.fake_database import Database, Target
 from unit.applier.fakes import LogReader, independent, make
 from unit.applier.harness import QUICK, apply, check_serial, make_applier, run_within
+from unit.steps import until
 
 from paraply.errors import (
     AlreadyRunning,
@@ -404,10 +405,7 @@ def test_keyboard_interrupt_in_the_coordinator_leaves_no_thread_behind():
     before = threading.active_count()
     error = run_within(make_applier(log, target))
     assert isinstance(error, KeyboardInterrupt)
-    deadline = time.monotonic() + 2
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert threading.active_count() <= before
+    until(lambda: threading.active_count() <= before, "the end of all threads")
 
 
 @pytest.mark.parametrize("workers", WORKERS)

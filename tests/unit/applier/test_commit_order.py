@@ -6,6 +6,7 @@ import time
 
 import pytest
 from unit.applier import fakes  # noqa: F401
+from unit.steps import until, until_waiting
 
 from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
 from paraply.applier.commit.consistency import Consistency
@@ -29,14 +30,8 @@ def in_thread(body):
         assert not thread.is_alive(), "still waiting"
         return outcome[0]
 
+    result.thread = thread
     return result
-
-
-def until(condition):
-    deadline = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def test_r17_commits_come_in_the_order_of_registration():
@@ -160,7 +155,8 @@ def test_an_abort_wakes_everyone_however_they_wait():
         in_thread(lambda: order.wait_for(tickets[2], 1)),
         in_thread(lambda: order.pause(tickets[3], 60)),
     ]
-    time.sleep(0.02)
+    for result, function in zip(results, ("wait_turn", "wait_for", "pause"), strict=True):
+        until_waiting(result.thread, function)
     order.abort(RuntimeError("a defect"))
     assert all(isinstance(result(), PrecedingFailed) for result in results)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from typing import Any
 
 import pytest
 from unit.applier.fake_database import Target
 from unit.applier.fakes import make
-from unit.applier.harness import make_applier, run_within
+from unit.applier.harness import apply, make_applier, run_within
+from unit.steps import until
 
 from paraply.errors import ConnectionLost, LogDamaged
 from paraply.observe import publisher
@@ -70,9 +70,9 @@ def test_it_is_written_again_and_again() -> None:
     board = Board()
     publishing = Publisher(lambda: board, lambda: {"outcome": None})
     publishing.start()
-    time.sleep(0.3)
+    until(lambda: len(board.texts) > 3, "the fourth status")
     publishing.end({"outcome": "done"})
-    assert len(board.texts) > 3
+    assert {"outcome": None} in map(json.loads, board.texts)
     assert board.last == {"outcome": "done"}
 
 
@@ -82,29 +82,43 @@ def test_a_lost_connection_is_made_again() -> None:
     opened = iter(boards)
     publishing = Publisher(lambda: next(opened), dict)
     publishing.start()
-    time.sleep(0.2)
+    until(lambda: boards[1].texts, "a status on the second connection")
     publishing.end({"outcome": "done"})
     assert (boards[0].closed, boards[1].closed) == (1, 1)
     assert boards[1].last == {"outcome": "done"}
 
 
 def test_a_target_without_a_place_is_no_error() -> None:
-    run_within(make_applier([make(1, "k")], Place(None)))
+    place = Place(None)
+    assert apply([make(1, "k")], place).transactions == 1
+    assert place.database.applied == [1]
+
+
+def test_a_defect_of_the_row_is_no_error_of_the_run_and_ends_the_publishing(caplog: pytest.LogCaptureFixture) -> None:
     board = Board()
     board.failing = ValueError("a defect")
-    run_within(make_applier([make(1, "k")], Place(board)))
+    place = Place(board)
+    assert apply([make(1, "k")], place).transactions == 1
+    assert place.database.applied == [1]
+    assert (board.texts, board.closed) == ([], 1)
+    assert [record.getMessage() for record in caplog.records if record.name == "paraply.observe"] == [
+        "the status is not published any more"
+    ]
 
 
 def test_a_target_that_hangs_does_not_keep_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "_PATIENCE_SECONDS", 0.1)
-    released = threading.Event()
+    asked, released, answered = threading.Event(), threading.Event(), threading.Event()
 
     def open_board() -> None:
-        released.wait(10)
+        asked.set()
+        released.wait()
+        answered.set()
 
     publishing = Publisher(open_board, dict)
     publishing.start()
-    began = time.monotonic()
+    assert asked.wait(10)
     publishing.end({})
-    assert time.monotonic() - began < 2
+    assert not answered.is_set(), "the end did not wait for the target"
     released.set()
+    assert answered.wait(10)

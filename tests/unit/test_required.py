@@ -1,0 +1,34 @@
+"""What is missing skips a test, and fails it in continuous integration."""
+
+from __future__ import annotations
+
+import pytest
+from required import missing, required_module, required_variable
+
+
+@pytest.fixture(params=[False, True], ids=["here", "in .ci/run"])
+def expected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[BaseException]:
+    if request.param:
+        monkeypatch.setenv("PARAPLY_TEST_REQUIRE_ALL", "1")
+        return pytest.fail.Exception
+    monkeypatch.delenv("PARAPLY_TEST_REQUIRE_ALL", raising=False)
+    return pytest.skip.Exception
+
+
+def test_a_server_that_is_missing(expected: type[BaseException]) -> None:
+    with pytest.raises(expected, match="NO SERVER"):
+        missing("NO SERVER: install one")
+
+
+def test_a_module_that_is_missing(expected: type[BaseException]) -> None:
+    assert required_module("json").dumps(1) == "1"
+    with pytest.raises(expected, match="no_such_module"):
+        required_module("no_such_module")
+
+
+def test_a_variable_that_is_missing(expected: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARAPLY_SOME", "x")
+    assert required_variable("PARAPLY_SOME", "NO SOME") == "x"
+    monkeypatch.setenv("PARAPLY_SOME", "")
+    with pytest.raises(expected, match="NO SOME: set PARAPLY_SOME"):
+        required_variable("PARAPLY_SOME", "NO SOME")
