@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ EXIT_CODES = {
     "4": "Stopped on request; the same command goes on from there.",
 }
 ENVIRONMENT = {
-    "PARAPLY_PASSWORD": "The password of the target, and of the source of replicate, where the URL has none.",
-    "MYSQL_PWD": "The same for MySQL and MariaDB, after the option file.",
+    "PARAPLY_PASSWORD": "The password, where a URL has none.",
+    "MYSQL_PWD": "The password for MySQL and MariaDB, where the option file has none either.",
     "PGPASSWORD, PGPASSFILE, PGSERVICEFILE": "As of libpq, for a postgresql:// URL.",
 }
 FILES = {
@@ -37,11 +38,7 @@ FILES = {
 
 
 def roff(text: str) -> str:
-    """Return text of which nothing is a request of roff.
-
-    >>> roff("a-b \\\\n")
-    'a\\\\-b \\\\en'
-    """
+    """Return text of which nothing is a request of roff."""
     plain = text.replace("\\", "\\e").replace("-", "\\-").replace("~", "\\(ti").replace("^", "\\(ha").replace("`", "\\(ga")
     return re.sub(r"^(['.])", r"\\&\1", plain, flags=re.MULTILINE)
 
@@ -94,12 +91,11 @@ def terms(title: str, listed: dict[str, str]) -> Iterator[str]:
 
 def page() -> str:
     """Return the whole page."""
-    version = re.search(r'^version = "(.+)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.MULTILINE)
-    assert version is not None
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
     names = GROUP.list_commands(CONTEXT)
     parts = [
         '.\\" Made by tools/man_page.py from the command line; `make man` writes it anew.',
-        f'.TH PARAPLY 1 "" "paraply {version[1]}" "User Commands"',
+        f'.TH PARAPLY 1 "" "paraply {version}" "User Commands"',
         ".SH NAME",
         "paraply \\- replay MySQL and MariaDB binlogs in parallel",
         ".SH SYNOPSIS",

@@ -122,7 +122,9 @@ def replicate(
             raise UsageError(f"--policy {policy}: a live replication takes one of {', '.join(POLICIES)}")
         defaults = str(defaults_file) if defaults_file is not None else None
         to_mysql = to is not None and to.partition(":")[0].lower() in ("mysql", "mariadb")
-        make_target(to, defaults_file=defaults_file if to_mysql else None)  # reports a wrong URL or a missing package before the source is asked
+        make_target(
+            to, defaults_file=defaults_file if to_mysql else None
+        )  # reports a wrong URL or a missing package before the source is asked
         with apply_line(quiet=quiet or as_json) as line:
             options = ReplicationOptions(
                 relay_folder=relay_log,
