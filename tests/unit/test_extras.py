@@ -154,8 +154,8 @@ def test_an_unforeseen_import_is_a_mistake_of_use_too(without: Run) -> None:
 def test_an_environment_with_the_base_alone(tmp_path: Path) -> None:
     """Install rich and typer, and nothing else, beside the package; what lacks is found by the real import system."""
     python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=300)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *PROJECT["dependencies"]], check=True, timeout=300)
     (site,) = (tmp_path / "venv" / "lib").glob("python3*/site-packages")
     shutil.copytree(ROOT / "python" / "paraply", site / "paraply")
