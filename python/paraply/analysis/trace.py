@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraply._extras import require_extra
 from paraply._native import Catalog, LogReader, trace_batch, trace_schema
 from paraply.errors import UsageError
 from paraply.logs import log_paths
@@ -58,6 +59,7 @@ def trace(
     paraply.errors.UsageError: name at least one log file
     """
     source = TraceSource(log_paths(paths), scheme, schema, batch_transactions)
+    require_extra("arrow", "paraply.trace")
     import pyarrow as pa  # half of the time to import paraply, for one function
 
     return pa.RecordBatchReader.from_batches(trace_schema(), iter(source))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.markup import escape
 
+from paraply._extras import require_extra
 from paraply.applier.schedule.policy import POLICIES
 from paraply.cli import output
 from paraply.cli.dry_run import dry_run_json, show_dry_run, show_plan
@@ -176,9 +177,10 @@ def apply(
 
 
 def metrics_address(text: str | None) -> tuple[str, int] | None:
-    """Return the address of ``--metrics``, or None."""
+    """Return the address that ``--metrics`` names, if it is there."""
     if text is None:
         return None
+    require_extra("metrics", "--metrics")
     from paraply.observe.metrics_server import parse_address
 
     return parse_address(text)

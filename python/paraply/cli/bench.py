@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from paraply._extras import require_extra
 from paraply.cli import output
 from paraply.cli.bench_loads import LoadOptions, load_results
 from paraply.cli.bench_scale import ScaleOptions, scale_results
@@ -163,6 +164,7 @@ def numbers(text: str) -> list[int]:
 
 def kernel_results(log: Sequence[Path] | None, quiet: bool) -> list[KernelResult]:
     """Measure the kernels on the given log, or on the one in the package."""
+    require_extra("arrow", "paraply bench --kernels")
     from paraply.bench.kernels import measure_kernels
 
     with demo_log(log[0] if log else None) as path:

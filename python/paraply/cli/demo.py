@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from paraply._extras import require_extra
 from paraply.cli import output
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.progress import progress_line
@@ -64,6 +65,7 @@ def demo(
     """Apply a real group relay log to an embedded PostgreSQL, with one worker and in parallel, and compare."""
 
     def body() -> tuple[int, Mapping[str, Any]]:
+        require_extra("embedded", "paraply demo")
         from paraply.targets.postgres.embedded import EmbeddedPostgres
 
         runs = (Run("1 worker", "serial", 1, "off"), Run(f"{workers} workers, merging", "parallel", workers, "auto"))

@@ -90,11 +90,12 @@ def group(
     debug: Debug = False,
 ) -> None:
     """Run a group of members under load; show conflicts and figures, and compare the members at the end."""
-    from paraply.errors import ApplyFailed, Stopped
-    from paraply.group import GroupOptions, LiveGroup
-    from paraply.group.load import SCHEMA, Load, LoadOptions
 
     def body() -> tuple[int, Mapping[str, Any]]:
+        from paraply.errors import ApplyFailed, Stopped
+        from paraply.group import GroupOptions, LiveGroup
+        from paraply.group.load import SCHEMA, Load, LoadOptions
+
         options = GroupOptions(mode=mode, workers=workers, consistency=consistency, latency=latency / 1000)
         plan = LoadOptions(sessions=sessions, hot_share=hot_share, seed=seed)
         with LiveGroup(members, options, SCHEMA, folder=data) as live:

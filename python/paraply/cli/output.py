@@ -16,6 +16,7 @@ from rich.console import Console, ConsoleDimensions
 from rich.markup import escape
 from rich.table import Column
 
+from paraply._extras import mistake_of_import
 from paraply.cli.secrets import redacted
 from paraply.errors import ParaplyError, Stopped
 
@@ -130,7 +131,7 @@ def run(
     fields: Mapping[str, Any] = {}
     error: dict[str, Any] | None = None
     try:
-        code, fields = body()
+        code, fields = with_packages(body)
     except ParaplyError as failure:
         code, error = failure.exit_code, error_object(failure)
         show_failure(failure, debug)
@@ -160,6 +161,17 @@ def run(
         head = {"command": command, "status": status, "exit_code": code, "error": error}
         print_json(head | {"seconds": round(time.monotonic() - started, 3)} | dict(fields))
     raise typer.Exit(code)
+
+
+def with_packages(body: Callable[[], tuple[int, Mapping[str, Any]]]) -> tuple[int, Mapping[str, Any]]:
+    """Run a command's body; a package that is missing is a mistake that an extra mends, not a defect."""
+    try:
+        return body()
+    except ImportError as error:
+        mistake = mistake_of_import(error)
+        if mistake is None:
+            raise
+        raise mistake from error
 
 
 def print_json(fields: Mapping[str, Any]) -> None:

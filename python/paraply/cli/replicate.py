@@ -112,13 +112,16 @@ def replicate(
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier.selection.filters import parse_filters
         from paraply.replication import Replication, ReplicationOptions, parse_source, parse_until
-        from paraply.targets import open_target
+        from paraply.targets import make_target, open_target
 
         nonlocal replication
         if policy not in POLICIES:
             raise UsageError(f"--policy {policy}: a live replication accepts one of {', '.join(POLICIES)}")
         defaults = str(defaults_file) if defaults_file is not None else None
         to_mysql = to is not None and to.partition(":")[0].lower() in ("mysql", "mariadb")
+        make_target(
+            to, defaults_file=defaults_file if to_mysql else None
+        )  # reports a wrong URL or a missing package before the source is asked
         with apply_line(quiet=quiet or as_json) as line:
             options = ReplicationOptions(
                 relay_folder=relay_log,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from paraply._extras import require_extra
 from paraply.cli import output
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.progress import progress_line
@@ -41,10 +42,12 @@ def trace(
     debug: Debug = False,
 ) -> None:
     """Write a log's transactions and their write sets as Parquet, one row a transaction."""
-    from paraply.analysis.trace_files import write_trace
-    from paraply.logs import log_paths
 
     def body() -> tuple[int, Mapping[str, Any]]:
+        require_extra("arrow", "paraply trace")
+        from paraply.analysis.trace_files import write_trace
+        from paraply.logs import log_paths
+
         total = sum(Path(path).stat().st_size for path in log_paths(log))
         with progress_line("trace", total, quiet=as_json) as line:
             report = write_trace(

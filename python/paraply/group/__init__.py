@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paraply._extras import require_extra
 from paraply.group.flow_control import FlowOptions
 from paraply.group.group import Group
 from paraply.group.member import MemberState
@@ -18,8 +19,9 @@ __all__ = ["FlowOptions", "Group", "GroupOptions", "LiveGroup", "MemberState", "
 
 
 def __getattr__(name: str) -> Any:
-    """Import LiveGroup on demand: live groups need the extra ``paraply[postgres]``, groups in memory do not."""
+    """Return the class of live groups, which needs the extra ``paraply[embedded]``; groups in memory do not."""
     if name == "LiveGroup":
+        require_extra("embedded", "a live group")
         from paraply.group.live import LiveGroup
 
         return LiveGroup

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
+from paraply._extras import require_extra
 from paraply.errors import TransferDamaged
 
 __all__ = ["Chunk", "pack", "unpack"]
@@ -46,6 +45,9 @@ def pack(exported: Any, chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
     >>> len(chunks) > 1, unpack(chunks).num_rows
     (True, 0)
     """
+    require_extra("arrow", "a member that joins a group")
+    import pyarrow as pa
+
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, exported.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_batch(exported)
@@ -72,5 +74,8 @@ def unpack(chunks: Iterable[Chunk]) -> Any:
     data = b"".join(chunk.data for chunk in received)
     if len(data) != received[0].size or hashlib.sha256(data).digest() != received[0].digest:
         raise TransferDamaged("the certification info is not what was sent: ask for all of it again")
+    require_extra("arrow", "a member that joins a group")
+    import pyarrow as pa
+
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         return reader.read_next_batch()

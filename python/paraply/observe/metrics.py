@@ -1,4 +1,4 @@
-"""Metrics of a run for Prometheus: the text exposition format, version 0.0.4.
+"""The counters of a run as metrics for Prometheus and other readers of OpenMetrics; needs the extra ``paraply[metrics]``.
 
 Names follow Prometheus's rules: base units (seconds, bytes), and ``_total`` for counters. Numeric columns of MySQL's tables
 ``replication_applier_status_by_coordinator`` and ``_by_worker`` keep the names of those columns. GTIDs are not labels, because each
@@ -9,27 +9,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+from prometheus_client.registry import Collector
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from prometheus_client import Metric
 
     from paraply.observe.counters import Counters, WorkerCounters
     from paraply.observe.status_json import RunIdentity
 
-__all__ = ["CONTENT_TYPE", "render_metrics"]
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+__all__ = ["registry_of", "render_metrics"]
 
 Sample = tuple["Mapping[str, object]", float]
 
 
 class _Page:
-    """Metrics page; shows metrics in the order of the calls."""
+    """Metrics in the order in which they are added."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
+        self.metrics: list[Metric] = []
 
     def gauge(self, name: str, text: str, value: float | None) -> None:
-        """Add a figure that may fall and rise; leave it out if it is not known."""
+        """Add a figure that goes up and down; it is left out where it is not known."""
         if value is not None:
             self.family(name, "gauge", text, [({}, value)])
 
@@ -38,40 +42,66 @@ class _Page:
         self.family(name, "counter", text, [({}, value)])
 
     def family(self, name: str, kind: str, text: str, samples: Iterable[Sample]) -> None:
-        """Add figures of one name with different labels."""
-        lines = [f"paraply_{name}{_labels(labels)} {_number(value)}" for labels, value in samples]
-        if lines:
-            self._lines += [f"# HELP paraply_{name} {text}", f"# TYPE paraply_{name} {kind}", *lines]
+        """Add figures of one name that differ in their labels; without any the name is left out."""
+        listed = list(samples)
+        if listed:
+            labels = list(listed[0][0])
+            family = (CounterMetricFamily if kind == "counter" else GaugeMetricFamily)(f"paraply_{name}", text, labels=labels)
+            for values, value in listed:
+                family.add_metric([str(values[label]) for label in labels], round(value, 6))
+            self.metrics.append(family)
 
-    def text(self) -> str:
-        """Return the whole page."""
-        return "\n".join(self._lines) + "\n"
+
+class _Run(Collector):
+    """The metrics of one run, read anew for each request."""
+
+    def __init__(self, read: Callable[[], tuple[Counters, RunIdentity | None]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the metrics as they are now."""
+        return _metrics(*self._read())
+
+
+def registry_of(read: Callable[[], tuple[Counters, RunIdentity | None]]) -> CollectorRegistry:
+    """Return a registry with the metrics of a run.
+
+    Args:
+        read: Gives the counters and the identity of the run as they are now.
+    """
+    registry = CollectorRegistry(support_collectors_without_names=True)
+    registry.register(_Run(read))
+    return registry
 
 
 def render_metrics(counters: Counters, identity: RunIdentity | None = None) -> str:
-    r"""Return the counters as a page of metrics.
+    r"""Return the counters in Prometheus's text format.
 
     Args:
         counters: A snapshot of a run.
         identity: The run's identity, for the labels of ``paraply_info``.
 
     >>> from paraply.observe.counters import Counters
-    >>> "paraply_rows_committed_total 7" in render_metrics(Counters(rows=7)).splitlines()
+    >>> "paraply_rows_committed_total 7.0" in render_metrics(Counters(rows=7)).splitlines()
     True
     """
+    return generate_latest(registry_of(lambda: (counters, identity))).decode()
+
+
+def _metrics(counters: Counters, identity: RunIdentity | None) -> list[Metric]:
     page = _Page()
     if identity is not None:
         from paraply._version import __version__
 
         labels = {"channel": identity.channel, "policy": identity.policy, "consistency": identity.consistency,
                   "gtid_mode": identity.gtid_mode, "version": __version__}  # fmt: skip
-        page.family("info", "gauge", "The run, in its labels; always 1.", [(labels, 1)])
+        page.metrics.append(InfoMetricFamily("paraply", "The run, in its labels; always 1.", value=labels))
         page.gauge("start_time_seconds", "Start time of the run, in seconds since 1970.", identity.started)
     _of_progress(page, counters)
     _of_applying(page, counters)
     _of_coordinator(page, counters)
     _of_workers(page, counters.workers)
-    return page.text()
+    return page.metrics
 
 
 def _of_progress(page: _Page, counters: Counters) -> None:
@@ -188,17 +218,3 @@ _MOMENTS: tuple[tuple[str, str, Callable[[WorkerCounters], float | None]], ...] 
     ),
     ("applying_transaction_start_apply_timestamp", "Start time of its apply", lambda worker: worker.began or None),
 )
-
-
-def _labels(labels: Mapping[str, object]) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(str(value))}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-
-
-def _number(value: float) -> str:
-    return str(value) if isinstance(value, int) else repr(round(value, 6))

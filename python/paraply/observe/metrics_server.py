@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING, Protocol
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+from paraply._extras import require_extra
 from paraply.errors import UsageError
-from paraply.observe.metrics import CONTENT_TYPE, render_metrics
 from paraply.observe.status_json import status_object
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from paraply.observe.counters import Counters
     from paraply.observe.status_json import RunIdentity
@@ -23,10 +25,11 @@ __all__ = ["MetricsServer", "parse_address"]
 
 _LOOPBACK = "127.0.0.1"
 _CLIENT_SECONDS = 5.0
+_TEXT = "text/plain; charset=utf-8"
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return host and port of ``--metrics``.
+    """Return the host and the port that ``--metrics`` names.
 
     Args:
         text: ``PORT`` on the loopback interface, or ``HOST:PORT``; an IPv6 address needs brackets. Port 0 takes any free one.
@@ -54,7 +57,7 @@ class Watched(Protocol):
 
 
 class MetricsServer:
-    """Server of ``/metrics`` (Prometheus) and ``/status`` (JSON), in threads of its own, until it is closed.
+    """Answers to ``/metrics`` (Prometheus, OpenMetrics) and ``/status`` (JSON) from threads of its own, until it is closed.
 
     Args:
         host: The address to listen on.
@@ -62,15 +65,15 @@ class MetricsServer:
         run: The run to show.
 
     Raises:
-        UsageError: Listening on the address fails.
+        UsageError: The address cannot be listened on, or the extra ``paraply[metrics]`` is not installed.
     """
 
     def __init__(self, host: str, port: int, run: Watched) -> None:
-        handler = type("Handler", (_Handler,), {"run": run})
+        require_extra("metrics", "--metrics")
         try:
             family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-            server = type("Server", (_Server,), {"address_family": family})
-            self._server: ThreadingHTTPServer = server(address, handler)
+            kind: type[WSGIServer] = type("Server", (_Server,), {"address_family": family})
+            self._server = make_server(str(address[0]), port, _application(run), kind, _Handler)
         except OSError as error:
             raise UsageError(
                 f"--metrics: cannot listen on {host}:{port}: {error.strerror or error}; give another port, or 0 for any free one"
@@ -82,7 +85,7 @@ class MetricsServer:
 
     @property
     def url(self) -> str:
-        """URL of the metrics."""
+        """The address of the metrics."""
         host, port = self._server.server_address[:2]
         return f"http://{f'[{host!s}]' if ':' in str(host) else host!s}:{port}/metrics"
 
@@ -101,41 +104,48 @@ class MetricsServer:
         self._thread.join()
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
     block_on_close = False  # a client that stays connected must not delay the end of the run
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore errors of a client that has closed its connection."""
+        """Ignore a client that went away."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(WSGIRequestHandler):
     server_version = "paraply"
     sys_version = ""
     timeout = _CLIENT_SECONDS
-    run: ClassVar[Watched]
-
-    def do_GET(self) -> None:
-        """Answer a request."""
-        path = self.path.partition("?")[0]
-        if path == "/metrics":
-            self._answer(CONTENT_TYPE, render_metrics(self.run.counters(), self.run.identity()))
-        elif path == "/status":
-            identity = self.run.identity()
-            status = None if identity is None else status_object(identity, self.run.counters())
-            self._answer("application/json", json.dumps(status) + "\n")
-        elif path == "/":
-            self._answer("text/plain; charset=utf-8", "paraply apply: see /metrics (Prometheus) and /status (JSON)\n")
-        else:
-            self.send_error(HTTPStatus.NOT_FOUND)
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name is the base class's
-        """Log nothing for a request."""
+        """Write nothing: requests are not worth a line each."""
 
-    def _answer(self, kind: str, text: str) -> None:
-        body = text.encode()
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+
+def _application(run: Watched) -> WSGIApplication:
+    """Return what answers requests; prometheus_client chooses format and compression by the request's headers."""
+    from prometheus_client import make_wsgi_app
+
+    from paraply.observe.metrics import registry_of
+
+    metrics = make_wsgi_app(registry_of(lambda: (run.counters(), run.identity())))
+
+    def application(request: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        path = request["PATH_INFO"]
+        if path == "/metrics":
+            answer: Iterable[bytes] = metrics(request, start)
+            return answer
+        if path == "/status":
+            identity = run.identity()
+            status = None if identity is None else status_object(identity, run.counters())
+            return _answer(start, "200 OK", "application/json", json.dumps(status) + "\n")
+        if path == "/":
+            return _answer(start, "200 OK", _TEXT, "paraply apply: see /metrics (Prometheus) and /status (JSON)\n")
+        return _answer(start, "404 Not Found", _TEXT, "see /metrics and /status\n")
+
+    return application
+
+
+def _answer(start: StartResponse, status: str, kind: str, text: str) -> list[bytes]:
+    body = text.encode()
+    start(status, [("Content-Type", kind), ("Content-Length", str(len(body)))])
+    return [body]

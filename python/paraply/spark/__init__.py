@@ -6,11 +6,13 @@ Needs ``pip install paraply[spark]`` and a Java 17.
 from __future__ import annotations
 
 try:
+    import numpy as _numpy  # noqa: F401
+    import pyarrow as _pyarrow  # noqa: F401
     import pyspark as _pyspark  # noqa: F401
 except ModuleNotFoundError as missing:
-    if missing.name != "pyspark":
+    if missing.name not in {"numpy", "pyarrow", "pyspark"}:
         raise
-    raise ModuleNotFoundError("paraply.spark needs PySpark: pip install 'paraply[spark]'", name="pyspark") from None
+    raise ModuleNotFoundError(f"paraply.spark needs the package {missing.name}: pip install 'paraply[spark]'", name=missing.name) from None
 
 from paraply.spark.apply import apply_batch, apply_upto
 from paraply.spark.dependencies import dependencies

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paraply._extras import require_extra
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def make_target(url: str | None, *, folder: Path | str | None = None, defaults_f
         defaults_file: A MySQL option file with defaults for the URL; ``~/.my.cnf`` if not given.
 
     Raises:
-        UsageError: The URL names an unknown kind of database, or cannot be parsed.
+        UsageError: The URL names no kind of database that is known, cannot be understood, or needs an extra that is not installed.
 
     >>> make_target("oracle://localhost")
     Traceback (most recent call last):
@@ -38,10 +39,12 @@ def make_target(url: str | None, *, folder: Path | str | None = None, defaults_f
     if defaults_file is not None and scheme not in MYSQL:
         raise UsageError("--defaults-file is for mysql:// and mariadb:// targets; PostgreSQL's are PGPASSFILE and PGSERVICEFILE")
     if url is None:
+        require_extra("embedded", "the embedded PostgreSQL", "or name a server with --to")
         from paraply.targets.postgres.target import PostgresTarget
 
         return PostgresTarget(folder=str(folder) if folder is not None else None)
     if scheme in POSTGRESQL:
+        require_extra("postgres", "a postgresql:// target")
         from paraply.targets.postgres.target import PostgresTarget
 
         return PostgresTarget(url)

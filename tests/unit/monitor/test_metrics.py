@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import socket
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from paraply.errors import UsageError
 from paraply.observe.counters import Counters, WorkerCounters
@@ -110,6 +112,28 @@ def test_the_server_answers_on_loopback_until_it_is_closed() -> None:
             get(server.url.replace("/metrics", "/other"))
     with pytest.raises(urllib.error.URLError):
         get(server.url)
+
+
+def test_the_format_is_the_one_that_is_asked_for() -> None:
+    with MetricsServer(*parse_address("0"), Run()) as server:
+        request = urllib.request.Request(
+            server.url, headers={"Accept": "application/openmetrics-text; version=1.0.0", "Accept-Encoding": "gzip"}
+        )
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+            assert answer.headers["Content-Encoding"] == "gzip"
+            text = gzip.decompress(answer.read()).decode()
+        families = {family.name: family for family in text_string_to_metric_families(text)}
+        assert families["paraply_transactions_committed"].type == "counter"
+        assert families["paraply"].samples[0].labels["channel"] == IDENTITY.channel
+        sampled = {(sample.name, *sorted(sample.labels.items())): sample.value for family in families.values() for sample in family.samples}
+        assert len(sampled) == len(samples(render_metrics(BUSY, IDENTITY)))
+        assert sampled["paraply_lag_seconds",] == 12.5
+
+
+def test_one_metric_can_be_asked_for() -> None:
+    with MetricsServer(*parse_address("0"), Run()) as server:
+        assert samples(get(f"{server.url}?name[]=paraply_lag_seconds")[2]) == {"paraply_lag_seconds": 12.5}
 
 
 def test_a_client_that_says_nothing_does_not_keep_the_run() -> None:

