@@ -29,7 +29,8 @@ class StopPoint:
 
     Attributes:
         time: Microseconds since 1970, UTC: the stop is before the first transaction in log order whose commit time is not earlier.
-            Compared with the commit time on the original source, in microseconds where the log has it (MySQL 8.0 and later).
+            Compared with the commit time on the original source, in microseconds where the log has it (MySQL 8.0 and
+            later), else in whole seconds.
         after: GTID of the last transaction to apply.
         before: GTID of the first transaction not to apply.
         view_change: GTIDs of view changes to ignore; the stop is after the next view change of a group that is not among them (R30).
