@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use paraply_target::distance::{DelayingProxy, Server};
+use paraply_bench::{DelayingProxy, Server};
 use pyo3::prelude::*;
 
 use crate::errors::usage;

@@ -9,7 +9,7 @@ use paraply_binlog::dump::Dump;
 use paraply_binlog::error::Fault;
 use paraply_binlog::restamp::Stamps;
 use paraply_binlog::transaction::{Kind, Transaction};
-use paraply_target::mysql::binlog_statement::fused_events;
+use paraply_mysql::binlog_statement::fused_events;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use paraply_target::ledger::{Entry, GapLedger, Ledger, MOST_PIECES, Range, Ranges};
+use paraply_plan::ledger::{Entry, GapLedger, Ledger, MOST_PIECES, Range, Ranges};
 use pyo3::prelude::*;
 
 use crate::block::PyBlock;

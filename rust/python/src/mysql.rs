@@ -7,13 +7,13 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use paraply_binlog::transaction::Format;
-use paraply_target::ledger::Entry;
-use paraply_target::mysql::binlog_statement::{self, Limits, Place, Wanted};
-use paraply_target::mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
-use paraply_target::mysql::progress_row::ProgressRow;
-use paraply_target::mysql::references::Check;
-use paraply_target::mysql::row_ends::RowEnds;
-use paraply_target::mysql::series::{Guard, WholeEnded, commit_each, run_each};
+use paraply_mysql::binlog_statement::{self, Limits, Place, Wanted};
+use paraply_mysql::connection::{Cell, Connection, Error, Options, ResultSet, Tls, TlsMode};
+use paraply_mysql::progress_row::ProgressRow;
+use paraply_mysql::references::Check;
+use paraply_mysql::row_ends::RowEnds;
+use paraply_mysql::series::{Guard, WholeEnded, commit_each, run_each};
+use paraply_plan::ledger::Entry;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyFloat, PyInt, PyList, PyTuple};
 

@@ -2,8 +2,8 @@
 
 use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
-use paraply_target::postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
-use paraply_target::postgres::render::{RenderError, Renderer};
+use paraply_postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
+use paraply_postgres::render::{RenderError, Renderer};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

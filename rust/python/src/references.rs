@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paraply_core::schema::Catalog;
-use paraply_target::mysql::references::{Check, Scratch, check};
+use paraply_mysql::references::{Check, Scratch, check};
 use pyo3::prelude::*;
 
 use crate::block::PyBlock;

@@ -8,7 +8,7 @@ use paraply_binlog::event::{EventHeader, HEADER_LENGTH};
 use paraply_binlog::relay::{
     Follower, Head, Purger, Received, RelayError, RelayWriter, Shared, WriterOptions, compose_event, mysql_format,
 };
-use paraply_target::mysql::receive::Signals;
+use paraply_mysql::receive::Signals;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

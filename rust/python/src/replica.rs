@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use paraply_target::mysql::connection::Error;
-use paraply_target::mysql::receive::{Begin, Identity, ReceiveError, receive};
-use paraply_target::mysql::replica::ReplicaConnection;
+use paraply_mysql::connection::Error;
+use paraply_mysql::receive::{Begin, Identity, ReceiveError, receive};
+use paraply_mysql::replica::ReplicaConnection;
 use pyo3::prelude::*;
 
 use crate::errors::{Where, raise};

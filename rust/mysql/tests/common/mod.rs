@@ -1,0 +1,28 @@
+//! What the tests against a real server share.
+
+use std::time::Duration;
+
+use paraply_mysql::connection::{Options, Tls, TlsMode};
+
+/// The server's options, or none where no server is named; then the tests say so and pass.
+pub fn options() -> Option<Options> {
+    let Ok(url) = std::env::var("PARAPLY_TEST_MYSQL") else {
+        eprintln!("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test");
+        return None;
+    };
+    let (login, place) = url.strip_prefix("mysql://")?.split_once('@')?;
+    let (user, password) = login.split_once(':')?;
+    let (host, port) = place.split_once(':')?;
+    Some(Options {
+        host: host.into(),
+        port: port.parse().ok()?,
+        user: user.into(),
+        password: Some(password.into()),
+        database: None,
+        socket: None,
+        tls: Tls { mode: TlsMode::Disabled, ..Tls::default() },
+        connect_timeout: Duration::from_secs(10),
+        read_timeout: None,
+        found_rows: false,
+    })
+}
