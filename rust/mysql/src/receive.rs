@@ -6,13 +6,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use mysql_common::packets::binlog_request::BinlogRequest;
 use mysql_common::packets::{BinlogDumpFlags, GnoInterval, Sid, Tag};
-use paraply_binlog::checksum;
+use paraply_binlog::event::checksum;
 use paraply_binlog::event::{EventHeader, HEADER_LENGTH, types};
-use paraply_binlog::relay::{RelayError, RelayWriter};
 use paraply_binlog::transaction::Format;
+use paraply_binlog::write::relay::{RelayError, RelayWriter};
 use paraply_core::gtid::{GtidSet, Origin};
 
 use crate::connection::Error;
+pub use crate::replica::Identity;
 use crate::replica::{EventStream, ReplicaConnection};
 
 /// Where the source is to begin.
@@ -27,17 +28,6 @@ pub enum Begin {
         /// The offset of an event.
         position: u64,
     },
-}
-
-/// As whom a source knows a replica.
-#[derive(Debug, Clone)]
-pub struct Identity {
-    /// No other replica of the source has it.
-    pub server_id: u32,
-    /// What the source's list of replicas shows as the host; may be empty.
-    pub host: String,
-    /// Likewise the port; 0 for none.
-    pub port: u16,
 }
 
 /// Why receiving ended.

@@ -10,10 +10,10 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-use paraply_binlog::image_cursor::Decoded;
-use paraply_binlog::layout::Layout;
 use paraply_binlog::rows::RowsEvent;
-use paraply_binlog::table_map::TableMap;
+use paraply_binlog::rows::image_cursor::Decoded;
+use paraply_binlog::rows::layout::Layout;
+use paraply_binlog::rows::table_map::TableMap;
 use paraply_binlog::transaction::Format;
 
 /// The first version with the later end.

@@ -1,3 +1,13 @@
-//! Which transactions of a log are applied together, and which have been applied.
+//! The plan of an apply: write sets of transactions, blocks and what they wait for, and which transactions are committed.
+//!
+//! [`verify`], [`trace`] and [`explain`] answer questions about a log with the same write sets.
 
+pub mod block;
+mod early_rows;
+pub mod explain;
 pub mod ledger;
+pub mod planner;
+pub mod split;
+pub mod trace;
+pub mod verify;
+pub mod write_sets;

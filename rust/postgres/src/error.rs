@@ -1,7 +1,7 @@
 //! Why row changes cannot be rendered.
 
-use paraply_binlog::image_cursor::Malformed;
-use paraply_binlog::layout::UNKNOWN_FRACTION;
+use paraply_binlog::rows::image_cursor::Malformed;
+use paraply_binlog::rows::image_cursor::UNKNOWN_FRACTION;
 use paraply_core::schema::TableName;
 
 use super::literal::NotStorable;

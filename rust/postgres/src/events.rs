@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use paraply_binlog::charset::Charset;
-use paraply_binlog::image_cursor::Malformed;
-use paraply_binlog::layout::Layout;
+use paraply_binlog::rows::image_cursor::Malformed;
+use paraply_binlog::rows::layout::Layout;
+use paraply_binlog::rows::table_map::{MappedColumn, TableMap};
+use paraply_binlog::rows::values::charset::Charset;
 use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row, RowBuffer, RowsEvent, RowsHeader, SQL_FOREIGN_KEYS, rows_kind};
-use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_binlog::transaction::{Format, RawEvent, Transaction};
 use paraply_core::collation::name_of;
 

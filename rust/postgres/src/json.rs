@@ -1,7 +1,7 @@
 //! JSON documents in the server's binary form as text.
 
-use paraply_binlog::image_cursor::Malformed;
-use paraply_binlog::json::{json_text, updated_json_text};
+use paraply_binlog::rows::image_cursor::Malformed;
+use paraply_binlog::rows::values::json::{json_text, updated_json_text};
 
 use super::literal::NotStorable;
 

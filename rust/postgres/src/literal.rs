@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use paraply_binlog::address::{write_inet4, write_inet6, write_uuid};
-use paraply_binlog::charset::Charset;
-use paraply_binlog::decode::decompress;
-use paraply_binlog::image_cursor::Malformed;
+use paraply_binlog::rows::image_cursor::Malformed;
+use paraply_binlog::rows::values::address::{write_inet4, write_inet6, write_uuid};
+use paraply_binlog::rows::values::charset::Charset;
+use paraply_binlog::rows::values::decode::decompress;
 use paraply_core::value::Value;
 
 use super::json;

@@ -1,6 +1,6 @@
 //! How the columns of a source table are written to its counterpart in PostgreSQL.
 
-use paraply_binlog::charset::Charset;
+use paraply_binlog::rows::values::charset::Charset;
 use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use paraply_binlog::table_map::TableMap;
+use paraply_binlog::rows::table_map::TableMap;
 
 use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, TABLE_MAP};
 use crate::progress_row::{self, ProgressRow};

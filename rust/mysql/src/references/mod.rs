@@ -10,8 +10,8 @@ mod links;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paraply_binlog::known_tables::{Cascades, KnownTables};
-use paraply_binlog::row_walk::{RowPlan, RowsError};
+use paraply_binlog::rows::known_tables::{Cascades, KnownTables};
+use paraply_binlog::rows::row_walk::{RowPlan, RowsError};
 use paraply_binlog::rows::{NO_FOREIGN_KEY_CHECKS, Row};
 use paraply_binlog::transaction::Transaction;
 use paraply_core::schema::{Catalog, Table};

@@ -13,16 +13,25 @@ mod transport;
 
 use mysql_common::packets::ComRegisterSlave;
 use mysql_common::packets::binlog_request::BinlogRequest;
-use mysql_common::proto::MySerialize;
 
 use crate::connection::{Error, Options};
-use crate::receive::Identity;
 use crate::replica::handshake::{odd, server_error};
-use crate::replica::packets::Packets;
+use crate::replica::packets::{Packets, serialized};
 pub(crate) use crate::replica::stream::EventStream;
 use crate::replica::transport::Transport;
 
 const COM_QUERY: u8 = 0x03;
+
+/// As whom a source knows a replica.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// No other replica of the source has it.
+    pub server_id: u32,
+    /// What the source's list of replicas shows as the host; may be empty.
+    pub host: String,
+    /// Likewise the port; 0 for none.
+    pub port: u16,
+}
 
 /// A connection that a source's log is asked for on. Closed when dropped.
 pub struct ReplicaConnection {
@@ -84,10 +93,4 @@ impl ReplicaConnection {
             (None, _) => Err(odd("answer")),
         }
     }
-}
-
-fn serialized(command: &impl MySerialize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    command.serialize(&mut bytes);
-    bytes
 }

@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, Read, Write};
 
+use mysql_common::proto::MySerialize;
+
 use crate::connection::Error;
 
 /// A frame that is so long has a successor, which may be empty.
@@ -177,6 +179,13 @@ pub(super) fn lost(error: &std::io::Error) -> Error {
         ErrorKind::UnexpectedEof => ended(),
         _ => Error::Lost(error.to_string()),
     }
+}
+
+/// Return the bytes of a command.
+pub(super) fn serialized(command: &impl MySerialize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    command.serialize(&mut bytes);
+    bytes
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use mysql_common::packets::SemiSyncAckPacket;
 
 use crate::connection::Error;
 use crate::replica::handshake::{odd, server_error};
-use crate::replica::packets::Packets;
-use crate::replica::serialized;
+use crate::replica::packets::{Packets, serialized};
 use crate::replica::transport::Transport;
 
 const EVENT: u8 = 0x00;

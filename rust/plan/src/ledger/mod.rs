@@ -8,8 +8,9 @@
 mod gaps;
 mod ranges;
 
-use paraply_binlog::block::Block;
 use paraply_core::gtid::GtidSet;
+
+use crate::block::Block;
 
 pub use gaps::{GapLedger, MOST_PIECES};
 pub use ranges::{Range, Ranges};

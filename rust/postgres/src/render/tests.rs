@@ -1,6 +1,6 @@
 use super::*;
 use crate::mapping::Kind;
-use paraply_binlog::charset::Charset;
+use paraply_binlog::rows::values::charset::Charset;
 
 fn table(keys: &[&[usize]]) -> Arc<TableMapping> {
     let columns = vec![

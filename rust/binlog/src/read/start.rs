@@ -1,0 +1,146 @@
+//! How a transaction starts: what its first event says of it.
+
+use std::sync::Arc;
+
+use crate::error::{Fault, LogError};
+use crate::event::Event;
+use crate::event::gtid_event::GtidEvent;
+use crate::event::mariadb::{EXTRA_ROLLBACK_ALTER, EXTRA_START_ALTER, FL_PREPARED_XA, MariadbGtid};
+use crate::event::partial_rows::Pieces;
+use crate::transaction::{Identity, Kind, Transaction};
+
+/// What is set aside for a transaction's bytes at once; more comes as it is needed.
+const MOST_RESERVED: u64 = 1 << 20;
+
+/// A savepoint that can be rolled back to.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    pub(crate) name: Vec<u8>,
+    pub(crate) events: usize,
+    pub(crate) data: usize,
+    pub(crate) row_bytes: u64,
+    pub(crate) no_foreign_key_checks: bool,
+}
+
+/// A transaction that has begun and not yet ended.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each met or not met on the way through the events"
+)]
+pub(crate) struct Group {
+    /// What is known of it so far.
+    pub(crate) transaction: Transaction,
+    /// The file that it begins in.
+    pub(crate) name: Arc<str>,
+    /// A BEGIN was met, or the GTID event says that there is none.
+    pub(crate) begun: bool,
+    /// MariaDB: the one statement behind the GTID is all.
+    pub(crate) standalone: bool,
+    /// MariaDB: the start or the failure of an ALTER TABLE, of which only the end counts.
+    pub(crate) unfinished_alter: bool,
+    /// An XA transaction up to its XA PREPARE.
+    pub(crate) xa: bool,
+    /// A view change was met.
+    pub(crate) view_change: bool,
+    /// The receiver began a new file or connected again inside the transaction; it may be sent once more.
+    pub(crate) interrupted: bool,
+    /// Bytes of row events, whether they are kept or not.
+    pub(crate) row_bytes: u64,
+    /// Savepoints that are set, the oldest first.
+    pub(crate) savepoints: Vec<Savepoint>,
+    /// The last row event was not the last one of its statement.
+    pub(crate) inside_statement: bool,
+    /// One statement whose row events stand in a log of MySQL 5.1 without BEGIN and COMMIT.
+    pub(crate) one_statement: bool,
+    /// Pieces of a row event, of which some have not come yet.
+    pub(crate) pieces: Option<Pieces>,
+}
+
+impl Group {
+    /// A transaction of a log without GTIDs starts with its first statement.
+    pub(crate) fn without_gtid(event: &Event<'_>, name: &Arc<str>, file: u32) -> Self {
+        Self {
+            transaction: empty_transaction(event, file),
+            name: Arc::clone(name),
+            begun: false,
+            standalone: false,
+            unfinished_alter: false,
+            xa: false,
+            view_change: false,
+            interrupted: false,
+            row_bytes: 0,
+            savepoints: Vec::new(),
+            inside_statement: false,
+            one_statement: false,
+            pieces: None,
+        }
+    }
+
+    /// A transaction behind one of MySQL's GTID events.
+    pub(crate) fn of_mysql(event: &Event<'_>, gtid: GtidEvent, name: &Arc<str>, file: u32) -> Self {
+        let mut group = Self::without_gtid(event, name, file);
+        let transaction = &mut group.transaction;
+        transaction.identity = gtid.gtid.map_or(Identity::Anonymous, Identity::Gtid);
+        transaction.last_committed = gtid.last_committed;
+        transaction.sequence_number = gtid.sequence_number;
+        transaction.committed_at = gtid.committed_at.or(transaction.committed_at);
+        transaction.data.reserve(gtid.transaction_length.unwrap_or(0).min(MOST_RESERVED) as usize);
+        group
+    }
+
+    /// A transaction behind MariaDB's GTID event, which is its BEGIN too.
+    pub(crate) fn of_mariadb(event: &Event<'_>, gtid: MariadbGtid, name: &Arc<str>, file: u32) -> Result<Self, Fault> {
+        if gtid.gtid.number == 0 {
+            return Err(Fault::damaged("0 cannot be the number of a GTID"));
+        }
+        let mut group = Self::without_gtid(event, name, file);
+        group.standalone = gtid.is_standalone();
+        group.begun = !group.standalone;
+        group.xa = gtid.flags & FL_PREPARED_XA != 0;
+        group.unfinished_alter = gtid.extra_flags & (EXTRA_START_ALTER | EXTRA_ROLLBACK_ALTER) != 0;
+        let transaction = &mut group.transaction;
+        transaction.identity = Identity::Gtid(gtid.gtid);
+        transaction.mariadb_commit_id = gtid.commit_id;
+        transaction.mariadb_flags = gtid.flags;
+        transaction.session = gtid.thread_id;
+        transaction.xid = gtid.xid;
+        Ok(group)
+    }
+
+    /// The error of a transaction without an end.
+    pub(crate) fn unfinished(&self, because: &str) -> LogError {
+        LogError::Truncated {
+            file: self.name.to_string(),
+            position: self.transaction.offset,
+            message: format!("the transaction that begins here has no end: {because}"),
+        }
+    }
+}
+
+fn empty_transaction(event: &Event<'_>, file: u32) -> Transaction {
+    Transaction {
+        identity: Identity::Anonymous,
+        kind: Kind::Empty,
+        server_id: event.header.server_id,
+        last_committed: None,
+        sequence_number: None,
+        mariadb_commit_id: None,
+        mariadb_flags: 0,
+        session: None,
+        snapshot: None,
+        committed_at: Some(i64::from(event.header.timestamp) * 1_000_000),
+        no_foreign_key_checks: false,
+        statements: Vec::new(),
+        xid: None,
+        events: Vec::new(),
+        data: Vec::new(),
+        rows: 0,
+        filtered: false,
+        bytes: 0,
+        file,
+        offset: event.offset,
+        end_offset: event.end_offset,
+        format: Arc::clone(event.format),
+    }
+}
