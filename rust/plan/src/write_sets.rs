@@ -105,7 +105,6 @@ pub fn transaction_write_set(
     let watches_cascades = fine && may_log_cascades(&transaction.format);
     let mut barrier = switched && fine;
     let mut hash_plan = None;
-    let mut event_before = std::ptr::null();
     let mut event_at = None;
     let by_event = options.by_event;
     let walked = plan.walk(transaction, known, |step, table, header, row| {
@@ -126,8 +125,8 @@ pub fn transaction_write_set(
             hash_plan = Some((step.table, builder.plan_of(catalog, definition)));
         }
         let Some((_, plan)) = &hash_plan else { return };
-        let first = !std::ptr::eq(std::mem::replace(&mut event_before, header.extra.as_ptr()), header.extra.as_ptr());
-        if by_event && event_at.replace(step.event) != Some(step.event) {
+        let first = event_at.replace(step.event) != Some(step.event);
+        if by_event && first {
             builder.begin_event(step.event);
         }
         if !fine && !first && hides_checks(table, header) {

@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use paraply_binlog::event::types::TABLE_MAP;
+use paraply_binlog::transaction::{Identity, RawEvent};
 use paraply_core::schema::{Column, ForeignKey, KeyPart, ReferenceAction, Table, TableName, UniqueKey};
 
 use super::*;
@@ -173,4 +177,63 @@ fn r13_what_is_applied_never_uses_a_previous_definition() {
     known.begin(&catalog);
     let (_, index) = known.find(&parent_map(), &mysql, &catalog, 1).unwrap();
     assert_eq!(known.get(index).unwrap().definition, Err(Unusable::UnknownTable));
+}
+
+/// A deletion of one row of the parent in the form of servers before 5.6, whose events have no extra information.
+fn short_delete(flags: u16, id: i32) -> Vec<u8> {
+    let mut event = vec![0; 19];
+    event[4] = 25;
+    event.extend([1, 0, 0, 0, 0, 0]);
+    event.extend(flags.to_le_bytes());
+    event.extend([1, 1, 0]);
+    event.extend(id.to_le_bytes());
+    event
+}
+
+/// A transaction of these events, the first of which is a table map.
+fn transaction(events: &[Vec<u8>]) -> Transaction {
+    let mut raw: Vec<RawEvent> = Vec::new();
+    for event in events {
+        let start = raw.last().map_or(0, |before| before.range.end);
+        let type_code = if raw.is_empty() { TABLE_MAP } else { event[4] };
+        raw.push(RawEvent { type_code, range: start..start + event.len(), offset: start as u64 });
+    }
+    Transaction {
+        identity: Identity::Anonymous,
+        kind: Kind::Dml,
+        server_id: 1,
+        last_committed: None,
+        sequence_number: None,
+        mariadb_commit_id: None,
+        mariadb_flags: 0,
+        session: None,
+        snapshot: None,
+        committed_at: None,
+        no_foreign_key_checks: false,
+        statements: Vec::new(),
+        xid: None,
+        data: events.concat(),
+        rows: events.len() as u64 - 1,
+        filtered: false,
+        bytes: 0,
+        file: 0,
+        offset: 0,
+        end_offset: 0,
+        events: raw,
+        format: Arc::new(format((9, 7, 4), false)),
+    }
+}
+
+#[test]
+fn r13_the_first_row_of_every_event_has_the_events_own_flags() {
+    let cascade = ReferenceAction::Cascade;
+    let mut catalog = Catalog::default();
+    catalog.put(Table { foreign_keys: table("child", cascade).foreign_keys, ..table("parent", cascade) });
+    let cascaded = 1 | SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS;
+    let transaction = transaction(&[parent_map(), short_delete(cascaded, 1), short_delete(cascaded, 2)]);
+    let mut scratch = Scratch::new(Options { scheme: Scheme::Group, ..Options::default() });
+    let set = transaction_write_set(&transaction, &catalog, &mut scratch).unwrap();
+    assert_eq!(set.exclusive.len(), 2, "each row is hashed once");
+    let reasons: Vec<_> = scratch.take_fallbacks().iter().map(|(reason, ..)| reason).collect();
+    assert!(!reasons.contains(&Reason::CascadeIntoItself), "no event has a second row: {reasons:?}");
 }
