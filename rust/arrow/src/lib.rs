@@ -2,6 +2,8 @@
 //!
 //! Nothing in this crate knows Python: batches come in and go out as [`arrow_array::RecordBatch`].
 
+#![forbid(unsafe_code)]
+
 pub mod batch;
 pub mod certifier_batch;
 pub mod error;

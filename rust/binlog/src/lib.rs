@@ -5,6 +5,8 @@
 //! * [`rows`] decodes row events under their table maps,
 //! * [`write`](mod@write) makes events: relay logs, other numbers in a transaction, packets for a replica.
 
+#![forbid(unsafe_code)]
+
 pub mod error;
 pub mod event;
 pub mod read;

@@ -1,5 +1,7 @@
 //! MySQL and MariaDB: connections, the replica protocol, and `BINLOG` statements that hand raw row events over.
 
+#![forbid(unsafe_code)]
+
 pub mod binlog_statement;
 pub mod connection;
 pub mod progress_row;

@@ -2,6 +2,8 @@
 //!
 //! [`verify`], [`trace`] and [`explain`] answer questions about a log with the same write sets.
 
+#![forbid(unsafe_code)]
+
 pub mod block;
 mod early_rows;
 pub mod explain;

@@ -3,6 +3,8 @@
 //! [`mapping`] says how each column of a source table is written, [`literal`] writes one value, [`render`] turns row
 //! changes into statements and counts the rows that each of them must affect (R32).
 
+#![forbid(unsafe_code)]
+
 mod conditions;
 pub mod error;
 mod events;

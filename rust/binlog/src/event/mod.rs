@@ -1,5 +1,8 @@
 //! Event headers and type codes.
 
+// These bytes come from others: an access outside of them is an error, never a panic.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
 pub mod checksum;
 pub mod cursor;
 pub mod format;

@@ -1,5 +1,8 @@
 //! From the events of files to transactions.
 
+// These bytes come from others: an access outside of them is an error, never a panic.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
 pub mod file;
 pub mod group;
 pub mod head;

@@ -136,6 +136,7 @@ impl<'c> Scanner<'c> {
         self.pieces.push(ScannedPiece { piece, transactions: 0, committed: None });
     }
 
+    #[allow(clippy::indexing_slicing)] // the list has just been filled, and the index is not from the log
     fn open_piece(&mut self) -> &mut ScannedPiece {
         if self.pieces.is_empty() {
             self.begin();

@@ -1,5 +1,8 @@
 //! Row events: the images of inserted, changed and deleted rows.
 
+// These bytes come from others: an access outside of them is an error, never a panic.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
 pub mod changes;
 pub mod filter;
 pub mod image_cursor;
