@@ -21,7 +21,7 @@ $(VENV)/.made: pyproject.toml
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.made $(NATIVE_SOURCES)
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --features bench
 	@touch $@
 
 setup: $(VENV)/.made ## Make the virtual environment with all tools

@@ -1,5 +1,6 @@
 //! The extension module `paraply._native`: thin functions that delegate to the core, the logs and the targets.
 
+#[cfg(feature = "bench")]
 mod distance;
 mod errors;
 mod log;
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 /// What Python imports as `paraply._native`.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[cfg(feature = "bench")]
     #[pymodule_export]
     use crate::distance::PyDelayingProxy;
     #[pymodule_export]
