@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 NATIVE_SOURCES := $(shell find rust -name '*.rs' -o -name '*.zst' -o -path 'rust/core/data/*.bin' -not -path '*/target/*' 2>/dev/null) Cargo.toml Cargo.lock $(wildcard rust/*/Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-rust test-python lint format bench cases collations versions docs faults fuzz wheel wheel-check clean
+.PHONY: help setup build demo test test-rust test-python lint graph format bench cases collations versions docs faults fuzz wheel wheel-check clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +48,12 @@ lint: build ## Check formats, lints and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m mypy.stubtest paraply._native --mypy-config-file pyproject.toml --ignore-disjoint-bases --allowlist tools/stubtest-allowlist.txt
+	@$(MAKE) --no-print-directory docs
+
+graph: setup ## Print import circles, upward imports, the largest folder and long files
+	@$(BIN)/python tools/import_graph.py
 
 format: setup ## Format all code
 	cargo fmt --all
@@ -87,7 +92,7 @@ fuzz: build ## Read damaged logs and odd DDL for FUZZ_SECONDS, and under libFuzz
 
 docs: setup ## Build the documentation into site/
 	$(BIN)/python tools/dependencies.py docs | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 wheel: setup ## Build the wheel into target/wheels
 	@rm -rf target/wheels

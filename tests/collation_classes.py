@@ -31,7 +31,7 @@ MOST_ASKED = 200_000
 
 @dataclass
 class Leader:
-    """What was found about a collation, for those of other character sets that should weigh the same: the texts are compared once.
+    """Findings about a collation, for those of other character sets that should weigh the same: the texts are compared once.
 
     Attributes:
         theirs: Checksums of the server's weights of all texts, and of those in the first plane; None until they are needed.
@@ -121,7 +121,7 @@ class Classes:
         return cut[0] if len(cut) == 1 else f"CONCAT_WS(x'0000',{','.join(cut)})"
 
     def pads(self, collation: str) -> bool:
-        """Whether a collation takes spaces at the end for nothing."""
+        """Return True if a collation ignores spaces at the end."""
         return collation != "binary" and "_nopad_" not in collation and (self.asker.mariadb or "_0900_" not in collation)
 
     def text(self, corpus: Corpus, character_set: str, table: str = "") -> str:
@@ -157,7 +157,7 @@ class Classes:
         return int(self.asker.rows(sql)[0][0])
 
     def equal(self, corpus: Corpus, collation: str, character_set: str, pairs: Sequence[tuple[int, int]]) -> list[bool]:
-        """Whether the server calls the texts of each pair of places equal."""
+        """Return for each pair of indices True if the server calls its texts equal."""
         out: list[bool] = []
         one, other = (self.text(corpus, character_set, table) for table in ("a.", "b."))
         for start in range(0, len(pairs), ROWS_A_STATEMENT):

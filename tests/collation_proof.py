@@ -44,7 +44,7 @@ BLOCKS = [
 
 @dataclass
 class Result:
-    """What was found about one collation."""
+    """Findings about one collation."""
 
     collation: str
     character_set: str
@@ -94,7 +94,7 @@ class Asker:
         return sorted((str(name), str(character_set)) for name, character_set in self.rows(sql))
 
     def equal(self, character_set: str, collation: str, pairs: Sequence[Pair]) -> list[bool]:
-        """Whether the server calls the two values of each pair equal."""
+        """Return for each pair True if the server calls its two values equal."""
         out: list[bool] = []
         for start in range(0, len(pairs), BATCH):
             asked = ",".join(

@@ -60,7 +60,7 @@ def few() -> tuple[str, ...]:
 
 
 def has_sequences(collation: str) -> bool:
-    """Whether a collation is the one of its rules to look for sequences in: of utf8mb4, with all levels, padding."""
+    """Return True if a collation is the one of its rules to search for sequences: of utf8mb4, with all levels, padding."""
     if not collation.startswith("utf8mb4_") or "_nopad_" in collation or collation.endswith(("_bin", "_general_ci")):
         return False
     return "_as_cs" in collation or ("_0900_" not in collation and "_uca1400_" not in collation)
@@ -139,7 +139,7 @@ def together(classes: Classes, result: Result, first: Sequence[str], second: Seq
 
 
 def server_says(classes: Classes, result: Result, texts: Sequence[str], patterns: Sequence[str], mark: str = HEAD) -> np.ndarray:
-    """Whether two patterns with each text in the place of ``mark`` weigh differently."""
+    """Return for each text True if two patterns weigh differently once it replaces ``mark``."""
     corpus = texts_table(classes, texts)
     collation = result.collation
     # Not as literals: MySQL's REPLACE changes one in its place where it stands in a condition.
@@ -171,7 +171,7 @@ def texts_table(classes: Classes, texts: Sequence[str]) -> Corpus:
 
 
 def forms_say(classes: Classes, result: Result, texts: Sequence[str], patterns: Sequence[str], mark: str = HEAD) -> np.ndarray:
-    """Whether two patterns with each text in the place of ``mark`` have different forms."""
+    """Return for each text True if two patterns have different forms once it replaces ``mark``."""
     out = []
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         one, other = (

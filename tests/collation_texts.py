@@ -55,7 +55,7 @@ class Corpus:
 
     @cached_property
     def in_first_plane(self) -> np.ndarray:
-        """Whether a character set with the first plane only has a text."""
+        """For each text, True if a character set with the first plane only has it."""
         return np.fromiter((isinstance(text, bytes) or max(text, default="") <= "\uffff" for text in self.texts), bool, len(self.texts))
 
     def values(self, character_set: str) -> pa.Array:
@@ -152,7 +152,7 @@ def multi_byte_texts(character_set: str) -> list[bytes]:
 
 
 def is_letter(character: bytes, character_set: str) -> bool:
-    """Whether it has two cases, or is one in some hundred others."""
+    """Return True if a character has two cases, or is one in some hundred others."""
     text = decoded(character, character_set)
     return text.swapcase() != text or zlib.crc32(character) % 200 == 0
 

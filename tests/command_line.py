@@ -21,7 +21,7 @@ ERROR_FIELDS = {"class", "message", "file", "position", "gtid"}
 
 @dataclass
 class Outcome:
-    """How a command ended."""
+    """Result of a command."""
 
     code: int
     report: dict[str, Any]

@@ -45,7 +45,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def truth_folder() -> Path | None:
-    """Where the logs of real servers are, if they can be had."""
+    """Return the folder with the logs of real servers, if it exists."""
     named = os.environ.get("PARAPLY_TRUTH")
     places = [Path(named)] if named else [ROOT.parent / "shared" / "truth"]
     return next((place for place in places if place.is_dir()), None)

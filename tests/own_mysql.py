@@ -17,7 +17,7 @@ NOT_THERE = "NO MYSQL OF ITS OWN: set PARAPLY_TEST_MYSQLD to a command that runs
 
 
 def mysqld_command() -> list[str]:
-    """How mysqld is run: as ``PARAPLY_TEST_MYSQLD`` says, as it is installed, or as the server runs that the tests may empty."""
+    """Return the command of mysqld: from ``PARAPLY_TEST_MYSQLD``, the installed one, or that of the server that the tests may empty."""
     if named := os.environ.get("PARAPLY_TEST_MYSQLD"):
         return shlex.split(named)
     if (found := shutil.which("mysqld")) and "MariaDB" not in subprocess.run([found, "--version"], capture_output=True, text=True).stdout:

@@ -39,7 +39,7 @@ def group_of(test: str) -> str:
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """What takes long is begun first, so that no process is left with it at the end."""
+    """Sort long tests first, so that no process is left with one at the end."""
     items.sort(key=lambda item: _turn(item.nodeid))
 
 

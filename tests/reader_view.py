@@ -1,4 +1,4 @@
-"""What a reader of a database sees: definitions and values, to compare a target with its source.
+"""A database as a reader sees it: definitions and values, to compare a target with its source.
 
 Never by checksum: the same bytes may mean something else in another version (rule R36).
 """

@@ -153,7 +153,7 @@ class MariaDbServer(LocalServer):
 
     @staticmethod
     def available() -> bool:
-        """Whether MariaDB's server is installed."""
+        """Return True if MariaDB's server is installed."""
         return shutil.which("mariadbd") is not None and shutil.which("mariadb-install-db") is not None
 
     @property

@@ -42,20 +42,25 @@ from servers import running_mariadb  # noqa: E402
 PAGE = ROOT / "docs" / "reference" / "collations.md"
 HEAD = """# Collations
 
-How well paraply knows what each collation of MySQL and MariaDB calls equal, as `make collations` found it out and wrote it here.
-What the classes mean for write sets is told in [Write sets and certification](../concepts/write-sets.md#collations).
+`make collations` writes this page. For each collation it compares the equality of values in paraply with that of real servers. The
+classes are explained in [Write sets and certification](../concepts/write-sets.md#collations).
 
 - **exact**: values have one form if and only if the server calls them equal.
 - **safe**: values that the server calls equal have one form; some others have it too.
 - **whole-key**: no form is known, so all values of a key with such a column count as one.
 
-*Texts* counts those whose classes of equals were compared, each with all others: every character by itself, what characters are
-normalized to, letters with marks, sequences that are weighed together, and random texts out of confusable alphabets, {count:,} in all for
-Unicode (where a row has fewer, a sample). *Sequences* counts the sequences of characters that were tried for being weighed together.
-*Asked* counts the pairs of values that the server's `=` was asked about, and *equal* those it calls so. *Missed* are the values that are
-equal on the server and different here, which must not be; *coarsened* those that are different on the server and equal here, which an
-exact collation has none of. A row stands for the collation of that name in all the character sets it is listed with, with and without
-padding (`nopad`).
+| column | meaning |
+|---|---|
+| texts | texts of which each was compared with all others (see below) |
+| sequences | sequences of characters that were tested for being weighed together |
+| asked, equal | pairs of values that the server compared with `=`, and those that it called equal |
+| missed | values that are equal on the server and different here: there must be none |
+| coarsened | values that are different on the server and equal here: an exact collation has none |
+
+A row stands for the collation of that name in all the listed character sets, with and without padding (`nopad`).
+
+The texts are every character alone, its normalized forms, letters with marks, sequences that are weighed together, and random texts of
+similar characters: {count:,} in all for Unicode. A smaller number is a sample.
 """
 SAMPLE = 12_000
 """Texts for what is left when the time is over."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "spark-speed.md"
-HEAD = """# How fast on Spark
+HEAD = """# Speed on Spark
 
-What the benches printed, put together by `tools/spark_speed.py`: PySpark in `local[2]` on two cores, with 4 GB for the JVM. Every way runs
-once on a small trace or log before the clock starts, and those that stand in one row ran in one session on the same files. Memory is the
-most that the whole process tree held, the JVM and Python's workers included, of which most is the heap that the JVM does not give back.
-Other machines give other seconds; the ratios are what to look at.
+`tools/spark_speed.py` writes this page from the output of the benches below. Measured on 2026-11-22 with PySpark in `local[2]` on two
+cores, with 4 GB for the JVM. Each job runs once on a small trace or log before the measurement. The figures of one row come from one
+session on the same files. *Memory* is the maximum of the whole process tree with the JVM and Python's workers; most of it is heap that the
+JVM does not return. Other machines give other seconds; compare the ratios.
 
 ```
 python benches/spark_dependencies.py --transactions 1000000 --rounds 3 --barriers 0.001
@@ -31,11 +31,16 @@ python tools/spark_speed.py FILE...
 WAYS = """
 ## Dependencies
 
-Generated traces of 6 keys a transaction, three tenths of them hot, with a barrier in every 1,000 transactions or none. `ours` is
-`dependencies`; `SQL` is Spark SQL alone: `lag` over each key, the newest for each transaction, and, where there are barriers, a running
-maximum of these. *Native* is the certifier in one process, *numpy* a sort of all touches in one process, both with the time to read the
-files. *Mixed* is `dependencies` where the positions lie mixed over all partitions, so that the trace is brought in order first, with the
-time that mixing them takes. All gave the same numbers.
+Seconds for generated traces with 6 keys a transaction, three tenths of them hot, with one barrier in 1,000 transactions or none. All gave
+the same numbers.
+
+| column | meaning |
+|---|---|
+| ours | `paraply.spark.dependencies` |
+| SQL | Spark SQL alone: `lag` over each key, the newest for each transaction, and a running maximum over barriers |
+| native | the certifier in one process, with the time to read the files |
+| numpy | a sort of all keys in one process, with the time to read the files |
+| mixed | `dependencies` on a trace whose positions are mixed over all partitions, with the time to mix them |
 
 | transactions | barriers | ours | SQL | SQL to ours | native | numpy | mixed | memory of ours |
 |---:|---|---:|---:|---:|---:|---:|---:|---:|
@@ -49,10 +54,9 @@ CURVE = """
 SOURCE = """
 ## The data source
 
-A log of 1 GB, read into nothing in parts of 32 MB (`--split 32m`), from the page cache. On one core means that the JVM and Python's
-workers are all bound to it, with the same collector as on two; the files are looked through on the driver first, which is in the
-seconds. Of what rows take, reading is about a third; the rest carries their maps from Arrow into Spark's rows: name the
-`columns` that you need.
+Seconds to read a log of 1 GB in parts of 32 MB (`--split 32m`) from the page cache, without writing it. *One core* binds the JVM and
+Python's workers to one core, with the same garbage collector as on two. The scan of the files on the driver is included. In mode `rows`, a
+third of the time is reading; the rest converts maps from Arrow to Spark's rows: name the `columns` that you need.
 
 | mode | rows | one core | two cores | ratio | memory on two |
 |---|---:|---:|---:|---:|---:|
@@ -60,8 +64,8 @@ seconds. Of what rows take, reading is about a third; the rest carries their map
 PEER = """
 ## Row changes beside another decoder
 
-`paraply.rows` in one process, every column, beside the decoder of python-mysql-replication on the same file (a MySQL log with full row
-metadata): seconds of the processor, without those of importing either.
+CPU seconds of `paraply.rows` in one process, all columns, and of the decoder of python-mysql-replication on the same file (a MySQL log with
+full row metadata), without imports.
 
 | rows | paraply | python-mysql-replication | ratio |
 |---:|---:|---:|---:|

@@ -107,7 +107,8 @@ def explain_write_set(
     >>> from paraply.schema.catalog import SchemaCatalog
     >>> catalog = SchemaCatalog()
     >>> sql = "create table t (id int primary key, name varchar(20) collate utf8mb4_0900_ai_ci unique)"
-    >>> _ = catalog.advance(sql, "d", {}, mariadb=False, version=(9, 7, 0))
+    >>> from paraply.schema.advance import advance
+    >>> _ = advance(catalog, sql, "d", {}, mariadb=False, version=(9, 7, 0))
     >>> upper, lower = (explain_write_set(catalog.table("d", "t"), after={"id": 7, "name": name}) for name in ("ÉA", "ea"))
     >>> upper.keys[0].values, upper.keys[0].mode
     ((b'7',), 'exclusive')

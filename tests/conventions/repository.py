@@ -1,4 +1,4 @@
-"""What the tests of conventions look at."""
+"""Files that the tests of conventions check."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def own_members(kind: type) -> set[str]:
 
 
 def documented(thing: Any) -> bool:
-    """Whether a name has a docstring of its own; those of the native module have theirs in its stub."""
+    """Return True if a name has a docstring of its own; names of the native module have it in the stub."""
     if getattr(thing, "__module__", "") == "paraply._native":
         node = stub_classes().get(thing.__name__)
         return node is None or ast.get_docstring(node) is not None

@@ -100,7 +100,7 @@ def settings(options: argparse.Namespace, folder: Path, disk: Any, stack: contex
 
 
 def plain_state(target: PostgresTarget, log: Path) -> dict[str, Any]:
-    """What serial apply without a fault leaves."""
+    """Return the state after serial apply without a fault."""
     from server.replay import applied
 
     target.empty()

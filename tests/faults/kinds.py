@@ -1,4 +1,4 @@
-"""What strikes: each fault, how it begins, how it ends, and how a command may end because of it."""
+"""The faults: how each begins and ends, and how a command may end because of it."""
 
 from __future__ import annotations
 

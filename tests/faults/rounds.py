@@ -32,7 +32,7 @@ class Broken(AssertionError):
 
 @dataclass
 class Matrix:
-    """What struck, and how often.
+    """Faults that struck, and their counts.
 
     Attributes:
         strikes: By target, consistency, merge and fault.
@@ -44,7 +44,7 @@ class Matrix:
 
     @property
     def faults(self) -> int:
-        """How many struck in all."""
+        """Number of faults that struck in all."""
         return sum(self.strikes.values())
 
 

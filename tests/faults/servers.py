@@ -46,10 +46,10 @@ class Target(Protocol):
         """Every table's rows."""
 
     def shows(self, statement: str) -> bool:
-        """Whether a history's DDL has been done; as an operator would find out."""
+        """Return True if a history's DDL has been done, by the check that an operator would make."""
 
     def can(self, fault: str) -> bool:
-        """Whether it can suffer a fault here."""
+        """Return True if this server can suffer a fault here."""
 
     def drop_connections(self) -> None:
         """Ends every connection of the replay."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paraply._native import Block, Catalog, LogReader, Planner
-from paraply.logs.feed import Feed
+from paraply.logs.feed import Feed, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 
 WriteSet = tuple[frozenset[int], frozenset[int], bool]
@@ -34,7 +34,7 @@ class Plan:
 
 def read_plan(log: Path, *, bytewise: bool = False) -> Plan:
     """Reads a log as the applier does, one transaction a block."""
-    feed = Feed(LogReader([str(log)]), SchemaCatalog(), Catalog(), bytewise=bytewise, threaded=False)
+    feed = Feed(LogReader([str(log)]), SchemaCatalog(), Catalog(), FeedRules(bytewise=bytewise), threaded=False)
     planner = Planner()
     blocks: list[Block] = []
     write_sets: list[WriteSet] = []

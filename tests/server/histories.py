@@ -30,7 +30,7 @@ TABLES = (
 
 
 class Cursor(Protocol):
-    """What a history needs of a session."""
+    """A session as a history needs it."""
 
     def execute(self, query: str) -> Any:
         """Runs a statement."""

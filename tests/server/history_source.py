@@ -1,4 +1,4 @@
-"""Where random histories run, and what they leave in a database."""
+"""Places where random histories run, and their results in a database."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class HistoryPlace(SqlPlace):
         )
 
     def rows_of(self, table: str) -> int:
-        """How many rows a table has so far."""
+        """Return the number of rows that a table has so far."""
         try:
             return int(self.sql(f"SELECT COUNT(*) FROM {DATABASE}.{table}")[0][0])
         except pymysql.MySQLError:
             return 0
 
     def progress(self) -> list[str]:
-        """What an apply has written into its progress."""
+        """Return the progress that an apply has written."""
         try:
             return [row[0] for row in self.sql("SELECT executed FROM paraply.channel UNION ALL SELECT executed FROM paraply.progress")]
         except pymysql.MySQLError:
@@ -98,7 +98,7 @@ class PostgresHistoryPlace(PostgresPlace):
             }
 
     def rows_of(self, table: str) -> int:
-        """How many rows a table has so far."""
+        """Return the number of rows that a table has so far."""
         try:
             with psycopg.connect(self.url) as connection:
                 row = connection.execute(f'SELECT count(*) FROM "{DATABASE}"."{table}"'.encode()).fetchone()
@@ -107,7 +107,7 @@ class PostgresHistoryPlace(PostgresPlace):
         return int(row[0]) if row else 0
 
     def progress(self) -> list[str]:
-        """What an apply has written into its progress."""
+        """Return the progress that an apply has written."""
         try:
             with psycopg.connect(self.url) as connection:
                 return [row[0] for row in connection.execute("SELECT executed FROM paraply.progress")]
@@ -117,7 +117,7 @@ class PostgresHistoryPlace(PostgresPlace):
 
 @dataclass(frozen=True)
 class Source:
-    """Where histories run: a server, and the folder of its binlogs."""
+    """A source of histories: a server, and the folder of its binlogs."""
 
     place: HistoryPlace
     binlogs: Path

@@ -159,7 +159,7 @@ class Replica:
         return report
 
     def said(self) -> str:
-        """What it printed for people."""
+        """Return the text that the process printed for people."""
         return self._log.read_text()[-2000:]
 
     def wait_until(self, ready: Callable[[], bool], what: str) -> None:

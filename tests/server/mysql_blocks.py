@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from paraply.targets.mysql.target import MySqlTarget
 if TYPE_CHECKING:
     from server.mysql_fixtures import Server
 
-__all__ = ["SOME", "Log", "apply", "log_of", "some_blocks"]
+    from paraply.targets.mysql.rows.foreign_keys import References
+
+__all__ = ["SOME", "Log", "apply", "log_of", "some_blocks", "without_references"]
 
 Log = Callable[[str], Path]
 # The first transactions of each log make the schema and fill it.
@@ -43,3 +46,8 @@ def some_blocks(server: Server, truth: Log, count: int = SOME, merge: int = 16) 
         if block.ordinal >= count:
             break
     return blocks
+
+
+def without_references(target: MySqlTarget, references: References | None = None) -> None:
+    """Have new sessions of an open target ask nothing about foreign keys at a block's end, or ask what is given."""
+    target._context = replace(target.context, references=references)

@@ -34,7 +34,7 @@ def read_blocks(path: Path, merge: int) -> Iterator[Block]:
 
 @dataclass
 class Format:
-    """What the variables of a statement depend on."""
+    """The properties of a log that a statement's variables depend on."""
 
     server_version: str
     version: tuple[int, int, int]

@@ -12,7 +12,7 @@ from typing import Any
 from server.replay import Outcome, SqlPlace, end
 
 from paraply import open_log
-from paraply.applier.selection.stop_point import moment_text
+from paraply.logs.stop_point import moment_text
 
 __all__ = ["History", "apply", "clear", "marks", "read_history", "write_history"]
 
@@ -35,7 +35,7 @@ class History:
     times: list[int]
 
     def time(self, mark: int) -> str:
-        """When the transaction was committed that set this mark."""
+        """Return the commit time of the transaction that set this mark."""
         return moment_text(self.times[mark - 1])
 
 

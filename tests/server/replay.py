@@ -33,7 +33,7 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one command ended: exit code, JSON object and what it said to people."""
+    """Result of one command: exit code, JSON object and text for people."""
 
     code: int
     report: dict[str, Any]
@@ -82,7 +82,7 @@ class Place(Protocol):
         """Every table's contents, to be compared."""
 
     def rows_of(self, table: str) -> int:
-        """How many rows a table of the replay has so far."""
+        """Return the number of rows that a table of the replay has so far."""
 
 
 class SqlPlace:
@@ -227,7 +227,7 @@ def answer_to(log: Path, outcome: Outcome) -> tuple[str, ...]:
 
 
 def may_run_twice(log: Path, end_offset: int) -> bool:
-    """Whether the statement that ends there only sets a comment: it changes nothing that a catalog could tell (R25b)."""
+    """Return True if the statement that ends at this offset only sets a comment, which no catalog shows (R25b)."""
     statements = [s.sql for transaction in open_log(log) if transaction.end_offset == end_offset for s in transaction.statements]
     return [statement.startswith(b"ALTER TABLE counter COMMENT=") for statement in statements] == [True]
 

@@ -20,6 +20,7 @@ from server.replay import applied
 from server.source_log import copy_binlogs
 from servers import mysql_url
 
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import AlterTable
 from paraply.targets.postgres.ddl.defaults import fill_of
@@ -93,7 +94,7 @@ class Source:
     copy_log: Callable[[], Path]
 
     def accepts(self, definition: str) -> bool:
-        """Whether the server takes this column; a temporary table is made quickly."""
+        """Return True if the server takes this column; a temporary table is made quickly."""
         try:
             self.run(f"CREATE TEMPORARY TABLE tried (d {definition})")
             self.run("INSERT INTO tried () VALUES ()")
@@ -104,12 +105,12 @@ class Source:
         return True
 
     def follows(self, definition: str, context: dict[str, Any]) -> bool:
-        """Whether the value of existing rows is known to the target."""
+        """Return True if the value of existing rows is known to the target."""
         catalog = SchemaCatalog(complete=True)
         for sql in (f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", "CREATE TABLE scratch (id INT PRIMARY KEY)"):
-            catalog.advance(sql, DATABASE, context, mariadb=self.mariadb, version=self.version)
+            advance(catalog, sql, DATABASE, context, mariadb=self.mariadb, version=self.version)
         sql = f"ALTER TABLE scratch ADD d {definition}"
-        (change,) = catalog.advance(sql, DATABASE, context, mariadb=self.mariadb, version=self.version)
+        (change,) = advance(catalog, sql, DATABASE, context, mariadb=self.mariadb, version=self.version)
         assert isinstance(change, AlterTable), f"{sql}: {change}"
         column = change.new.columns[-1]
         return fill_of(column, map_column(column, "t")) is not None

@@ -42,7 +42,7 @@ def mysql() -> Asker:
 
 
 def wrong(results: list[Result]) -> list[str]:
-    """What no collation may have, and what an exact one may not."""
+    """Return the results with errors that no collation, or no exact one, may have."""
     return [
         f"{r.collation} ({r.known}): missed {r.missed[:2]}, coarsened {r.coarsened[:2]}, odd {r.odd[:2]}"
         for r in results

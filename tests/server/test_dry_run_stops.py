@@ -1,4 +1,4 @@
-"""A dry run marks a statement with STOP exactly where the apply of the same log ends."""
+"""A dry run marks a statement, or rows of a table, with STOP exactly where the apply of the same log ends."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from pg_databases import Database
 from servers import running_mariadb
 
 from paraply.applier import Applier
-from paraply.errors import ParaplyError
+from paraply.errors import ParaplyError, SchemaMismatch
+from paraply.schema.readers.dump import read_dump
+from paraply.targets import make_target
 from paraply.targets.postgres.target import PostgresTarget
+from paraply.targets.protocol import Target
 from tests.server.test_schema_against_server import Run, runner
 
 pytestmark = pytest.mark.postgres
@@ -62,6 +65,13 @@ def source() -> Iterator[tuple[Run, Callable[[Path], Path]]]:
         yield run, copy_log
 
 
+@pytest.fixture(scope="module")
+def standing() -> Iterator[Run]:
+    """A target that holds tables already."""
+    with running_mariadb(ROW_LOG) as server, server.connect() as connection:
+        yield runner(connection)
+
+
 @pytest.mark.parametrize(("stops", "statements"), LISTS)
 def test_a_dry_run_stops_where_the_apply_ends(
     source: tuple[Run, Callable[[Path], Path]], database: Database, tmp_path: Path, stops: bool, statements: tuple[str, ...]
@@ -77,6 +87,7 @@ def test_a_dry_run_stops_where_the_apply_ends(
         found = applier.dry_run()
     assert found is not None
     expected = next(((one.place.position, one.problem) for one in found.statements if one.problem), None)
+    assert found.stops == []
     ended = None
     with Applier([log], PostgresTarget(database.url), workers=0, allow_gap=True) as applier:
         try:
@@ -107,3 +118,98 @@ def test_a_dry_run_of_the_rest_knows_what_the_target_holds(
             found = applier.dry_run()
         assert found is not None
         assert ["has rows" in one.problem for one in found.statements if one.runs][-2:] == [False, True]
+
+
+#: Statements of the target before the log's rows come, and whether these rows stop. The log holds no definition.
+STANDING: tuple[tuple[bool, tuple[str, ...]], ...] = (
+    (False, ()),
+    (True, ("DROP TABLE d_rows.t",)),
+    (True, ("ALTER TABLE d_rows.t ADD more INT",)),
+    (True, ("ALTER TABLE d_rows.t MODIFY s VARCHAR(9) CHARACTER SET latin1",)),
+    (True, ("ALTER TABLE d_rows.t DROP s",)),
+    (True, ("ALTER TABLE d_rows.t MODIFY a BIGINT UNSIGNED",)),
+    (True, ("ALTER TABLE d_rows.t ENGINE=MyISAM",)),
+    (True, ("RENAME TABLE d_rows.t TO d_rows.T",)),
+    (False, ("ALTER TABLE d_rows.t RENAME COLUMN a TO z",)),
+    (False, ("ALTER TABLE d_rows.t ADD KEY (a)",)),
+)
+TABLE = "CREATE TABLE d_rows.t (id INT PRIMARY KEY, a INT, s VARCHAR(9)) CHARACTER SET utf8mb4"
+
+
+def _log_of_rows(source: tuple[Run, Callable[[Path], Path]], folder: Path, *statements: str) -> Path:
+    run, copy_log = source
+    for sql in ("DROP DATABASE IF EXISTS d_rows", "CREATE DATABASE d_rows", "USE d_rows", TABLE, "FLUSH BINARY LOGS", *statements):
+        run(sql)
+    return copy_log(folder)
+
+
+def _stops(log: Path, target: Callable[[], Target]) -> list[tuple[int | None, str]]:
+    """Return where a dry run and the apply end: no place, or the same one."""
+    with Applier([log], target(), workers=0, allow_gap=True) as applier:
+        found = applier.dry_run()
+    assert found is not None
+    stops = [(stop.place.position, stop.problem) for stop in (*found.stops, *found.statements) if stop.problem]
+    ended: list[tuple[int | None, str]] = []
+    try:
+        with Applier([log], target(), workers=0, allow_gap=True) as applier:
+            applier.run()
+    except ParaplyError as error:
+        ended = [(error.position, error.message)]
+    assert ended == sorted(stops)[:1]
+    return stops
+
+
+@pytest.mark.parametrize(("stops", "statements"), STANDING)
+def test_rows_of_a_table_that_the_target_holds_otherwise(
+    source: tuple[Run, Callable[[Path], Path]], standing: Run, tmp_path: Path, stops: bool, statements: tuple[str, ...]
+) -> None:
+    log = _log_of_rows(source, tmp_path, "INSERT INTO d_rows.t VALUES (1, 2, 'x')", "UPDATE d_rows.t SET a = 3")
+    for sql in ("DROP DATABASE IF EXISTS d_rows", "DROP DATABASE IF EXISTS paraply", "CREATE DATABASE d_rows", TABLE, *statements):
+        standing(sql)
+    url = str(standing("SELECT CONCAT('mysql://app:app@127.0.0.1:', @@port)")[0][0])
+    assert bool(_stops(log, lambda: make_target(url))) is stops
+
+
+def test_rows_of_a_table_that_the_log_makes_or_changes_are_not_compared_with_the_target(
+    source: tuple[Run, Callable[[Path], Path]], standing: Run, tmp_path: Path
+) -> None:
+    statements = ["ALTER TABLE d_rows.t ADD more INT", "CREATE TABLE d_rows.u (id INT PRIMARY KEY)", "RENAME TABLE d_rows.u TO d_rows.v"]
+    log = _log_of_rows(source, tmp_path, *statements, "INSERT INTO d_rows.t VALUES (1, 2, 'x', 3)", "INSERT INTO d_rows.v VALUES (1)")
+    for sql in ("DROP DATABASE IF EXISTS d_rows", "DROP DATABASE IF EXISTS paraply", "CREATE DATABASE d_rows", TABLE):
+        standing(sql)
+    url = str(standing("SELECT CONCAT('mysql://app:app@127.0.0.1:', @@port)")[0][0])
+    assert _stops(log, lambda: make_target(url)) == []
+
+
+def test_rows_of_a_table_without_definition_stop_in_postgresql(
+    source: tuple[Run, Callable[[Path], Path]], database: Database, tmp_path: Path
+) -> None:
+    log = _log_of_rows(source, tmp_path, "INSERT INTO d_rows.t VALUES (1, 2, 'x')")
+    assert "give it with --schema" in _stops(log, lambda: PostgresTarget(database.url))[0][1]
+
+
+@pytest.mark.parametrize(
+    ("stops", "made"),
+    [
+        (False, "id integer PRIMARY KEY, a integer, s varchar(9)"),
+        (True, "id integer PRIMARY KEY, a integer, s varchar(9), more integer"),
+        (True, "id integer PRIMARY KEY, a integer"),
+        (True, "id integer PRIMARY KEY, a integer, s integer"),
+        (True, "id integer PRIMARY KEY, a integer, s varchar(9) GENERATED ALWAYS AS ('x') STORED"),
+    ],
+)
+def test_definitions_of_a_dump_that_postgresql_holds_otherwise(
+    source: tuple[Run, Callable[[Path], Path]], database: Database, tmp_path: Path, stops: bool, made: str
+) -> None:
+    log = _log_of_rows(source, tmp_path, "INSERT INTO d_rows.t VALUES (1, 2, 'x')")
+    dump = tmp_path / "schema.sql"
+    dump.write_text(f"CREATE DATABASE d_rows;\nUSE d_rows;\n{TABLE.replace('d_rows.', '')};\n")
+    database.sql(f"CREATE SCHEMA d_rows; CREATE TABLE d_rows.t ({made})")
+    said = []
+    for call in (Applier.dry_run, Applier.run):
+        with Applier([log], PostgresTarget(database.url), workers=0, allow_gap=True, schema=read_dump(dump)) as applier:
+            try:
+                call(applier)
+            except SchemaMismatch as error:
+                said.append((error.table, error.message))
+    assert said == ([said[0]] * 2 if stops else [])

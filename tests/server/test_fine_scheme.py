@@ -40,7 +40,7 @@ def asked(name: str, default: int) -> int:
 
 @dataclass
 class History:
-    """What a serial run left behind."""
+    """Result of a serial run."""
 
     tables: list[Table]
     log: Path
@@ -117,7 +117,7 @@ class Replayer:
 
 @dataclass
 class Tally:
-    """What was tried."""
+    """Counts of what was tried."""
 
     histories: int = 0
     orders: int = 0
@@ -133,7 +133,7 @@ class Tally:
 
 
 def try_orders(replayer: Replayer, history: History, plan: Plan, before: list[set[int]], count: int, seed: int) -> tuple[int, str | None]:
-    """How many orders were tried, and what is different after the last of them, if anything is."""
+    """Return the number of orders tried, and the difference after the last one, if there is any."""
     tried = 0
     for order in allowed_orders(before, random.Random(seed), count):
         tried += 1

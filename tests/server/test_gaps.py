@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.mariadb]
 
 
 def has_gap(texts: list[str]) -> bool:
-    """Whether something is committed and an older transaction may not be; MySQL's sets show it as a second interval."""
+    """Return True if some transaction is committed before an older one; MySQL's sets show that as a second interval."""
     if any('"done"' in text for text in texts):
         return True
     executed = read_executed(texts, GtidSet)

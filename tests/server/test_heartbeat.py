@@ -1,4 +1,4 @@
-"""What a source knows of its replica, and what the replica does when the source is silent (heartbeats).
+"""A source's list of its replicas, and a replica's reaction to a silent source (heartbeats).
 
 A MySQL of this test's own and a MariaDB are stopped by a signal, as a server that hangs: their sockets stay open and say nothing.
 """
@@ -71,7 +71,7 @@ def rows_in(place: PostgresPlace) -> list[int]:
 
 
 def replicas(source: Source) -> list[dict[str, str]]:
-    """What the source says of its replicas, by its columns' names without the words that differ."""
+    """Return the source's list of replicas, by column names without the words that differ between servers."""
     names = ["id", "host", "port", "source"] if (mariadb := isinstance(source, MariaDbServer)) else ["id", "host", "port", "source", "uuid"]
     statement = "SHOW SLAVE HOSTS" if mariadb else "SHOW REPLICAS"
     return [dict(zip(names, map(str, row), strict=True)) for row in source.sql(statement)]
@@ -135,7 +135,7 @@ def test_a_source_without_news_sends_heartbeats_no_oftener_than_asked(source: So
 
 
 def shown(place: PostgresPlace) -> dict[str, Any]:
-    """What ``paraply status`` says of the receiver."""
+    """Return the receiver in the output of ``paraply status``."""
     channels = run_json("status", "--to", place.url).report["channels"]
     return dict((channels[0]["run"] or {}).get("receiver") or {}) if channels else {}
 

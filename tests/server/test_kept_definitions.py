@@ -9,6 +9,7 @@ import pytest
 from server.history_source import DATABASE, PostgresHistoryPlace, Source
 
 from paraply.applier import Applier, ApplyReport
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.model import Table
 from paraply.targets import open_target
@@ -37,7 +38,7 @@ def apply(files: list[Path], url: str, **options: Any) -> ApplyReport:
 
 def as_dumped() -> SchemaCatalog:
     schema = SchemaCatalog(complete=True)
-    schema.advance(CREATE, DATABASE, {}, mariadb=False, version=(9, 7, 0))
+    advance(schema, CREATE, DATABASE, {}, mariadb=False, version=(9, 7, 0))
     return schema
 
 

@@ -128,12 +128,12 @@ def test_r24_a_long_statement_is_no_reason_to_end_its_session(server: Server) ->
 def test_r24_an_interrupted_wait_for_the_lock_of_statements_is_not_taken_for_another_apply(server: Server) -> None:
     target = server.opened()
     holder, waiter = (target.session().connection for _ in range(2))
-    assert target.store.lock_statements(holder, 0)
+    assert target.context.store.lock_statements(holder, 0)
     raised: list[ServerError] = []
 
     def wait() -> None:
         try:
-            target.store.lock_statements(waiter, 60)
+            target.context.store.lock_statements(waiter, 60)
         except ServerError as error:
             raised.append(error)
 
@@ -146,8 +146,8 @@ def test_r24_an_interrupted_wait_for_the_lock_of_statements_is_not_taken_for_ano
     server.sql(f"KILL QUERY {waiter.connection_id}")
     thread.join(30)
     assert [error.code for error in raised] == [1317]
-    target.store.unlock_statements(holder)
-    assert target.store.lock_statements(waiter, 5)
+    target.context.store.unlock_statements(holder)
+    assert target.context.store.lock_statements(waiter, 5)
 
 
 class Interrupted:

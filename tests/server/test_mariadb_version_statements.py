@@ -1,4 +1,4 @@
-"""What a logged statement is about, and for whom: its comments, its invoker, its database (R33)."""
+"""Context of a logged statement: its comments, its invoker, its database (R33)."""
 
 from __future__ import annotations
 

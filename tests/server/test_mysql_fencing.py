@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from server.mysql_blocks import Log, apply, some_blocks
+from server.mysql_blocks import Log, apply, some_blocks, without_references
 from server.mysql_fixtures import mariadb, mariadb_url, mysql, server  # noqa: F401
 
 from paraply.errors import AlreadyRunning, ApplyFailed, TemporaryFailure
@@ -35,7 +35,7 @@ def test_r25a_a_session_of_an_older_epoch_cannot_apply(server: Server, truth: Lo
 def test_r25a_a_series_of_an_older_epoch_commits_nothing(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, merge=1)
     old = server.opened()
-    old.references = None  # what is asked at a block's end does not go in series
+    without_references(old)  # what is asked at a block's end does not go in series
     apply(old, blocks[:-4])
     session = old.session()
     first = session.apply_and_commit(blocks[-4:-2])
@@ -51,7 +51,7 @@ def test_r25a_a_series_of_an_older_epoch_commits_nothing(server: Server, truth: 
 def test_r25_a_series_ends_at_the_one_that_fails(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, merge=1)
     target = server.opened()
-    target.references = None
+    without_references(target)
     apply(target, blocks[:-2])
     session = target.session()
     outcome = session.apply_and_commit([blocks[-2], blocks[-2], blocks[-1]])
@@ -106,7 +106,7 @@ def test_r25a_a_start_that_gives_up_leaves_the_running_apply_as_it_was(server: S
     open_one.apply(blocks[-2])
     control = server.connection()
     with pytest.raises(AlreadyRunning, match="have not ended on the target within 1 s"):
-        target.store.open(control, server.plan().fingerprint, wait=1)
+        target.context.store.open(control, server.plan().fingerprint, wait=1)
     open_one.commit()
     other.apply(blocks[-1])
     other.commit()
@@ -120,7 +120,7 @@ def test_r25a_a_session_between_raised_epoch_and_cleared_rows_cannot_apply(serve
     apply(target, blocks[:-1])
     session = target.session()
     before = server.checksums()
-    target.store.open(server.connection(), server.plan().fingerprint)
+    target.context.store.open(server.connection(), server.plan().fingerprint)
     with pytest.raises(AlreadyRunning):
         session.apply(blocks[-1])
     assert server.checksums() == before
@@ -132,8 +132,8 @@ def test_r25a_rows_of_progress_without_an_epoch_or_with_none_in_their_key_get_on
     apply(server.opened(), blocks[:-1])
     server.sql(f"ALTER TABLE paraply.progress DROP PRIMARY KEY, ADD PRIMARY KEY (channel, slot), {older}")
     target = server.opened()
-    target.references = None
-    assert all(block.gtids <= target.ledger.executed() for block in blocks[:-1])
+    without_references(target)
+    assert all(block.gtids <= target.context.ledger.executed() for block in blocks[:-1])
     assert target.session().apply_and_commit(blocks[-1:]).done == 1
     assert blocks[-1].gtids <= server.target().open(server.plan()).executed
 
@@ -142,7 +142,7 @@ def test_r25a_a_single_statement_of_an_older_epoch_changes_nothing(server: Serve
     """Its rows are in, by the newer run: it must not say that they are there already, nor look for the one."""
     blocks = some_blocks(server, truth, merge=1)
     old = server.opened()
-    old.references = None
+    without_references(old)
     apply(old, blocks[:-1])
     session = old.session()
     apply(server.opened(), blocks[-1:])
@@ -155,7 +155,7 @@ def test_r25a_a_single_statement_of_an_older_epoch_changes_nothing(server: Serve
 def test_r25_a_row_of_progress_that_a_row_event_does_not_find_is_no_other_apply(server: Server, truth: Log) -> None:
     blocks = some_blocks(server, truth, merge=1)
     target = server.opened()
-    target.references = None
+    without_references(target)
     apply(target, blocks[:-1])
     session = target.session()
     before = server.checksums()

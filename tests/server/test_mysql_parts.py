@@ -184,7 +184,7 @@ def test_r31_differences_are_refused(log: ColumnInfo, complaint: str) -> None:
 
 @dataclass
 class NamedMap:
-    """What a checker asks a table map first."""
+    """The attributes of a table map that a checker reads first."""
 
     database: str
     table: str

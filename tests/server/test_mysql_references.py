@@ -10,6 +10,7 @@ from typing import Literal
 
 import pymysql
 import pytest
+from server.mysql_blocks import without_references
 from server.native_blocks import read_blocks
 from server.reference_load import ReferenceLoad
 from server.test_errors_mysql import Server
@@ -37,7 +38,7 @@ MARK = "CREATE TABLE errs.mark (a INT)"
 
 @dataclass
 class Outcome:
-    """How a block ended: the error if there was one, what the tables hold, and how many questions were asked and answered well."""
+    """Result of a block: the error if there was one, the content of the tables, and the numbers of queries asked and refused."""
 
     error: tuple[type[ParaplyError], str | None, str | None] | None
     tables: dict[str, list[tuple[object, ...]]]
@@ -91,8 +92,9 @@ class Place:
 
     def outcome(self, block: Block, references: References | None) -> Outcome:
         """Applies a block, gives how that ended, and takes it back."""
-        assert self.target.references is not None
-        ours, self.target.references = self.target.references, references
+        ours = self.target.context.references
+        assert ours is not None
+        without_references(self.target, references)
         session, error = self.target.session(), None
         try:
             session.apply(block)
@@ -103,7 +105,7 @@ class Place:
         tables = {table: sorted(read(f"SELECT * FROM errs.{table}")[0][1], key=repr) for table in self._tables}
         session.rollback()
         session.close()
-        self.target.references = ours
+        without_references(self.target, ours)
         asked = references if isinstance(references, Asked) else None
         return Outcome(error, tables, asked.asked if asked else 0, asked.refused if asked else 0)
 
@@ -254,11 +256,11 @@ def test_a_foreign_key_that_a_ddl_adds_is_known_afterwards(server: Server, tmp_p
     server.sql(*TABLES[:2], late)
     target = MySqlTarget(parse_url(server.url))
     target.open(ApplyPlan("references", "f", 1, gtid_mode="record"))
-    references = target.references
+    references = target.context.references
     assert references is not None
     first = references.check(target.connect, block)
     server.sql("ALTER TABLE errs.child ADD FOREIGN KEY (parent) REFERENCES errs.parent (id)")
-    target.forget_tables()
+    target.context.forget_tables()
     at_once = references.check(target.connect, block)
     references._next_read = 0.0
     later = references.check(target.connect, block)
@@ -286,7 +288,7 @@ def test_a_user_who_does_not_see_all_tables_asks_nothing(server: Server) -> None
             target = MySqlTarget(replace(url, user="less", password="less"))
             target.open(ApplyPlan("references", "f", 1, gtid_mode="record"))
             target.close()
-            assert (target.references is not None) == asks
+            assert (target.context.references is not None) == asks
     finally:
         server.sql("DROP USER less")
 
@@ -298,4 +300,4 @@ def test_a_replay_that_is_logged_is_checked_by_the_server(server: Server) -> Non
     for mode in modes:
         target.open(ApplyPlan("references", "f", 1, gtid_mode=mode))
         target.close()
-        assert target.references is None
+        assert target.context.references is None

@@ -139,7 +139,7 @@ def test_r31_tables_are_compared_before_their_first_row(server: Server, truth: L
         ("ALTER TABLE shop.orders DROP FOREIGN KEY fk_c; DROP TABLE shop.customer", "lacks"),
     ]:
         server.sql(change)
-        target.checker.forget()
+        target.context.checker.forget()
         with pytest.raises(SchemaMismatch, match=complaint) as raised:
             session.apply(blocks[rows])
         assert raised.value.table == "shop.customer"
@@ -166,16 +166,17 @@ def test_r25b_an_applied_ddl_is_not_run_twice(mysql: Server, truth: Log) -> None
 
 def test_r25b_a_crash_between_start_and_end_is_decided_by_the_catalog_or_the_user(mariadb: Server) -> None:
     target = mariadb.opened()
+    store, epoch = target.context.store, target.context.epoch
     connection = mariadb.connection()
     mariadb.sql("CREATE DATABASE t; CREATE TABLE t.made (a INT)")
     for database, table, existed, done in [("t", "made", False, True), ("t", "unmade", False, False), ("t", None, True, False)]:
-        target.store.begin_ddl(connection, PendingDdl(7, "0-1-7", "log", 700, database, table, existed), target.epoch)
+        store.begin_ddl(connection, PendingDdl(7, "0-1-7", "log", 700, database, table, existed), epoch)
         again = mariadb.target()
         progress = again.open(mariadb.plan())
         assert (progress.ordinal == 7) is done
-        target.epoch = again.epoch
+        epoch = again.context.epoch
         mariadb.sql("UPDATE paraply.channel SET ordinal=0, executed=''")
-    target.store.begin_ddl(connection, PendingDdl(7, "0-1-7", "log", 700), target.epoch)
+    store.begin_ddl(connection, PendingDdl(7, "0-1-7", "log", 700), epoch)
     with pytest.raises(DdlUndecided, match="--ddl-done"):
         mariadb.target().open(mariadb.plan())
     assert "0-1-7" in mariadb.target().open(mariadb.plan(ddl_decision="done")).executed
@@ -189,7 +190,7 @@ def test_r25b_a_statement_that_may_run_again_asks_nothing(mariadb: Server, truth
     mariadb.sql("CREATE DATABASE t; CREATE TABLE t.old (a INT)")
     for _ in range(2):
         execute(target, session, 1, blocks[0], sql)
-        assert target.store.read(session.connection).pending_ddl is None
+        assert target.context.store.read(session.connection).pending_ddl is None
 
 
 def execute(
@@ -198,7 +199,7 @@ def execute(
     """Runs a statement that stands in a log like the block's, under variables of its own."""
     statement = Statement(sql.encode(), database, 1_700_000_000, 99, {"unknown": [], **context})
     session.send_format(block)
-    StatementRunner(target, session.connection, 0).run(StatementBlock(number, statement, block.format))  # type: ignore[arg-type]
+    StatementRunner(target.context, session.connection, 0).run(StatementBlock(number, statement, block.format))  # type: ignore[arg-type]
 
 
 def test_r33_a_statement_runs_under_its_own_variables_and_the_session_gets_its_own_back(server: Server, truth: Log) -> None:

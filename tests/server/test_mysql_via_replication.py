@@ -197,7 +197,7 @@ def blockers(place: SqlPlace) -> list[int]:
 
 
 def counted_seconds(place: SqlPlace) -> float:
-    """How long the run has lasted by its status."""
+    """Return the duration of the run by its status."""
     return max(float(counters["seconds"]) for counters in counters_of(place))
 
 

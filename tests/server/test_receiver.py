@@ -46,7 +46,7 @@ def maria_source() -> Iterator[MariaDbServer]:
 
 
 def receive(url: str, folder: Path) -> None:
-    """What the process does that is killed."""
+    """Receive until the process is killed."""
     relay = RelayLog(folder, max_bytes=FILE_BYTES)
     Receiver(look(parse_source(url)), relay).start()
     time.sleep(3600)
@@ -92,7 +92,7 @@ def kill_again_and_again(url: str, folder: Path, executed: Callable[[], str]) ->
 
 
 def followed(folder: Path) -> GtidSet:
-    """What stands in a relay log that another process writes: its files only grow, and what is torn at the end is not counted."""
+    """Return the GTIDs in a relay log that another process writes: its files only grow, and a torn end is not counted."""
     from paraply._native import log_gtids, log_head
 
     files = relay_files(folder)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pymysql
 import pytest
 
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import Unknown
 from paraply.schema.model import KeyPart, Table
@@ -116,7 +117,7 @@ def test_statements_make_the_servers_tables(server: tuple[Run, bool], family: st
         except pymysql.err.MySQLError as error:
             wrong.append(f"the server refuses {sql!r}: {error}")
             return
-        for change in catalog.advance(sql, DATABASE, context, mariadb=mariadb, version=version):
+        for change in advance(catalog, sql, DATABASE, context, mariadb=mariadb, version=version):
             if isinstance(change, Unknown):
                 wrong.append(f"not understood: {sql!r}: {change}")
 

@@ -14,6 +14,7 @@ import pytest
 
 from paraply.logs import open_log
 from paraply.logs.statement_text import decode_statement
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.live import read_tables
 from tests.server.schema_scenarios import BOTH_FAMILIES, OF_MARIADB, OF_MYSQL, UNKNOWN
@@ -103,5 +104,5 @@ def catalog_of(log: Path, server: Logged) -> SchemaCatalog:
         for statement in transaction.statements:
             written = transaction.format
             sql = decode_statement(statement, mariadb=written.mariadb)
-            catalog.advance(sql, statement.database, statement.context, mariadb=written.mariadb, version=written.version)
+            advance(catalog, sql, statement.database, statement.context, mariadb=written.mariadb, version=written.version)
     return catalog

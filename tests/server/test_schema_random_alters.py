@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.model import Key, Table
 from paraply.schema.readers.live import read_tables
@@ -124,7 +125,7 @@ def _compare(
             if before:
                 run(before)
         done.append(logged)
-        catalog.advance(logged, DATABASE, context, mariadb=mariadb, version=version)
+        advance(catalog, logged, DATABASE, context, mariadb=mariadb, version=version)
         ours = {table.name: seen(table) for table in catalog}
         theirs = {table.name: seen(table) for table in read_tables(run, [DATABASE])}
         # R13: unknown is allowed, different is not.
@@ -145,7 +146,7 @@ def without_cut_keys(table: Table) -> Table:
 
 
 def columns_and_unique_keys(table: Table) -> Table:
-    """What the rows of a log are read by."""
+    """Return the parts of a definition that the reading of rows depends on."""
     whole = comparable(table)
     return replace(whole, keys=tuple(key for key in whole.keys if key.unique), foreign_keys=())
 

@@ -240,7 +240,7 @@ def test_what_is_here_already_is_acknowledged_to_a_source_that_waits_for_it(sour
 
 
 def receive(url: str, folder: Path) -> None:
-    """What the process does that is killed."""
+    """Receive until the process is killed."""
     Receiver(look(parse_source(url)), RelayLog(folder, max_bytes=FILE_BYTES), semi_sync=True).start()
     time.sleep(3600)
 

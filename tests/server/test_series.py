@@ -27,12 +27,12 @@ pytestmark = [pytest.mark.mariadb]
 
 
 def modes(place: HistoryPlace) -> tuple[Mode, ...]:
-    """Those that a history's log may have at this level: a source that is its own target gives no new GTIDs for its old ones."""
+    """Return the GTID modes that a history's log allows: a source that is its own target gives no new GTIDs for its old ones."""
     return ("record",) if place.mariadb else ("record", "preserve")
 
 
 def lengths(trace: Path) -> list[int]:
-    """How many transactions each series of a timeline committed."""
+    """Return the number of transactions that each batch of a timeline committed."""
     return [event["args"]["committed"] for event in json.loads(trace.read_text())["traceEvents"] if "committed" in event.get("args", {})]
 
 

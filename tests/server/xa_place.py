@@ -35,7 +35,7 @@ class XaPlace(HistoryPlace):
     """A MySQL or MariaDB that logs with XA transactions are applied to."""
 
     def prepared(self) -> frozenset[str]:
-        """What the server holds prepared."""
+        """Return the XIDs of the server's prepared transactions."""
         connection = connect(parse_url(self.url))
         try:
             return prepared_xids(connection)

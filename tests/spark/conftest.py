@@ -19,7 +19,7 @@ __all__ = ["database", "embedded", "spark"]
 
 
 def java_works() -> bool:
-    """Whether there is a Java."""
+    """Return True if Java is installed."""
     java = shutil.which("java")
     return java is not None and subprocess.run([java, "-version"], capture_output=True, check=False).returncode == 0
 

@@ -1,4 +1,4 @@
-"""What a user sees of an error that arose in a task or in Spark's planner, and of a session that starts."""
+"""Messages that a user sees: errors of a task or of Spark's planner, and the start of a session."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def load(spark: SparkSession, logs: Path, mode: str) -> DataFrame:
 
 
 def digest(frame: DataFrame) -> tuple[Any, ...]:
-    """How many rows, and a sum over the hashes of all their columns."""
+    """Return the number of rows, and a sum over the hashes of all their columns."""
     columns = [F.to_json(name) if kind.startswith("map") else F.col(name) for name, kind in frame.dtypes]
     return tuple(frame.agg(F.count("*"), F.sum(F.xxhash64(*columns).cast("decimal(20,0)"))).first() or ())
 

@@ -1,4 +1,4 @@
-"""What Spark's tasks do, without Spark: many small traces, cut and dealt out in every way."""
+"""The work of Spark's tasks, without Spark: many small traces, cut and distributed in every way."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ REASONS = (
            "row events that the target's version does not take any more"),
     Reason("tables without transactions", r"non-transactional tables|has no transactions", "Tables without transactions need"),
     Reason("hidden columns of functional indexes", r"hidden columns", "rows of tables with functional indexes"),
-    Reason("text in a character set that is not known", r"character set neither the log nor the schema says", "text whose character set"),
+    Reason("text in a character set that is not known", r"character set neither the log nor the schema gives", "text whose character set"),
     Reason("a name of more than 63 bytes", r"63 bytes", "names of more than 63 bytes"),
     Reason("DDL that is not understood", r"effect on the schema is not known", "DDL that is not understood"),
     Reason("a table of another definition in the target", r"differs from the log's", "tables of the same definition"),

@@ -108,7 +108,7 @@ class PostgresTarget(Target):
 
 @dataclass
 class Result:
-    """What became of a unit's statements in one target.
+    """Result of a unit's statements in one target.
 
     Attributes:
         statements: How many the source took and logged.

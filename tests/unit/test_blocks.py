@@ -1,4 +1,4 @@
-"""What is asked of several blocks at once is what each of them says."""
+"""Sums over several blocks agree with the blocks' own values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOGS = ("mysql-binlog/minimal-image.binlog", "mariadb-binlog/plain.binlog", "mar
 
 @pytest.fixture(params=[(log, merge) for log in LOGS for merge in (1, 8)])
 def blocks(request: pytest.FixtureRequest, truth: Truth) -> list[Block]:
-    """Those of a log, single transactions or merged."""
+    """Return the blocks of a log, single transactions or merged."""
     log, merge = request.param
     return [*read_blocks(truth(log), merge)][:400]
 

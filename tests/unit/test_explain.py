@@ -1,4 +1,4 @@
-"""What is hashed of one row, shown key by key."""
+"""Hashes of one row, shown key by key."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from paraply import Explanation, explain_write_set, write_set_hash
 from paraply.errors import UsageError
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.model import Table
 
@@ -29,7 +30,7 @@ SCHEMA = (
 def catalog() -> SchemaCatalog:
     made = SchemaCatalog(complete=True)
     for sql in SCHEMA:
-        made.advance(sql, "d", {"default_collation_for_utf8mb4": 255, "charset": (255, 255, 255)}, mariadb=False, version=(9, 7, 0))
+        advance(made, sql, "d", {"default_collation_for_utf8mb4": 255, "charset": (255, 255, 255)}, mariadb=False, version=(9, 7, 0))
     return made
 
 

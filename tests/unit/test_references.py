@@ -35,7 +35,7 @@ class Connection:
 
 
 class Check:
-    """What the native core found out about a block."""
+    """Result of the native core for a block."""
 
     def __init__(self, *expected: int) -> None:
         self.questions = [(f"SELECT {number}", number) for number in expected]
@@ -50,7 +50,7 @@ def held(references: References, check: Check, *answers: Any) -> bool:
 
 
 def is_off(references: References) -> bool:
-    """Whether blocks are not looked at any more: then no table is read either."""
+    """Return True if blocks are no longer checked: then no table is read either."""
     connection = Connection(ServerError("no", 1, "HY000"))
     found = references.check(lambda: connection, BLOCK)
     return found is None and not connection.asked

@@ -1,4 +1,4 @@
-"""What is imported at the start: nobody waits for libraries, or for rooms of the house, that a command does not use."""
+"""Imports at the start: a command does not wait for libraries or packages that it does not use."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_apply_into_mysql_needs_none_of_the_libraries(imported: Imported) -> 
 
 
 def said(module: ModuleType) -> dict[str, str]:
-    """What a type checker is told of names that are imported on demand: the module of each."""
+    """Return the modules that a type checker sees for names that are imported on demand."""
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     return {alias.name: node.module or "" for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}

@@ -1,4 +1,4 @@
-"""Where a connection's options come from: the URL, the environment, option files; and what is refused."""
+"""Sources of a connection's options: the URL, the environment, option files; and options that are refused."""
 
 from __future__ import annotations
 

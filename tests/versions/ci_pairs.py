@@ -1,4 +1,4 @@
-"""What the tests of all pairs of continuous integration share."""
+"""Helpers of the tests of all pairs of continuous integration."""
 
 from __future__ import annotations
 

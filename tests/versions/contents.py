@@ -1,4 +1,4 @@
-"""What a reader sees of a feature's databases and users, spelled so that two versions of a server can be compared.
+"""Content of a feature's databases and users as a reader sees it, in a form that is comparable between versions of a server.
 
 A version that spells the same definition in another way is no difference: ``SPELLINGS`` lists these, each seen on the servers named.
 """

@@ -27,7 +27,7 @@ SECONDS_FOR_MANY = 600.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a feature came out in one mode.
+    """Result of a feature in one mode.
 
     Args:
         status: ``same``, ``refused`` or ``different``.

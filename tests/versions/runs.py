@@ -37,7 +37,7 @@ class ScriptFailed(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: exit code, the error's class, its message, and the transaction that it names."""
+    """Result of a command: exit code, the error's class, its message, and the transaction that it names."""
 
     code: int
     kind: str = ""

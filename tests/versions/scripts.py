@@ -77,7 +77,7 @@ class Feature:
 
     @property
     def user(self) -> str:
-        """How names of its users begin."""
+        """Prefix of the names of its users."""
         return f"u_{self.name.replace('-', '_')}"
 
     def runs_on(self, source: Version) -> bool:

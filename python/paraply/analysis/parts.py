@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from paraply._native import scan_log
 from paraply.errors import UsageError
 from paraply.logs.statement_text import decode_statement
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
 if TYPE_CHECKING:
@@ -129,13 +130,14 @@ def steps_of(found: LogScan) -> Iterator[tuple[int, Step]]:
         log = transaction.format
         for statement in transaction.statements:
             sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
-            yield piece, partial(advance, sql, statement.database, statement.context, log.mariadb, log.version)
+            yield piece, partial(_advance, sql, statement.database, statement.context, log.mariadb, log.version)
 
 
-def advance(sql: str, database: str, context: dict[str, Any], mariadb: bool, version: tuple[int, int, int], catalog: SchemaCatalog) -> None:
-    """Lets one statement change the tables."""
-    for _ in catalog.advance(sql, database, context, mariadb=mariadb, version=version):
-        pass
+def _advance(
+    sql: str, database: str, context: dict[str, Any], mariadb: bool, version: tuple[int, int, int], catalog: SchemaCatalog
+) -> None:
+    """Let one statement change the tables."""
+    advance(catalog, sql, database, context, mariadb=mariadb, version=version)
 
 
 def scan_all(paths: Sequence[str], split: int, *, events: bool = False) -> list[Scanned]:

@@ -12,7 +12,7 @@ from paraply.analysis.typed import TypedColumn, image_type, typed_columns
 from paraply.applier.selection.filters import parse_filters
 from paraply.errors import UsageError
 from paraply.logs import log_paths
-from paraply.logs.feed import Feed, FeedLimits
+from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
 
@@ -130,7 +130,7 @@ class RowSource:
         self._decoder = RowDecoder(names, tables=tables, operations=operations, values=values)
         reader = LogReader(part.paths, piece=part.piece, position=part.position, selection=selection, count_rows=False, sizes=part.sizes)
         limits = FeedLimits(batch_transactions=4096)
-        self._feed = Feed(reader, SchemaCatalog(), Catalog(), scheme="none", threaded=False, limits=limits, on_hashed=self._begin)
+        self._feed = Feed(reader, SchemaCatalog(), Catalog(), FeedRules("none", on_hashed=self._begin), threaded=False, limits=limits)
         self._feed.seed(part.tables)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

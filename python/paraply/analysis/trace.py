@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from paraply._native import Catalog, LogReader, trace_batch, trace_schema
 from paraply.errors import UsageError
 from paraply.logs import log_paths
-from paraply.logs.feed import Feed, FeedLimits
+from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
 
@@ -101,7 +101,7 @@ class TraceSource:
         catalog = read_dump(Path(schema)) if schema is not None else SchemaCatalog()
         limits = FeedLimits(batch_transactions=batch_transactions)
         reader = LogReader(paths, piece=piece, position=position, selection=selection, sizes=list(sizes))
-        self._feed = Feed(reader, catalog, Catalog(), scheme=scheme, threaded=False, limits=limits)
+        self._feed = Feed(reader, catalog, Catalog(), FeedRules(scheme), threaded=False, limits=limits)
         self._feed.seed([*catalog, *tables])
         self._with_reads = scheme == "fine"
         self.transactions = 0

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from paraply._native import Catalog, Comparison, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
 from paraply.logs import log_paths
-from paraply.logs.feed import Feed
+from paraply.logs.feed import Feed, FeedRules
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.readers.dump import read_dump
 
@@ -215,7 +215,7 @@ def require_equal(report: VerifyReport, scheme: str = "group") -> None:
 def hashed_log(paths: Sequence[str], scheme: str, schema: Path | None, bytewise: bool) -> Feed:
     """The transactions in certification order with their write sets."""
     catalog = read_dump(schema) if schema is not None else SchemaCatalog()
-    feed = Feed(LogReader(paths), catalog, Catalog(), scheme=scheme, bytewise=bytewise, threaded=False)
+    feed = Feed(LogReader(paths), catalog, Catalog(), FeedRules(scheme, bytewise), threaded=False)
     feed.seed(list(catalog))
     return feed
 

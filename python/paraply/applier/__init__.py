@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from paraply.applier.preflight.dry_run import DryRun
     from paraply.applier.preflight.plan import Outline
     from paraply.applier.selection.filters import Filters, parse_filters
-    from paraply.applier.selection.stop_point import StopPlace
+    from paraply.logs.stop_point import StopPlace
     from paraply.observe.counters import ApplyReport, Counters, WorkerCounters
 else:
     from paraply._on_demand import names_on_demand
@@ -27,7 +27,7 @@ else:
             "paraply.applier.selection.filters": ("Filters", "parse_filters"),
             "paraply.applier.preflight.plan": ("Outline",),
             "paraply.applier.execute.retry": ("RetryPolicy",),
-            "paraply.applier.selection.stop_point": ("StopPlace",),
+            "paraply.logs.stop_point": ("StopPlace",),
             "paraply.applier.execute.lock_watchdog": ("Patience",),
         },
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -15,31 +14,33 @@ from paraply.applier.execute.run_state import RunState
 from paraply.applier.execute.split import PartMaker, SplitCrew
 from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.execute.worker import Worker
+from paraply.applier.options import Limits, Options, Via, check_channel, default_workers, parse_retries, parse_via, parse_workers
 from paraply.applier.preflight.dry_run import DryRun, scan
-from paraply.applier.preflight.inspect import Look, Options, Start, check_channel, first_definitions, look_ahead, parse_gtids, start_run
+from paraply.applier.preflight.inspect import Look, Start, first_definitions, look_ahead, parse_gtids, start_run
 from paraply.applier.preflight.session_ids import is_in_order_anyway
 from paraply.applier.preflight.timestamp_column import check_timestamp_column
 from paraply.applier.preflight.xa import left_note
 from paraply.applier.schedule.batch import series_of
-from paraply.applier.schedule.batching import MergeSize, may_merge
+from paraply.applier.schedule.batching import MergeSize
 from paraply.applier.schedule.concurrency_limit import hands_of
 from paraply.applier.schedule.coordinator import Coordinator
 from paraply.applier.schedule.early_rows import may_go_in_waves
 from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
-from paraply.applier.schedule.policy import check_combination, make_policy
+from paraply.applier.schedule.policy import check_combination, policy_kind
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.applier.selection.filters import Filters, filters_for
-from paraply.applier.selection.stop_point import parse_stop
 from paraply.applier.selection.stop_result import check_result, stop_place
-from paraply.applier.via_replication.options import SERVER_WORKERS, check_via, check_via_family, check_via_target
+from paraply.applier.via_replication.options import check_via, check_via_family, check_via_target
 from paraply.errors import ParaplyError, UsageError
 from paraply.logs import beside_logs, log_paths
 from paraply.logs.companions import passed_over_note
-from paraply.logs.feed import Feed, FeedLimits
+from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.logs.file_order import check_order, read_heads
+from paraply.logs.stop_point import parse_stop
 from paraply.observe.counters import ApplyReport, Counters
 from paraply.observe.run_monitor import RunMonitor
 from paraply.observe.snapshot import make_report
+from paraply.observe.status_json import RunIdentity
 from paraply.observe.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -49,11 +50,10 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet, LogReader, RelayLog, Transaction
     from paraply.applier.execute.drivers import Drive
-    from paraply.applier.execute.lock_watchdog import Patience
+    from paraply.applier.execute.retry import Patience
     from paraply.applier.preflight.plan import Outline
-    from paraply.applier.selection.stop_point import StopPoint
     from paraply.logs.file_order import LogFile
-    from paraply.observe.status_json import RunIdentity
+    from paraply.logs.stop_point import StopPoint
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target
     from paraply.targets.two_phase import BranchTarget
@@ -61,15 +61,6 @@ if TYPE_CHECKING:
 __all__ = ["Applier", "default_workers"]
 
 _log = logging.getLogger("paraply.applier")
-
-
-def default_workers() -> int:
-    """Two workers for each CPU that this process may use, from 4 to 16: a worker mostly waits for the server."""
-    try:
-        cpus = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cpus = os.cpu_count() or 2
-    return max(4, min(16, 2 * cpus))
 
 
 class Applier:
@@ -150,23 +141,20 @@ class Applier:
         listen: str | None = None,
         lower_case_table_names: int | None = None,
     ) -> None:
-        workers = (SERVER_WORKERS if via == "replication" else default_workers()) if workers is None else workers
-        if workers < 0:
-            raise UsageError(f"workers must be 0 or more, not {workers}")
+        way = parse_via(via)
+        workers = parse_workers(workers, way)
         check_combination(policy, consistency, merge, gtid)
         check_timestamp_column(policy, timestamp_column)
         check_channel(channel)
-        self._retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
-        if self._retry.limit < 0:
-            raise UsageError(f"retries must be 0 or more, not {self._retry.limit}")
+        limits_of = Limits(parse_retries(retries), patience, limits)
         self._beside = beside_logs(paths)
         self._options = Options(
             paths=tuple(log_paths(paths)),
             workers=workers,
-            policy=policy,
-            consistency=consistency,
+            policy=policy_kind(policy),
+            consistency=Consistency(consistency),
             merge=merge,
-            gtid="preserve" if via == "replication" and gtid == "auto" else gtid,
+            gtid="preserve" if way is Via.REPLICATION and gtid == "auto" else gtid,
             channel=channel,
             start_after=start_after,
             allow_nontransactional=allow_nontransactional,
@@ -176,9 +164,10 @@ class Applier:
             allow_gap=allow_gap,
             timestamp_column=timestamp_column,
             live=relay is not None,
-            via=via,
+            via=way,
             listen=listen,
             lower_case_table_names=lower_case_table_names,
+            limits=limits_of,
         )
         check_via_family(self._options, target)
         check_via(self._options)
@@ -189,8 +178,6 @@ class Applier:
         self._target = target
         self._schema = schema
         self._on_progress = on_progress
-        self._patience = patience
-        self._limits = limits
         self._stops = 0
         self._run: RunState | None = None
         self._feed: Feed | None = None
@@ -275,8 +262,22 @@ class Applier:
             if look.outline.statement_changes is not None:
                 run.notes.append(look.outline.statement_changes.note)
             run.runs_events = look.runs_events
-            monitor = self._monitor = RunMonitor(self._options, self._files, look, self._on_progress, timeline, self._receiver)
+            monitor = self._monitor = self._watch(look, timeline)
             return self._apply(start, run, feed, monitor)
+
+    def _watch(self, look: Look, timeline: Timeline | None) -> RunMonitor:
+        """Return the monitor of the run."""
+        options = self._options
+        identity = RunIdentity(
+            channel=options.channel,
+            logs=options.paths,
+            workers=options.workers,
+            policy=options.policy.name,
+            consistency=options.consistency.value,
+            gtid_mode=look.outline.gtid_mode,
+            stop=options.stop.text if options.stop is not None else "",
+        )
+        return RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
 
     def dry_run(self) -> DryRun | None:
         """Looks what ``run`` would do, and writes nothing to the target.
@@ -302,7 +303,7 @@ class Applier:
             parse_gtids(self._options.start_after)
             return None
         if is_in_order_anyway(self._options, first, self._look_into_log()):
-            self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME.value)
+            self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME)
         look = look_ahead(self._options, self._target, files, first, list(self._schema or ()))
         if self._beside:
             look.outline.notes.append(passed_over_note(self._beside))
@@ -329,41 +330,41 @@ class Applier:
         filters = options.filters
         place: dict[str, Any] = {"executed": start.skip, "after": start.place, **options.reader_options()}
         self._reader = LogReader(options.paths, **place) if self._relay is None else self._relay.reader(**place)
-        policy = make_policy(options.policy)
+        policy, consistency = options.policy, options.consistency
 
         def passed(transaction: Transaction) -> bool:
             return start.passed(transaction, options.paths)
 
-        parts = PartMaker(options.workers) if policy.splits and options.workers > 1 else None
+        parts = PartMaker(options.workers) if options.splits else None
         feed = Feed(
             self._reader,
             schema,
             Catalog(),
-            passed=passed if seeds_from_target else None,
-            kept=(self._target.seed_tables(), passed) if goes_on else None,
-            rereads=same_family,
+            FeedRules(
+                passed=passed if seeds_from_target else None,
+                kept=(self._target.seed_tables(), passed) if goes_on else None,
+                rereads=same_family,
+                wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
+                by_event=may_go_in_waves(options, self._target),
+                on_hashed=parts.look_at if parts is not None else None,
+                corrects=True,
+                tables=place.get("tables"),
+            ),
             threaded=options.workers > 0,
-            limits=self._limits,
-            wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
-            by_event=may_go_in_waves(options, self._target),
-            on_hashed=parts.look_at if parts is not None else None,
-            corrects=True,
-            tables=place.get("tables"),
+            limits=options.limits.feed,
         )
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
-        consistency = Consistency(options.consistency)
-        in_threads = options.workers > 0 and options.via == "sessions"
         self._merges = policy.merges and self._target.merges
-        singly = not (self._merges and may_merge(options.merge, options.workers))
+        singly = not (self._merges and options.merges)
         series = series_of(self._target, consistency, options.workers) if singly and parts is None else {}
         ahead = MOST_AHEAD if start.has_gtids else MOST_PLACES_AHEAD
-        hands = hands_of(self._target, options.workers) if in_threads and not singly else None
+        hands = hands_of(self._target, options.workers) if options.in_threads and not singly else None
         ordered = consistency.keeps_order
-        jobs = JobList(options.workers, ordered=ordered, most_ahead=ahead, hands=hands, **series) if in_threads else None
+        jobs = JobList(options.workers, ordered=ordered, most_ahead=ahead, hands=hands, **series) if options.in_threads else None
         run = RunState(
             self._target,
             start.progress.executed,
-            self._retry,
+            options.limits.retry,
             jobs,
             consistency=consistency,
             optimistic=policy.optimistic,
@@ -385,9 +386,8 @@ class Applier:
         A target that renders rows itself needs the definitions of ``schema`` too, and makes the tables that are missing. What it has not
         then, the source had not either when the log began.
         """
-        create_tables = getattr(self._target, "create_tables", None)
-        if create_tables is not None and self._schema is not None:
-            create_tables(list(self._schema))
+        if self._schema is not None:
+            self._target.create_tables(list(self._schema))
         return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
     def _forecast_schema(self, look: Look) -> SchemaCatalog:
@@ -404,9 +404,9 @@ class Applier:
         # Where commits may be merged, a transaction of which nothing is left needs none of its own.
         gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
         planner = Planner(executed=start.skip, after=start.place, in_waves=may_go_in_waves(self._options, self._target), **gathers)
-        sessions = None if Consistency(self._options.consistency).keeps_order else SessionOrder(run.session_unknown)
+        sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
         coordinator = Coordinator(
-            run, feed, planner, make_policy(self._options.policy), self._merge, drive.crew, sessions, done=start.progress.done
+            run, feed, planner, self._options.policy.make(), self._merge, drive.crew, sessions, done=start.progress.done
         )
         monitor.start(self._target)
         ended: BaseException | None = None
@@ -436,10 +436,11 @@ class Applier:
 
     def _drive(self, run: RunState, feed: Feed, monitor: RunMonitor) -> Drive:
         """Who does the work."""
-        if self._options.via == "replication":
+        patience = self._options.limits.patience
+        if self._options.by_replication:
             from paraply.applier.via_replication.driver import ReplicaDrive
 
             return ReplicaDrive(run, feed, self._target, self._options, lambda: self._stops, monitor.tick)
         if run.jobs is None:
-            return InlineDrive(run, feed, self._workers[0], self._patience, lambda: self._stops, monitor.tick)
-        return ThreadDrive(run, run.jobs, feed, self._workers, self._patience, lambda: self._stops, monitor.tick, self._crew)
+            return InlineDrive(run, feed, self._workers[0], patience, lambda: self._stops, monitor.tick)
+        return ThreadDrive(run, run.jobs, feed, self._workers, patience, lambda: self._stops, monitor.tick, self._crew)

@@ -10,16 +10,19 @@ __all__ = ["bars"]
 
 _WIDTH, _LEFT, _RIGHT = 860, 390, 70
 _BAR, _GAP, _HEAD = 16, 5, 34
-_COLOURS = {"paraply": "#2a6fb0", "the server": "#8a8a8a"}
+_COLOURS = {"paraply": "#2a6fb0", "--": "#2a6fb0", "the server": "#8a8a8a"}
 _OTHER = "#c9c9c9"
+_CAPTION = "transactions a second; each load has a scale of its own"
 
 
-def bars(title: str, loads: Sequence[Mapping[str, Any]]) -> str:
+def bars(title: str, loads: Sequence[Mapping[str, Any]], *, figure: str = "per_second", caption: str = _CAPTION) -> str:
     """The plot.
 
     Args:
         title: What stands on top.
         loads: As ``LoadResult.as_json`` gives them.
+        figure: The number of a replay that its bar shows.
+        caption: The line below the bars.
 
     >>> replays = [{"name": "mysqlbinlog | mysql", "per_second": 100}, {"name": "paraply, 8 workers", "per_second": 400}]
     >>> plot = bars("MySQL", [{"title": "hot rows", "transactions": 9, "replays": replays}])
@@ -28,14 +31,15 @@ def bars(title: str, loads: Sequence[Mapping[str, Any]]) -> str:
     """
     parts, y = [_text(10, 24, title, size=17, weight="bold")], 40
     for load in loads:
-        parts.append(_text(10, y + 20, f"{load['title']} ({load['transactions']:,} transactions)", weight="bold"))
+        count = f" ({load['transactions']:,} transactions)" if "transactions" in load else ""
+        parts.append(_text(10, y + 20, f"{load['title']}{count}", weight="bold"))
         y += _HEAD
-        most = max(replay["per_second"] for replay in load["replays"])
+        most = max(replay[figure] for replay in load["replays"])
         for replay in load["replays"]:
-            parts += _bar(y, replay["name"], replay["per_second"], most)
+            parts += _bar(y, replay["name"], replay[figure], most)
             y += _BAR + _GAP
     y += 30
-    parts.append(_text(_LEFT, y - 10, "transactions a second; each load has a scale of its own", colour="#555"))
+    parts.append(_text(_LEFT, y - 10, caption, colour="#555"))
     style = 'font-family="Helvetica, Arial, sans-serif" font-size="13"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y}" width="{_WIDTH}" height="{y}" {style}>'
     return "\n".join([head, *parts, "</svg>", ""])
@@ -47,7 +51,7 @@ def _bar(y: int, name: str, rate: float, most: float) -> list[str]:
     return [
         _text(_LEFT - 8, y + 12, name, anchor="end"),
         f'<rect x="{_LEFT}" y="{y}" width="{length}" height="{_BAR}" fill="{colour}"/>',
-        _text(_LEFT + length + 6, y + 12, f"{rate:,.0f}"),
+        _text(_LEFT + length + 6, y + 12, f"{rate:,.0f}" if rate >= 100 else f"{rate:,.1f}"),
     ]
 
 

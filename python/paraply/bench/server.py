@@ -15,6 +15,7 @@ from pathlib import Path
 
 from paraply._native import MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, UsageError
+from paraply.schema.model import SYSTEM_DATABASES
 from paraply.targets.url import DatabaseUrl, parse_url
 
 __all__ = ["BenchServer", "bench_server", "connect", "memory_folder"]
@@ -33,7 +34,6 @@ DURABLE = (
 MEMORY = Path("/dev/shm")  # noqa: S108 - what stands there is in a folder of its own
 MEMORY_NEEDED = 2**30
 """Bytes of a server's data and of its logs, with room to spare."""
-SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 OUR_DATABASE = "paraply"
 
 

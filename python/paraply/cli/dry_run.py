@@ -26,7 +26,7 @@ def show_plan(outline: Outline) -> None:
 def dry_run_json(found: DryRun | None) -> dict[str, Any]:
     """The JSON fields of a dry run."""
     if found is None:
-        return {"dry_run": True, "transactions": 0, "rows": 0, "bytes": 0, "skipped": 0, "filtered": 0, "statements": []}
+        return {"dry_run": True, "transactions": 0, "rows": 0, "bytes": 0, "skipped": 0, "filtered": 0, "statements": [], "stops": []}
     return {
         "dry_run": True,
         "plan": found.outline.as_json(),
@@ -39,6 +39,7 @@ def dry_run_json(found: DryRun | None) -> dict[str, Any]:
         "last": found.last.as_json() if found.last is not None else None,
         "stop": found.stop.as_json() if found.stop is not None else None,
         "statements": [statement.as_json() for statement in found.statements],
+        "stops": [stop.as_json() for stop in found.stops],
         "estimated_seconds": list(found.estimate),
     }
 
@@ -59,6 +60,7 @@ def show_dry_run(found: DryRun | None) -> None:
     if found.filtered:
         lines.append(f"{found.filtered:,} transactions have nothing that is to be applied; they are recorded as done")
     lines += _statements(found)
+    lines += _stops(found)
     low, high = found.estimate
     lines.append(f"time: a guess by other machines is {duration(low)} to {duration(high)}; the progress bar knows better once it runs")
     lines.append("nothing was written")
@@ -81,6 +83,15 @@ def _statements(found: DryRun) -> list[str]:
             lines.append(f"        {statement.problem}")
     if len(found.statements) > _MOST_STATEMENTS:
         lines.append(f"  ... {len(found.statements) - _MOST_STATEMENTS:,} more, with --json")
+    return lines
+
+
+def _stops(found: DryRun) -> list[str]:
+    lines = []
+    for stop in found.stops[:_MOST_STATEMENTS]:
+        lines += [f"  STOP  {stop.place.file}:{stop.place.position}  {stop.sql}", f"        {stop.problem}"]
+    if len(found.stops) > _MOST_STATEMENTS:
+        lines.append(f"  ... {len(found.stops) - _MOST_STATEMENTS:,} more tables, with --json")
     return lines
 
 

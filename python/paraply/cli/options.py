@@ -51,7 +51,7 @@ ConsistencyLevel = Annotated[str, typer.Option(metavar="LEVEL", help=f"What a re
 """The consistency level (R20)."""
 
 Merge = Annotated[str, typer.Option(metavar="N|auto|off", help="Consecutive transactions that become one commit.")]
-"""How many transactions share a commit (R27)."""
+"""Number of transactions that share a commit (R21)."""
 
 GtidMode = Annotated[str, typer.Option(metavar="auto|preserve|record|none", help="What the target's own GTIDs say afterwards.")]
 """The GTID mode (R26)."""

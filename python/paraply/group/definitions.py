@@ -8,6 +8,7 @@ from typing import Any
 from paraply._native import Catalog, explain_values
 from paraply.errors import UsageError
 from paraply.group.messages import Row, RowChange
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.collations import collations
 from paraply.schema.model import Table
@@ -45,7 +46,7 @@ class Definitions:
 
     def advance(self, statement: str, database: str) -> None:
         """Takes over what a statement does."""
-        for _change in self._schema.advance(statement, database, {"charset": CHARSETS}, mariadb=False, version=SERVER_VERSION):
+        for _change in advance(self._schema, statement, database, {"charset": CHARSETS}, mariadb=False, version=SERVER_VERSION):
             pass
         self._catalog = Catalog()
         self._take(self._schema)

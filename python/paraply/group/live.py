@@ -265,7 +265,7 @@ class LiveGroup(BaseGroup):
         if not pending.wait(ANSWER_SECONDS):
             return
         entry, member = pending.entry, pending.owner
-        if entry is None or member is None or pending.failure is not None:
+        if entry is None or not isinstance(member, Member) or pending.failure is not None:
             return
         if entry.statement is not None:
             pending.wait_done(ANSWER_SECONDS)

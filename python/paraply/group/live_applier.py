@@ -26,7 +26,7 @@ from paraply.group.messages import LogEntry
 from paraply.group.options import GroupOptions
 from paraply.group.pg_store import PgStore
 from paraply.group.relay_log import LogFollower
-from paraply.logs.feed import Feed
+from paraply.logs.feed import Feed, FeedRules
 from paraply.logs.statement_text import decode_statement
 from paraply.schema.catalog import SchemaCatalog
 from paraply.targets.postgres.target import PostgresTarget
@@ -63,17 +63,12 @@ class MemberTarget(PostgresTarget):
     """
 
     def __init__(self, uri: str, applier: LiveApplier) -> None:
-        super().__init__(uri)
+        super().__init__(uri, on_committed=applier.committed)
         self._applier = applier
 
     def session(self) -> Session:  # type: ignore[override]
         """A connection for a worker."""
         return MemberSession(super().session(), self._applier)
-
-    def acknowledge(self, block: Block) -> None:
-        """The block is committed."""
-        super().acknowledge(block)
-        self._applier.committed(block)
 
 
 class MemberSession:
@@ -251,7 +246,7 @@ class LiveApplier:
         jobs = JobList(self._options.workers, ordered=self._consistency.keeps_order)
         run = self._run = RunState(cast("Target", self._target), executed, RetryPolicy(), jobs, consistency=self._consistency)
         passed: Callable[[Any], bool] = lambda transaction: (transaction.gtid or "") in executed  # noqa: E731
-        feed = Feed(cast("LogReader", follower), SchemaCatalog(complete=True), Catalog(), passed=passed, corrects=True)
+        feed = Feed(cast("LogReader", follower), SchemaCatalog(complete=True), Catalog(), FeedRules(passed=passed, corrects=True))
         feed.seed(self._target.seed_tables())
         sessions = None if self._consistency.keeps_order else SessionOrder()
         merge = MergeSize("off", self._options.workers, most=1)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from paraply._native import GtidSet
 from paraply.errors import MemberUnavailable
 from paraply.group.certification import Decision
 from paraply.group.messages import LogEntry
 
-if TYPE_CHECKING:
-    from paraply.group.member import Member
+__all__ = ["Horizon", "LocalsInFlight", "Owner", "Pending"]
 
-__all__ = ["Horizon", "LocalsInFlight", "Pending"]
+
+class Owner(Protocol):
+    """The member that sent a transaction, as its session needs to know it."""
+
+    def local_committed(self, pending: Pending) -> None:
+        """Note that a local transaction is committed."""
 
 
 class Pending:
@@ -40,7 +44,7 @@ class Pending:
         self.needs = GtidSet()
         self.failure: MemberUnavailable | None = None
         self.committed = False
-        self.owner: Member | None = None
+        self.owner: Owner | None = None
         self._decided = threading.Event()
         self._done = threading.Event()
 

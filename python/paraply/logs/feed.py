@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paraply.logs.bounded_queue import BoundedQueue
 from paraply.logs.statement_text import decode_statement
-from paraply.schema.advance import ASSUMED_COLLATION
+from paraply.schema.advance import ASSUMED_COLLATION, advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, SchemaChange, Unknown
 from paraply.schema.readers.table_map import settle
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
 
-__all__ = ["Feed", "FeedItem", "FeedLimits"]
+__all__ = ["Feed", "FeedItem", "FeedLimits", "FeedRules"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,37 @@ class FeedItem:
     reread: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FeedRules:
+    """How transactions are prepared.
+
+    Attributes:
+        scheme: Which write sets.
+        bytewise: Hash text without its collation; wrong on purpose, for proving tests.
+        passed: Whether a transaction is applied already and its statements are in the seeded definitions; None if the seed stands
+            at the log's start.
+        kept: Definitions as they stood behind what is applied already, and whether a transaction is. With the first one that is not,
+            they take the place of what the log has told so far: the DDL before may be in files that are gone.
+        rereads: Whether somebody answers ``FeedItem.reread``; else tables touched by what is not understood stay unknown (R13).
+        wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
+        by_event: Whether the write sets tell what each row event touches.
+        on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
+        corrects: Whether the rows are to be applied: where a server's log says of cascades what the server did not do, it is corrected.
+        tables: The filter of the reader, for those corrections.
+    """
+
+    scheme: str = "fine"
+    bytewise: bool = False
+    passed: Callable[[Transaction], bool] | None = None
+    kept: tuple[Sequence[Table], Callable[[Transaction], bool]] | None = None
+    rereads: bool = False
+    wants: Callable[[Transaction], bool] | None = None
+    by_event: bool = False
+    on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None
+    corrects: bool = False
+    tables: TableFilter | None = None
+
+
 class Feed:
     """Reads, hashes and follows the schema; iterate over it to get the items.
 
@@ -78,20 +109,9 @@ class Feed:
         reader: The log.
         schema: Follows DDL.
         catalog: The native definitions for hashing.
-        scheme: Which write sets.
-        bytewise: Hash text without its collation; wrong on purpose, for proving tests.
-        passed: Whether a transaction is applied already and its statements are in the seeded definitions; None if the seed stands
-            at the log's start.
-        kept: Definitions as they stood behind what is applied already, and whether a transaction is. With the first one that is not,
-            they take the place of what the log has told so far: the DDL before may be in files that are gone.
-        rereads: Whether somebody answers ``FeedItem.reread``; else tables touched by what is not understood stay unknown (R13).
+        rules: How the transactions are prepared.
         threaded: Whether to read ahead in a thread.
         limits: How far.
-        wants: Whether a filter lets a transaction's statements through; the reader then gives each in a batch of its own.
-        by_event: Whether the write sets tell what each row event touches.
-        on_hashed: Called in the reader's thread with each batch, its write sets and the definitions in force.
-        corrects: Whether the rows are to be applied: where a server's log says of cascades what the server did not do, it is corrected.
-        tables: The filter of the reader, for those corrections.
     """
 
     def __init__(
@@ -99,33 +119,16 @@ class Feed:
         reader: LogReader,
         schema: SchemaCatalog,
         catalog: Catalog,
+        rules: FeedRules | None = None,
         *,
-        scheme: str = "fine",
-        bytewise: bool = False,
-        passed: Callable[[Transaction], bool] | None = None,
-        kept: tuple[Sequence[Table], Callable[[Transaction], bool]] | None = None,
-        rereads: bool = False,
         threaded: bool = True,
         limits: FeedLimits | None = None,
-        wants: Callable[[Transaction], bool] | None = None,
-        by_event: bool = False,
-        on_hashed: Callable[[TransactionBatch, WriteSets, Catalog], None] | None = None,
-        corrects: bool = False,
-        tables: TableFilter | None = None,
     ) -> None:
-        self._corrects = corrects
-        self._tables = tables
-        self._wants = wants
-        self._on_hashed = on_hashed
-        self._by_event = by_event
+        self._rules = rules = rules or FeedRules()
         self._reader = reader
         self._schema = schema
         self._catalog = catalog
-        self._scheme = scheme
-        self._bytewise = bytewise
-        self._passed = passed
-        self._kept = kept
-        self._rereads = rereads
+        self._kept = rules.kept
         self._limits = limits or FeedLimits()
         self._known: dict[tuple[str, str], Table] = {}
         self._unsettled: set[tuple[str, str]] = set()
@@ -219,7 +222,7 @@ class Feed:
                 return
             if not len(batch):  # a relay log that is still written has nothing more for the moment
                 continue
-            if self._wants is not None and len(batch) == 1 and batch[0].statements and not self._wants(batch[0]):
+            if self._rules.wants is not None and len(batch) == 1 and batch[0].statements and not self._rules.wants(batch[0]):
                 batch = batch.emptied()
             item = self._prepare(batch)
             yield item
@@ -232,13 +235,14 @@ class Feed:
             self._adopt(batch[len(batch) - 1], *self._kept)
         if self._unsettled:
             self._settle(batch)
-        if self._corrects:
-            batch = batch.corrected(self._catalog, self._tables) or batch
-        write_sets = batch.write_sets(self._catalog, scheme=self._scheme, bytewise=self._bytewise, by_event=self._by_event)
+        if self._rules.corrects:
+            batch = batch.corrected(self._catalog, self._rules.tables) or batch
+        rules = self._rules
+        write_sets = batch.write_sets(self._catalog, scheme=rules.scheme, bytewise=rules.bytewise, by_event=rules.by_event)
         for reason, table, count in write_sets.fallbacks:
             self._fallbacks[reason, table] += count
-        if self._on_hashed is not None:
-            self._on_hashed(batch, write_sets, self._catalog)
+        if self._rules.on_hashed is not None:
+            self._rules.on_hashed(batch, write_sets, self._catalog)
         size = batch.bytes
         count = len(batch)
         item = FeedItem(batch, write_sets, count, size)
@@ -266,15 +270,15 @@ class Feed:
 
     def _follow(self, transaction: Transaction, item: FeedItem) -> None:
         statements = transaction.statements
-        if not statements or (self._passed is not None and self._passed(transaction)):
+        if not statements or (self._rules.passed is not None and self._rules.passed(transaction)):
             return
         log = transaction.format
         for statement in statements:
             sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
-            for change in self._schema.advance(sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version):
+            for change in advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version):
                 item.changes.append(change)
                 self._take_over(change)
-                item.reread = item.reread or (self._rereads and isinstance(change, Unknown))
+                item.reread = item.reread or (self._rules.rereads and isinstance(change, Unknown))
         if item.changes:
             item.schema = self._schema.copy()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import pairwise
@@ -10,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogError, UsageError
+from paraply.logs.file_names import split_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LogFile", "check_order", "missing_before", "read_heads"]
 
-_NUMBERED = re.compile(r"^(?P<stem>.+)\.(?P<number>\d{6,})$")
 _SHOWN = 400
 
 
@@ -55,13 +54,12 @@ def read_heads(paths: Sequence[str]) -> list[LogFile]:
 
     files = []
     for path in paths:
-        match = _NUMBERED.match(PurePath(path).name)
+        stem, number = split_name(path)
         head: LogHead | None
         try:
             head = log_head(path)
         except LogError:
             head = None
-        stem, number = (match["stem"], int(match["number"])) if match else (PurePath(path).name, None)
         files.append(LogFile(path, head, stem, number))
     return files
 
@@ -162,12 +160,12 @@ def _between(older: LogFile, newer: LogFile) -> str | None:
 
 
 def _by_announcement(older: LogFile, newer: LogFile, announced: str) -> str | None:
-    match = _NUMBERED.match(PurePath(announced).name)
-    if match is None or newer.number is None or int(match["number"]) == newer.number:
+    stem, number = split_name(announced)
+    if number is None or newer.number is None or number == newer.number:
         return None
     return (
         f"{older.name} ends with the name of the next log, {announced}, but {newer.name} follows:"
-        f" {_missing_names(match['stem'], int(match['number']), newer.number)}"
+        f" {_missing_names(stem, number, newer.number)}"
     )
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
 from paraply.logs.companions import LOG_STARTS, companion_kind
+from paraply.logs.file_names import split_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = ["logs_in"]
 
-_NUMBERED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{6,})")
 _IN_INNODB = ".ibb"
 
 
@@ -29,14 +29,14 @@ def logs_in(folder: Path) -> list[str]:
     logs = [path for path in files if _is_log(path) or path.suffix == _IN_INNODB]
     if not logs:
         raise UsageError(f"there is no log in the folder {folder}; name the logs themselves", file=str(folder))
-    stems = sorted({_stem(path) for path in logs})
+    stems = sorted({split_name(path)[0] for path in logs})
     if len(stems) > 1:
         examples = " or ".join(f"{folder / stem}.[0-9]*[0-9]" for stem in stems[:2])
         raise UsageError(
             f"{folder} holds logs of several series ({', '.join(stems)}); name those of one, such as {examples}", file=str(folder)
         )
     _refuse_others(set(files) - set(logs), stems[0])
-    return [str(path) for path in sorted(logs, key=_number)]
+    return [str(path) for path in sorted(logs, key=lambda path: split_name(path)[1] or 0)]
 
 
 def _refuse_others(files: Iterable[Path], stem: str) -> None:
@@ -52,13 +52,3 @@ def _refuse_others(files: Iterable[Path], stem: str) -> None:
 def _is_log(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(4) in LOG_STARTS
-
-
-def _stem(path: Path) -> str:
-    match = _NUMBERED.fullmatch(path.name)
-    return match["stem"] if match else path.name
-
-
-def _number(path: Path) -> int:
-    match = _NUMBERED.fullmatch(path.name)
-    return int(match["number"]) if match else 0

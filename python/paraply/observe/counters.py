@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from paraply.applier.selection.stop_point import StopPlace
+    from paraply.logs.stop_point import StopPlace
 
 __all__ = ["ApplyReport", "Counters", "WorkerCounters"]
 

@@ -14,10 +14,10 @@ from paraply.errors import ParaplyError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply.applier.execute.run_state import RunState
-    from paraply.applier.selection.stop_point import StopPoint
     from paraply.logs.feed import Feed
     from paraply.logs.file_order import LogFile
+    from paraply.logs.stop_point import StopPoint
+    from paraply.observe.parts import ObservedRun
 
 __all__ = ["Journey", "StopFinder", "file_of_stop"]
 
@@ -47,7 +47,7 @@ class Journey:
         """The logs will be left here."""
         self.total = max(1, min(self.total, self.place(file, offset)))
 
-    def done(self, run: RunState, feed: Feed) -> int:
+    def done(self, run: ObservedRun, feed: Feed) -> int:
         """Bytes up to the last transaction that is committed, or that was passed over because it was so already; never goes back."""
         last, handed = run.last_block, run.handed
         if last is not None:
@@ -59,7 +59,7 @@ class Journey:
         self._done = min(self.total, max(self._done, place))
         return self._done
 
-    def sample(self, run: RunState, feed: Feed) -> None:
+    def sample(self, run: ObservedRun, feed: Feed) -> None:
         """Notes how far the run is now; by one thread, a few times a second."""
         now = time.perf_counter()
         self._samples.append((now, self.done(run, feed)))

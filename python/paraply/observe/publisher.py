@@ -5,34 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from paraply.errors import ParaplyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PUBLISH_SECONDS", "Board", "Publisher"]
+    from paraply.targets.protocol import StatusRow
+
+__all__ = ["PUBLISH_SECONDS", "Publisher"]
 
 PUBLISH_SECONDS = 2.0
 """How often the row is written; readers take a row that is several times as old for that of a run that is gone."""
 _PATIENCE_SECONDS = 5.0
 
 _log = logging.getLogger("paraply.observe")
-
-
-class Board(Protocol):
-    """One row in the target for a channel's status, on a connection of its own."""
-
-    def publish(self, text: str) -> None:
-        """Writes the row, unless another run has taken the channel over.
-
-        Raises:
-            ParaplyError: It cannot be written now.
-        """
-
-    def close(self) -> None:
-        """Closes the connection; never raises."""
 
 
 class Publisher:
@@ -43,10 +31,10 @@ class Publisher:
         status: Takes the status as a JSON object.
     """
 
-    def __init__(self, open_board: Callable[[], Board | None], status: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, open_board: Callable[[], StatusRow | None], status: Callable[[], dict[str, Any]]) -> None:
         self._open_board = open_board
         self._status = status
-        self._board: Board | None = None
+        self._board: StatusRow | None = None
         self._ended = threading.Event()
         self._last: dict[str, Any] | None = None
         self._thread = threading.Thread(target=self._loop, name="paraply-status", daemon=True)

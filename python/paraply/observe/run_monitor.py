@@ -11,18 +11,17 @@ from paraply.observe.counters import Counters
 from paraply.observe.progress_estimate import Journey, StopFinder
 from paraply.observe.publisher import Publisher
 from paraply.observe.snapshot import RateMeter, take_counters
-from paraply.observe.status_json import RunIdentity, status_object
+from paraply.observe.status_json import status_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from paraply._native import GtidSet
-    from paraply.applier.execute.drivers import Hand
-    from paraply.applier.execute.run_state import RunState
-    from paraply.applier.preflight.inspect import Look, Options
-    from paraply.applier.schedule.batching import MergeSize
     from paraply.logs.feed import Feed
     from paraply.logs.file_order import LogFile
+    from paraply.logs.stop_point import StopPoint
+    from paraply.observe.parts import BatchSize, ObservedRun, ObservedWorker
+    from paraply.observe.status_json import RunIdentity
     from paraply.observe.timeline import Timeline
     from paraply.targets.protocol import Target
 
@@ -35,42 +34,37 @@ class RunMonitor:
     """Takes the counters of one run, and hands them to whoever wants to see them.
 
     Args:
-        options: The run's options.
+        identity: The run's identity.
         files: Its logs.
-        look: What was found before the first write.
+        stop: The stop, if one was asked for.
         on_progress: Called with the counters at every tick; not any more once it has failed.
         timeline: Where the run is drawn, if anywhere.
         receiver: Says what was received, where a relay log is followed, and how much of it these GTIDs leave.
+        live: A relay log is followed: there is no end that the progress could be compared with.
     """
 
     def __init__(
         self,
-        options: Options,
+        identity: RunIdentity,
         files: Sequence[LogFile],
-        look: Look,
+        stop: StopPoint | None,
         on_progress: Callable[[Counters], None] | None,
         timeline: Timeline | None,
         receiver: Callable[[GtidSet], Mapping[str, Any]] | None = None,
+        *,
+        live: bool = False,
     ) -> None:
-        self.identity = RunIdentity(
-            channel=options.channel,
-            logs=options.paths,
-            workers=options.workers,
-            policy=options.policy,
-            consistency=options.consistency,
-            gtid_mode=look.outline.gtid_mode,
-            stop=options.stop.text if options.stop is not None else "",
-        )
+        self.identity = identity
         self._receiver = receiver
-        self._journey = Journey(options.paths) if not options.live else None
-        self._finder = StopFinder(self._journey, options.stop, files) if self._journey is not None and options.stop is not None else None
+        self._journey = Journey(identity.logs) if not live else None
+        self._finder = StopFinder(self._journey, stop, files) if self._journey is not None and stop is not None else None
         self._on_progress = on_progress
         self._timeline = timeline
         self._meter = RateMeter()
         self._publisher: Publisher | None = None
-        self._parts: tuple[RunState, Feed, Sequence[Hand], MergeSize] | None = None
+        self._parts: tuple[ObservedRun, Feed, Sequence[ObservedWorker], BatchSize] | None = None
 
-    def watch(self, run: RunState, feed: Feed, workers: Sequence[Hand], merge: MergeSize) -> None:
+    def watch(self, run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker], merge: BatchSize) -> None:
         """Names the parts of the run, before its first block."""
         self._parts = run, feed, workers, merge
         run.timeline = self._timeline

@@ -7,16 +7,14 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paraply.applier.execute.worker_state import APPLYING, COMMITTING, IDLE, RESTING, WAITING_DEPENDENCY, WAITING_TURN
 from paraply.observe.counters import ApplyReport, Counters, WorkerCounters
+from paraply.observe.worker_state import APPLYING, COMMITTING, IDLE, RESTING, WAITING_DEPENDENCY, WAITING_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply.applier.execute.drivers import Hand
-    from paraply.applier.execute.run_state import RunState
-    from paraply.applier.schedule.batching import MergeSize
     from paraply.logs.feed import Feed
+    from paraply.observe.parts import BatchSize, ObservedRun, ObservedWorker
     from paraply.observe.progress_estimate import Journey
 
 __all__ = ["RateMeter", "make_report", "take_counters"]
@@ -56,7 +54,7 @@ class RateMeter:
 
 
 def take_counters(
-    run: RunState, feed: Feed, workers: Sequence[Hand], merge: MergeSize, rate: float, journey: Journey | None = None
+    run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker], merge: BatchSize, rate: float, journey: Journey | None = None
 ) -> Counters:
     """A snapshot, without making anyone wait."""
     counters = tuple(_of_worker(worker) for worker in workers)
@@ -103,14 +101,14 @@ def take_counters(
     )
 
 
-def _of_worker(worker: Hand) -> WorkerCounters:
+def _of_worker(worker: ObservedWorker) -> WorkerCounters:
     """A copy of its counters, with what it works on."""
     job, counters = worker.job, worker.counters
     gtid = job.block.first_gtid if job is not None else counters.gtid
     return replace(counters, waits=dict(counters.waits), gtid=gtid, committed_at=job.block.committed_at if job is not None else None)
 
 
-def make_report(run: RunState, feed: Feed, workers: Sequence[Hand]) -> ApplyReport:
+def make_report(run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker]) -> ApplyReport:
     """What the run did."""
     counters = [worker.counters for worker in workers]
     waits: dict[str, float] = {"reader": feed.wait_seconds}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from paraply.applier.selection.stop_point import moment_text
+from paraply.logs.stop_point import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from paraply._native import GtidSet, RelayLog, log_head
 from paraply.applier import Applier
 from paraply.applier.execute.supervisor import stopped_error
+from paraply.applier.options import check_channel
 from paraply.applier.preflight.fingerprint import plan_fingerprint
-from paraply.applier.preflight.inspect import check_channel, parse_gtids
+from paraply.applier.preflight.inspect import parse_gtids
 from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.replication.receiver import Receiver
 from paraply.replication.source import SILENCE_SECONDS, Source, look
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from paraply._native import Transaction
     from paraply.applier import ApplyReport
     from paraply.applier.selection.filters import Filters
-    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.logs.stop_point import StopPoint
     from paraply.targets.protocol import Progress, Target
     from paraply.targets.url import DatabaseUrl
 

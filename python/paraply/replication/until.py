@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from paraply._native import GtidSet
-from paraply.applier.selection.stop_point import StopPoint, parse_stop
 from paraply.errors import UsageError
+from paraply.logs.stop_point import StopPoint, parse_stop
 
 __all__ = ["parse_until"]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from paraply.schema.catalog import Database, SchemaCatalog, assume
 from paraply.schema.ddl.alteration import alter
@@ -22,7 +24,9 @@ from paraply.schema.ddl.change import (
 )
 from paraply.schema.ddl.elements import ColumnSpec
 from paraply.schema.ddl.lexer import DdlSyntaxError
+from paraply.schema.ddl.parse import named_words, parse, touched_table
 from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.spelling import database_of, names_of, proves_case
 from paraply.schema.ddl.statements import (
     AlterTableStatement,
     Conversion,
@@ -40,9 +44,85 @@ from paraply.schema.ddl.statements import (
 from paraply.schema.model import ForeignKey, Table
 from paraply.schema.readers.build import Draft, column_of
 
-__all__ = ["ASSUMED_COLLATION", "Advance"]
+__all__ = ["ASSUMED_COLLATION", "Advance", "advance"]
 
 ASSUMED_COLLATION = "assumed_collation"
+
+
+def advance(
+    catalog: SchemaCatalog, sql: str, database: str, context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]
+) -> list[SchemaChange]:
+    """Apply one statement of the log to a catalog.
+
+    Args:
+        catalog: The catalog; it is changed.
+        sql: The statement's text.
+        database: Its default database.
+        context: Its status variables (``Statement.context``).
+        mariadb: Whether a MariaDB server wrote the log.
+        version: That server's version.
+
+    Returns:
+        The changes, in order; a change to one table can have consequences in others (foreign keys follow renames).
+        Never raises for a statement that is not understood: then the tables that it may touch are unknown (R13).
+    """
+    rules = Rules.of(context, mariadb=mariadb, version=version)
+    before = catalog.copy()
+    try:
+        statement = parse(sql, rules)
+        unsure = _unsure(catalog, statement, database, succeeded=not context.get("error_code"))
+        changes = Advance(catalog, database, rules).run(statement)
+    except (DdlSyntaxError, RecursionError) as error:
+        catalog.restore(before)
+        return [_fail(catalog, str(error), touched_table(sql, rules), database, named_words(sql, rules))]
+    if unsure is not None:
+        for name in unsure.databases:
+            catalog.forget_database(name)
+        for table in unsure.tables:
+            catalog.forget(*table)
+        changes.append(unsure)
+    return changes
+
+
+def _unsure(catalog: SchemaCatalog, statement: Statement, database: str, *, succeeded: bool) -> Unknown | None:
+    """Return what becomes unknown because the source's rule for the case of names is not known; None for nothing."""
+    if catalog.lower_case_table_names is not None:
+        return None
+    named = database_of(statement)
+    databases = tuple(name for name in catalog.databases if named and name != named and name.lower() == named.lower())
+    places = [(owner or database, name) for owner, name in names_of(statement)]
+    if proves_case(statement) and succeeded and (databases or any(map(catalog.has_other_spelling, places[:1]))):
+        catalog.lower_case_table_names = 0
+        return None
+    tables = [table for place in places for table in _same_if_folded(catalog, place)]
+    if not tables and not databases:
+        return None
+    return Unknown("whether names that differ in case are the same is not known", tables=tuple(dict.fromkeys(tables)), databases=databases)
+
+
+def _same_if_folded(catalog: SchemaCatalog, place: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return a table, other spellings of its name that are in use, and the children of all; nothing without another spelling."""
+    used = catalog.other_spellings(place)
+    if not used:
+        return []
+    children = [(child.database, child.name) for name in (place, *used) for child in catalog.children(*name)]
+    return [place, *used, *children]
+
+
+def _fail(catalog: SchemaCatalog, reason: str, touched: tuple[str | None, str] | None, database: str, words: set[str]) -> Unknown:
+    """Make every table unknown that a statement may have touched (R13)."""
+    if touched is None:
+        catalog.forget_everything()
+        return Unknown(f"statement not understood: {reason}", everything=True)
+    place = (catalog.stored(touched[0] or database), catalog.stored(touched[1]))
+    affected = [place, *((table.database, table.name) for table in catalog.children(*place))]
+    # In a grammar that is not known, the name may stand elsewhere than expected.
+    affected += [(table.database, table.name) for table in catalog if table.name.lower() in words]
+    if catalog.lower_case_table_names is None:
+        affected += _same_if_folded(catalog, place)
+    for name in affected:
+        catalog.forget(*name)
+    return Unknown(f"statement not understood: {reason}", tables=tuple(dict.fromkeys(affected)))
 
 
 class Advance:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from paraply.schema.collations import canonical_collation
-from paraply.schema.ddl.change import SchemaChange, Unknown
-from paraply.schema.ddl.lexer import DdlSyntaxError
-from paraply.schema.ddl.parse import named_words, parse, touched_table
-from paraply.schema.ddl.rules import Rules
-from paraply.schema.ddl.spelling import Spellings, database_of, names_of, proves_case
-from paraply.schema.ddl.statements import Statement
+from paraply.schema.ddl.spelling import Spellings
 from paraply.schema.model import Table
 
 __all__ = ["Database", "SchemaCatalog"]
@@ -42,8 +36,9 @@ class SchemaCatalog:
             or for a log that begins with the server.
         lists_tables: Whether every table that exists is in here, though databases may exist that are not.
 
+    >>> from paraply.schema.advance import advance
     >>> catalog = SchemaCatalog(complete=True)
-    >>> _ = catalog.advance("create table t (a int primary key)", "d", {}, mariadb=False, version=(9, 7, 0))
+    >>> _ = advance(catalog, "create table t (a int primary key)", "d", {}, mariadb=False, version=(9, 7, 0))
     >>> catalog.table("d", "t").primary_key.name
     'PRIMARY'
     """
@@ -196,90 +191,19 @@ class SchemaCatalog:
         self._complete_databases.clear()
         self._absent.clear()
 
-    def advance(
-        self, sql: str, database: str, context: Mapping[str, Any], *, mariadb: bool, version: tuple[int, int, int]
-    ) -> list[SchemaChange]:
-        """Applies one statement of the log.
+    def other_spellings(self, place: tuple[str, str]) -> list[tuple[str, str]]:
+        """Return the known or referenced tables whose names differ from this one only in case."""
+        return [other for other in self._spellings.others(place) if other in self._tables or self.children(*other)]
 
-        Args:
-            sql: The statement's text.
-            database: Its default database.
-            context: Its status variables (``Statement.context``).
-            mariadb: Whether a MariaDB server wrote the log.
-            version: That server's version.
+    def has_other_spelling(self, place: tuple[str, str]) -> bool:
+        """Return True if a table is known whose name differs from this one only in case."""
+        return any(other in self._tables for other in self._spellings.others(place))
 
-        Returns:
-            What it did, in order; a change to one table can have consequences in others (foreign keys follow renames).
-            Never raises for a statement that is not understood: then the tables that it may touch are unknown (R13).
-        """
-        from paraply.schema.advance import Advance
-
-        rules = Rules.of(context, mariadb=mariadb, version=version)
-        before = self.copy()
-        try:
-            statement = parse(sql, rules)
-            unsure = self._unsure(statement, database, succeeded=not context.get("error_code"))
-            changes = Advance(self, database, rules).run(statement)
-        except (DdlSyntaxError, RecursionError) as error:
-            self._restore(before)
-            return [self._fail(str(error), touched_table(sql, rules), database, named_words(sql, rules))]
-        if unsure is not None:
-            for name in unsure.databases:
-                self.forget_database(name)
-            for table in unsure.tables:
-                self.forget(*table)
-            changes.append(unsure)
-        return changes
-
-    def _unsure(self, statement: Statement, database: str, *, succeeded: bool) -> Unknown | None:
-        """What the statement means only if names are compared without regard to case, while it is not known whether they are."""
-        if self.lower_case_table_names is not None:
-            return None
-        named = database_of(statement)
-        databases = tuple(name for name in self.databases if named and name != named and name.lower() == named.lower())
-        places = [(owner or database, name) for owner, name in names_of(statement)]
-        if proves_case(statement) and succeeded and (databases or any(other in self._tables for other in self._others(places[:1]))):
-            self.lower_case_table_names = 0
-            return None
-        tables: list[tuple[str, str]] = []
-        for place in places:
-            tables += self._twins(place)
-        if not tables and not databases:
-            return None
-        return Unknown(
-            "whether names that differ in case are the same is not known", tables=tuple(dict.fromkeys(tables)), databases=databases
-        )
-
-    def _others(self, places: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        for place in places:
-            yield from self._spellings.others(place)
-
-    def _twins(self, place: tuple[str, str]) -> list[tuple[str, str]]:
-        """A table, other spellings of its name that are in use, and the children of all of them; nothing if there are none."""
-        used = [other for other in self._spellings.others(place) if other in self._tables or self.children(*other)]
-        if not used:
-            return []
-        children = [(child.database, child.name) for name in (place, *used) for child in self.children(*name)]
-        return [place, *used, *children]
-
-    def _restore(self, before: SchemaCatalog) -> None:
+    def restore(self, before: SchemaCatalog) -> None:
+        """Go back to a copy that was made earlier."""
         self.databases, self._tables, self._unknown = before.databases, before._tables, before._unknown
         self._absent, self._complete_databases, self.complete = before._absent, before._complete_databases, before.complete
         self.lower_case_table_names, self.lists_tables = before.lower_case_table_names, before.lists_tables
-
-    def _fail(self, reason: str, touched: tuple[str | None, str] | None, database: str, words: set[str]) -> Unknown:
-        if touched is None:
-            self.forget_everything()
-            return Unknown(f"statement not understood: {reason}", everything=True)
-        place = (self.stored(touched[0] or database), self.stored(touched[1]))
-        affected = [place, *((t.database, t.name) for t in self.children(*place))]
-        # In a grammar that is not known, the name may stand elsewhere than expected.
-        affected += [(table.database, table.name) for table in self if table.name.lower() in words]
-        if self.lower_case_table_names is None:
-            affected += self._twins(place)
-        for name in affected:
-            self.forget(*name)
-        return Unknown(f"statement not understood: {reason}", tables=tuple(dict.fromkeys(affected)))
 
 
 def assume(catalog: SchemaCatalog, name: str, collation: str | None, charset: str | None) -> Database:

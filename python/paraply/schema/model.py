@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Column", "Default", "ForeignKey", "Key", "KeyPart", "Table"]
+__all__ = ["SYSTEM_DATABASES", "Column", "Default", "ForeignKey", "Key", "KeyPart", "Table"]
+
+
+SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
+"""The databases that a server keeps for itself."""
 
 
 @dataclass(frozen=True, slots=True)

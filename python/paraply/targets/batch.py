@@ -35,7 +35,7 @@ class SeriesOutcome:
 
 
 class SeriesSession(Session, Protocol):
-    """A session that may be handed several blocks at once. Its target says so by ``takes_series``."""
+    """A session that may be handed several blocks at once. Its target says so by ``Capabilities.takes_batches``."""
 
     @property
     def commits_at_once(self) -> bool:

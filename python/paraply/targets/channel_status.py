@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paraply import _native
+from paraply._native import GtidSet
 from paraply.errors import ParaplyError
 from paraply.targets.progress.file_ledger import PlaceRow, read_places
 from paraply.targets.progress.gtid_ledger import read_executed
@@ -112,7 +112,7 @@ def fill_progress(status: ChannelStatus, kept: PlaceRow | None, rows: Sequence[P
         status.file, status.position, status.ahead = places.file, places.offset, len(places.done)
         status.gaps = [f"behind {places.file}:{places.offset}"] if places.done else []
         return
-    executed = read_executed(texts, _native.GtidSet)
+    executed = read_executed(texts, GtidSet)
     status.executed = str(executed.gtids)
     in_order = status.sign is not None and status.sign.status.get("consistency") == "any-time"
     # A group gives numbers out in blocks, so that holes between them are no gaps where commits are in order.
@@ -162,10 +162,10 @@ def _range(first: int, last: int) -> str:
 
 def gtid_union(*texts: str) -> str:
     """The union of GTID sets; what is none is left out."""
-    union = _native.GtidSet("")
+    union = GtidSet("")
     for text in texts:
         try:
-            union = union | _native.GtidSet(text)
+            union = union | GtidSet(text)
         except (ParaplyError, ValueError):
             continue
     return str(union)

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from paraply._native import Block, GtidSet, Transaction
-    from paraply.observe.publisher import Board
+    from paraply._native import Block, Format, GtidSet, TableMap, Transaction
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
 
-__all__ = ["ApplyPlan", "Forecast", "Peek", "Progress", "Session", "Standing", "Target"]
+__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Peek", "Progress", "RowForecast", "Session", "Standing", "StatusRow", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,21 @@ class ApplyPlan:
     timestamp_column: str | None = None
     xa: bool = False
     lower_case_table_names: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a target can do that not every target can.
+
+    Attributes:
+        takes_batches: Its sessions may be handed several blocks at once (``SeriesSession``).
+        replicates: It has an applier of its own that can be fed as a replica's (``--via replication``).
+        has_system_databases: It has the databases that a source's server keeps for itself, such as ``mysql``.
+    """
+
+    takes_batches: bool = False
+    replicates: bool = False
+    has_system_databases: bool = True
 
 
 @dataclass(slots=True)
@@ -134,6 +148,44 @@ class Forecast:
     lower_case_table_names: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RowForecast:
+    """The first rows of a table that an apply would write, or the first behind a change of the table.
+
+    Attributes:
+        table_map: The table as the log describes it.
+        table: The source's definition; None if it is not known.
+        log: Format of the log.
+        changed: True if the log itself creates or changes the table before these rows.
+        plan: As the target would be opened with it.
+    """
+
+    table_map: TableMap
+    table: Table | None
+    log: Format
+    changed: bool
+    plan: ApplyPlan
+
+    @property
+    def name(self) -> str:
+        """``database.table``."""
+        return f"{self.table_map.database}.{self.table_map.table}"
+
+
+class StatusRow(Protocol):
+    """The row in the target where a run's status is kept, on a connection of its own."""
+
+    def publish(self, text: str) -> None:
+        """Write the row, unless another run has taken the channel over.
+
+        Raises:
+            ParaplyError: It cannot be written now.
+        """
+
+    def close(self) -> None:
+        """Close the connection; never raises."""
+
+
 class Session(Protocol):
     """One connection of one worker. Not shared between threads, but ``interrupt`` may be called from another one."""
 
@@ -190,6 +242,10 @@ class Target(Protocol):
         """Whether its address is this machine's; what stands there may still forward to another one."""
 
     @property
+    def capabilities(self) -> Capabilities:
+        """What it can do that not every target can; known before ``open``, but for what depends on the plan."""
+
+    @property
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force (R21a)."""
 
@@ -211,7 +267,7 @@ class Target(Protocol):
     def session(self) -> Session:
         """A new connection for a worker; called from the worker's thread."""
 
-    def open_board(self) -> Board | None:
+    def open_board(self) -> StatusRow | None:
         """The row where the run's status is kept, on a connection of its own, once the target is open; None where there is no place."""
 
     def read_channels(self) -> list[ChannelStatus]:
@@ -219,6 +275,9 @@ class Target(Protocol):
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """The tables that stand in the target now, for hashing; empty where the target is of another family than the log."""
+
+    def create_tables(self, tables: Iterable[Table]) -> None:
+        """Make tables that are missing, where the target renders rows itself; nothing where the log's own DDL makes them."""
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Told when the reader has passed a DDL, before a block after it is handed out (PostgreSQL keeps per-version mappings)."""
@@ -228,6 +287,12 @@ class Target(Protocol):
 
     def foresee(self, forecast: Forecast) -> None:
         """Raise what the transaction's statements would end with, as far as that can be told without running them; writes nothing."""
+
+    def foresee_tables(self, tables: Sequence[Table]) -> None:
+        """Raise what taking over these definitions (``--schema``) would end with; writes nothing."""
+
+    def foresee_rows(self, forecast: RowForecast) -> None:
+        """Raise what rows of a table would end with, by the target's definitions; writes nothing."""
 
     def pass_over(self, block: Block) -> None:
         """Told that an earlier run committed the block, one of ``Progress.done``."""

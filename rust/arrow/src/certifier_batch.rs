@@ -16,8 +16,8 @@ use crate::error::Error;
 /// The schema metadata key under which an export carries all GTIDs certified so far.
 const KNOWN: &str = "known";
 
-/// A batch of transactions, as the trace has them: `write_set` list<int64>, and where there are such columns `snapshot`
-/// and `gtid` (text), `local` and `barrier` (bool).
+/// A batch of transactions with the columns of the trace: `write_set` list<int64>, and optionally `snapshot` and `gtid`
+/// (text), `local` and `barrier` (bool).
 pub struct CandidateColumns {
     offsets: Vec<usize>,
     items: Vec<u64>,
@@ -41,7 +41,7 @@ impl CandidateColumns {
         })
     }
 
-    /// Certifies all in order.
+    /// Certifies all transactions in order.
     pub fn certify(&self, certifier: &mut Certifier) -> Vec<Outcome> {
         let candidates: Vec<Candidate<'_>> =
             (0..self.offsets.len().saturating_sub(1)).map(|row| self.candidate(row)).collect();
@@ -122,7 +122,7 @@ fn flags(batch: &RecordBatch, name: &str) -> Result<Vec<bool>, Error> {
     Ok(values.iter().map(|value| value.unwrap_or(false)).collect())
 }
 
-/// The columns of an answer.
+/// Returns the columns of an answer.
 pub fn outcome_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("committed", DataType::Boolean, false),

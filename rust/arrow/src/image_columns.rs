@@ -10,13 +10,13 @@ use paraply_binlog::rows::image_cursor::{Decoded, Malformed};
 use paraply_binlog::rows::values::value_text::{TableForm, write_value};
 use paraply_core::value::Value;
 
-/// How the zero timestamp begins.
+/// Start of the zero timestamp.
 const ABSENT: &[u8] = b"0000-";
 
-/// An image of a row as it was decoded: none stands for a column that the image lacks.
+/// A decoded image of a row: none marks a column that the image lacks.
 pub type Image<'i, 'v> = &'i [Option<Value<'v>>];
 
-/// A column of one table that was chosen with its types: its name, and whether it holds bytes.
+/// A column of one table that was chosen with its types: its name, and true if it holds bytes.
 pub type Wanted = (String, bool);
 
 /// A column of images.
@@ -33,7 +33,7 @@ impl ImageColumn {
         }
     }
 
-    /// The type of the column: every batch of a stream has the same.
+    /// Returns the type of the column, which is the same for every batch of a stream.
     pub fn data_type(wanted: Option<&[Wanted]>) -> DataType {
         match wanted {
             None => DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries()), false)), false),
@@ -46,7 +46,7 @@ impl ImageColumn {
         self.append_some(table, image, before, all)
     }
 
-    /// Appends some columns of an image; those that it lacks are left out.
+    /// Appends some columns of an image; columns that it lacks are left out.
     pub fn append_some(
         &mut self,
         table: &TableForm,
@@ -67,7 +67,7 @@ impl ImageColumn {
         }
     }
 
-    /// Bytes that it holds.
+    /// Returns the number of bytes held.
     pub fn size(&self) -> usize {
         match self {
             Self::Map(map) => map.keys.values_slice().len() + map.values.values_slice().len(),
@@ -151,7 +151,7 @@ impl MapColumn {
     }
 }
 
-/// Appends a value, all of which is UTF-8 but a JSON document of a damaged log.
+/// Appends a value, which is UTF-8 except for a JSON document of a damaged log.
 fn append_text(column: &mut StringBuilder, text: &[u8]) -> Decoded<()> {
     let text = std::str::from_utf8(text).map_err(|_| Malformed { what: "a JSON document that is not UTF-8", at: 0 })?;
     column.append_value(text);
@@ -191,11 +191,11 @@ struct TypedColumn {
     builder: ValueBuilder,
 }
 
-/// One table's columns, each by itself; what the image lacks is null.
+/// One table's columns, one field each; a column that the image lacks is null.
 pub struct StructColumn {
     columns: Vec<TypedColumn>,
     fields: Fields,
-    /// For the table last met: where each column lies in its images.
+    /// For the last table: the index of each column in its images.
     places: (u64, Vec<Option<usize>>),
     present: Vec<bool>,
     text: Vec<u8>,
@@ -240,7 +240,7 @@ impl StructColumn {
                 (builder, _) => {
                     let told = write_value(form, &value, old, &mut self.text)?;
                     if matches!(value, Value::Timestamp { .. }) {
-                        self.text.push(b'Z'); // else it would be read as a time without a zone
+                        self.text.push(b'Z'); // otherwise it is read as a time without a zone
                     }
                     match builder {
                         builder if !told || no_date(&value, &self.text) => builder.append_null(),
@@ -279,7 +279,7 @@ impl StructColumn {
     }
 }
 
-/// A date with a zero part, which no type of dates outside of the server holds.
+/// Returns true for a date with a zero part, which no date type outside of the server can hold.
 fn no_date(value: &Value<'_>, text: &[u8]) -> bool {
     match value {
         Value::Date { month, day, .. } | Value::DateTime { month, day, .. } => *month == 0 || *day == 0,

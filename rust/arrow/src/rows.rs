@@ -20,10 +20,10 @@ use crate::batch::{Batch, file_name, gtid_text};
 use crate::error::Error;
 use crate::image_columns::{ImageColumn, Wanted};
 
-/// A record batch is full when its images have so many bytes, or it has so many rows.
+/// Bytes of images, or number of rows, at which a record batch is full.
 const FULL_BYTES: usize = 16 << 20;
 const FULL_ROWS: usize = 65_536;
-/// Where columns stand in the schema.
+/// Indices of columns in the schema.
 const WIDTH: usize = 14;
 const NUMBERS: [usize; 5] = [0, 3, 4, 8, 13];
 const TEXTS: [usize; 5] = [1, 5, 6, 7, 12];
@@ -60,7 +60,7 @@ pub struct RowDecoder {
     plan: RowPlan,
     /// By the index of the known table.
     forms: HashMap<usize, Arc<TableForm>>,
-    /// The version of the catalog that these are of.
+    /// The version of the catalog of these forms.
     version: u64,
     tables: TableFilter,
     operations: Option<Vec<String>>,
@@ -153,7 +153,7 @@ impl RowDecoder {
         columns.finish(&self.schema, &self.places).map(Some).map_err(Error::from)
     }
 
-    /// Adds the rows of a transaction; false where the batch was full before its end.
+    /// Adds the rows of a transaction; returns false where the batch was full before its end.
     fn add(
         &mut self,
         transaction: &Transaction,
@@ -215,7 +215,7 @@ impl RowDecoder {
     }
 }
 
-/// What all rows of a transaction have in common.
+/// Values that all rows of a transaction have in common.
 struct Head<'t> {
     position: i64,
     gtid: String,
@@ -231,7 +231,7 @@ fn operation(kind: RowsKind) -> &'static str {
     }
 }
 
-/// Columns that grow; those that are not wanted stay empty.
+/// Columns under construction; columns that are not wanted stay empty.
 struct Columns {
     wanted: Vec<bool>,
     numbers: [Int64Builder; 5],

@@ -68,7 +68,7 @@ pub fn trace_batch(batch: &Batch, sets: &[WriteSet], reads: bool) -> Result<Reco
     Ok(RecordBatch::try_new(schema(), rows.columns(&names, reads))?)
 }
 
-/// What a batch of the trace is made of.
+/// Input of a batch of the trace.
 struct Rows<'a> {
     items: Vec<usize>,
     batch: &'a Batch,
@@ -76,7 +76,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// The columns in the order of the schema.
+    /// Returns the columns in the order of the schema.
     fn columns(&self, tables: &[Vec<String>], reads: bool) -> Vec<ArrayRef> {
         let positions = self.items.iter().map(|item| self.batch.positions[*item]);
         vec![
@@ -163,7 +163,7 @@ fn snapshot(transaction: &Transaction) -> Option<String> {
     transaction.snapshot.as_ref().map(ToString::to_string)
 }
 
-/// More rows than the column holds are told as the most that it does.
+/// Returns the number of rows, limited to the greatest that the column can hold.
 fn row_count(transaction: &Transaction) -> i32 {
     i32::try_from(transaction.rows).unwrap_or(i32::MAX)
 }

@@ -86,7 +86,7 @@ fn hash_rows(prefix: &[u8], columns: &[ArrayRef], collation: Option<&str>) -> Re
     }
     let mut hasher = KeyHasher::default();
     let mut form = Vec::new();
-    // A column without a type has no bits that say that its values are null.
+    // A column without a type has no bitmap for null values.
     let untyped = columns.iter().any(|column| *column.data_type() == DataType::Null);
     let hash = |row: usize| {
         if untyped || columns.iter().any(|column| column.is_null(row)) {
@@ -151,7 +151,7 @@ fn append_text(text: &str, collation: Option<&Collation>, out: &mut Vec<u8>) -> 
     collation.equality_form(text.as_bytes(), out).map_err(|error| error.to_string())
 }
 
-/// A moment as TIMESTAMP, or a time without a zone as DATETIME.
+/// Returns a moment as TIMESTAMP, or a time without a zone as DATETIME.
 fn timestamp(micros: i64, zone: bool) -> Result<Value<'static>, String> {
     let (seconds, fraction) = (micros.div_euclid(MICROS), micros.rem_euclid(MICROS) as u32);
     if zone {
@@ -163,7 +163,7 @@ fn timestamp(micros: i64, zone: bool) -> Result<Value<'static>, String> {
     Ok(Value::DateTime { year, month, day, hour, minute, second, micros: fraction, decimals: 6 })
 }
 
-/// A time of day, or an interval of days to seconds, as TIME.
+/// Returns a time of day, or an interval of days to seconds, as TIME.
 fn time(micros: i64) -> Result<Value<'static>, String> {
     let (seconds, fraction) = ((micros / MICROS).abs(), (micros % MICROS).unsigned_abs() as u32);
     let hours = seconds / 3600;
@@ -174,7 +174,7 @@ fn time(micros: i64) -> Result<Value<'static>, String> {
     Ok(Value::Time { negative: micros < 0, hours: hours as u16, minutes, seconds, micros: fraction, decimals: 6 })
 }
 
-/// The date of a day counted from 1970.
+/// Returns the date of a day counted from 1970.
 fn civil(day: i64) -> Result<(u16, u8, u8), String> {
     let (year, month, day) = civil_from_days(day.clamp(-FAR_DAYS, FAR_DAYS));
     let year = u16::try_from(year).ok().filter(|year| *year <= 9999).ok_or("a date is out of range")?;

@@ -1,7 +1,7 @@
-//! A server that is further away: a proxy that holds every request back for a while, and passes answers on at once.
+//! A server that appears further away: a proxy that delays every request, and forwards answers at once.
 //!
-//! One thread serves all connections. What is due at the same time goes out on one wake-up, and a wake-up costs as much with many
-//! connections as with few, so that the proxy takes little of the machine that the measured programs run on.
+//! One thread serves all connections. Bytes that are due at the same time are sent on one wake-up. A wake-up costs the
+//! same with many connections as with few, so the proxy takes little CPU time from the measured programs.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSliceMut, Read, Write};
@@ -17,23 +17,23 @@ use nix::time::{ClockId, clock_gettime};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Read at once.
+/// Bytes read at once.
 const CHUNK: usize = 1 << 18;
-/// From here on a side has to wait until the other one has taken what it sent.
+/// Number of held bytes from which a sender has to wait until the receiver has read some.
 const MOST_HELD: usize = 1 << 24;
-/// Sockets that one wake-up tells of; the others are told of by the next one.
+/// Number of sockets that one wake-up reports; the others are reported by the next one.
 const MOST_READY: usize = 64;
 /// No time.
 const NONE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// What the listener is known by; the sockets of a link are known by twice its place, and one more for the server's.
+/// Number of the listener; the sockets of a link are numbered by twice its index, plus one for the server's.
 const LISTENER: u64 = u64::MAX;
 
-/// Where the server listens.
+/// Address of the server.
 #[derive(Debug, Clone)]
 pub enum Server {
     /// A host and its port.
     Port(String, u16),
-    /// On this machine, where a socket file takes less of it than a second way through the network's layers.
+    /// A socket file on this machine, which takes less CPU time than a second pass through the network's layers.
     File(PathBuf),
 }
 
@@ -43,9 +43,9 @@ pub struct DelayingProxy {
     listener: TcpListener,
     server: Server,
     delay: Duration,
-    /// Tells which of the sockets can be read or written.
+    /// Reports sockets that can be read or written.
     watch: OwnedFd,
-    /// Those that have ended leave their place to the next.
+    /// Links; the slot of one that has ended is reused.
     links: Vec<Option<Link>>,
     chunk: Vec<u8>,
 }
@@ -57,16 +57,16 @@ struct Link {
     far: Box<dyn Socket>,
     requests: Way,
     answers: Way,
-    /// What is watched for: on the client's socket, and on the server's.
+    /// Events to wait for: on the client's socket, and on the server's.
     watched: (EventFlags, EventFlags),
 }
 
 /// An end of a link.
 trait Socket: Read + Write + AsFd + Send + std::fmt::Debug {
-    /// Tells the other end that nothing more comes; it may be gone already.
+    /// Tells the peer that nothing more comes; it may be gone already.
     fn end(&self);
 
-    /// Reads what has come, and tells when it came.
+    /// Reads the bytes that have come, and returns the time of their arrival.
     fn receive(&mut self, chunk: &mut [u8]) -> io::Result<(usize, Instant)> {
         Ok((self.read(chunk)?, Instant::now()))
     }
@@ -77,8 +77,8 @@ impl Socket for TcpStream {
         let _ = self.shutdown(Shutdown::Write);
     }
 
-    /// As the system has noted it: until this process gets to read, others may have had the CPU, and what came one after the other
-    /// would become one burst.
+    /// Reads with the system's time of arrival: before this process gets to read, others may have had the CPU, and
+    /// separate arrivals would become one burst.
     fn receive(&mut self, chunk: &mut [u8]) -> io::Result<(usize, Instant)> {
         let mut room = nix::cmsg_space!(TimeSpec);
         let mut into = [IoSliceMut::new(chunk)];
@@ -123,11 +123,11 @@ impl Server {
 struct Way {
     held: VecDeque<(Instant, Vec<u8>)>,
     bytes: usize,
-    /// The sender has closed its side; nothing more comes.
+    /// True if the sender has closed its side; nothing more comes.
     ended: bool,
-    /// That was told to the receiver.
+    /// True if the receiver was told that the sender has closed.
     closed: bool,
-    /// The receiver did not take everything that was due.
+    /// True if the receiver did not take everything that was due.
     stuck: bool,
 }
 
@@ -145,16 +145,16 @@ impl DelayingProxy {
         Ok(Self { listener, server, delay, watch, links: Vec::new(), chunk: vec![0; CHUNK] })
     }
 
-    /// The port that leads to the server.
+    /// Returns the port that leads to the server.
     ///
     /// # Errors
     ///
-    /// The system does not tell.
+    /// The system does not report the port.
     pub fn port(&self) -> io::Result<u16> {
         Ok(self.listener.local_addr()?.port())
     }
 
-    /// Passes on what comes and what becomes due, until some time has passed or a signal came.
+    /// Forwards what comes and what becomes due, until some time has passed or a signal came.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl DelayingProxy {
             }
             let wait = wake.saturating_duration_since(Instant::now());
             let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-            // The epoll's own wait counts in whole milliseconds on systems that do not know a finer one.
+            // The epoll's own wait counts in whole milliseconds on systems that lack a finer one.
             let waited = poll(&mut [PollFd::new(&self.watch, PollFlags::IN)], Some(&wait));
             let count =
                 match waited.and_then(|_| epoll::wait(&self.watch, &mut ready, Some(&NONE))).map_err(io::Error::from) {
@@ -193,14 +193,14 @@ impl DelayingProxy {
         }
     }
 
-    /// Reads what a socket has, or accepts who wants to connect; requests become due later.
+    /// Reads from a socket, or accepts a new connection; requests become due later.
     fn take(&mut self, event: Event) -> io::Result<()> {
         let (flags, socket) = (event.flags, event.data.u64());
         if socket == LISTENER {
             return self.accept();
         }
         if flags == EventFlags::OUT {
-            return Ok(()); // what is stuck is tried before every wait
+            return Ok(()); // stuck bytes are tried before every wait
         }
         let link = usize::try_from(socket / 2).ok().and_then(|place| self.links.get_mut(place)?.as_mut());
         match link {
@@ -218,7 +218,7 @@ impl DelayingProxy {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             };
-            // A server that is not there is to the client a connection that ends at once.
+            // If there is no server, the client sees a connection that ends at once.
             if let Ok(far) = self.server.connect() {
                 near.set_nodelay(true)?;
                 near.set_nonblocking(true)?;
@@ -242,7 +242,7 @@ impl Link {
         Self { near, far, requests: Way::default(), answers: Way::default(), watched }
     }
 
-    /// Sends what is due; false when both sides have ended.
+    /// Sends what is due; returns false when both sides have ended.
     fn flush(&mut self, now: Instant) -> bool {
         self.requests.flush(&mut *self.far, now);
         self.answers.flush(&mut self.near, now);
@@ -257,7 +257,7 @@ impl Link {
             .min()
     }
 
-    /// Has its sockets watched for what it can do with them now.
+    /// Updates the events to wait for on its sockets.
     fn watch(&mut self, watch: &OwnedFd, place: usize) -> io::Result<()> {
         let near = self.requests.reads() | self.answers.writes();
         let far = self.answers.reads() | self.requests.writes();
@@ -281,7 +281,7 @@ impl Way {
         if self.stuck { EventFlags::OUT } else { EventFlags::empty() }
     }
 
-    /// Reads what the sender has sent.
+    /// Reads the bytes that the sender has sent.
     fn take(&mut self, from: &mut dyn Socket, chunk: &mut [u8], delay: Duration) {
         if self.ended {
             return;
@@ -297,7 +297,7 @@ impl Way {
         }
     }
 
-    /// Hands the receiver what is due.
+    /// Writes what is due to the receiver.
     fn flush(&mut self, to: &mut dyn Socket, now: Instant) {
         self.stuck = false;
         while let Some((due, bytes)) = self.held.front_mut()

@@ -2,7 +2,7 @@ use std::thread;
 
 use super::*;
 
-/// A server that answers each byte with two of it, and the proxy in front of it; they end with the test's process.
+/// Starts a server that answers each byte with two copies of it, and a proxy for it; both end with the test's process.
 fn served(delay: Duration) -> u16 {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Server::Port("127.0.0.1".to_owned(), server.local_addr().unwrap().port());

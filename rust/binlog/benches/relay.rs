@@ -1,7 +1,8 @@
-//! A relay log's writer and reader alone, together, and together under one lock that both and the status take, as servers had it.
+//! A relay log's writer and reader: each alone, together, and together under one lock that both and the status take, as
+//! servers had it.
 //!
-//! Rates are counted over the same interval, in rounds that alternate; printed are medians. What two cores lose by being busy at the same
-//! time (clock, caches, memory) shows where the two work on logs of their own and share nothing.
+//! Rates are counted over the same interval, in rounds that alternate; the medians are printed. The loss of two busy
+//! cores (clock, caches, memory) is measured by a writer and a reader with separate logs that share nothing.
 
 #[path = "../tests/by_hand/mod.rs"]
 mod by_hand;
@@ -22,7 +23,7 @@ const ROWS: u64 = 6;
 const ROUNDS: usize = 5;
 const POLL: Duration = Duration::from_millis(1);
 
-/// What takes part in a round.
+/// Participants of a round.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "who takes part and in what is five independent choices")]
 struct Cast {
@@ -98,7 +99,7 @@ fn median(rates: &mut [f64]) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// The events of each transaction, without checksums.
+/// Returns the events of each transaction, without checksums.
 fn source_events() -> Vec<Vec<Vec<u8>>> {
     (1..=TRANSACTIONS)
         .map(|number| {
@@ -119,7 +120,7 @@ fn cut_up(mut rest: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
-/// One round; transactions a second of the writer and of the reader.
+/// Runs one round; returns transactions a second of the writer and of the reader.
 fn round(cast: Cast, events: &[Vec<Vec<u8>>]) -> (f64, f64) {
     let (folder, other_folder) = (Folder::new(), Folder::new());
     let mut writer = begun(&folder, events);
@@ -156,7 +157,7 @@ fn round(cast: Cast, events: &[Vec<Vec<u8>>]) -> (f64, f64) {
     (events.len() as f64 / seconds, count as f64 / seconds)
 }
 
-/// A log with what the reader finds: it begins anew at the end, so that it always has enough.
+/// Creates a log for the reader, which starts again at the end, so that it always has enough.
 fn begun(folder: &Folder, events: &[Vec<Vec<u8>>]) -> RelayWriter {
     let options = WriterOptions { max_bytes: 1 << 40, ..WriterOptions::default() };
     let mut writer = RelayWriter::open(&folder.0, options).expect("the folder is new");
@@ -166,7 +167,7 @@ fn begun(folder: &Folder, events: &[Vec<Vec<u8>>]) -> RelayWriter {
     writer
 }
 
-/// Appends and publishes; with a lock it is taken twice an event, for the event and for the receiver's position.
+/// Appends and publishes. A lock is taken twice an event: for the event and for the receiver's position.
 fn write(writer: &mut RelayWriter, events: &[Vec<Vec<u8>>], lock: Option<&Mutex<()>>) {
     for transaction in events {
         for event in transaction {
@@ -181,7 +182,7 @@ fn write(writer: &mut RelayWriter, events: &[Vec<Vec<u8>>], lock: Option<&Mutex<
     }
 }
 
-/// Reads and decodes what is published now, once; with a lock it is taken for each event.
+/// Reads and decodes what is published now, once. A lock is taken for each event.
 fn read_through(shared: &Arc<Shared>, ended: &AtomicBool, read: &AtomicU64, lock: &OneLock) {
     let mut follower = Follower::new(Arc::clone(shared));
     let Ok(Some((name, source))) = follower.next_file() else { return };

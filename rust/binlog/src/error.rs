@@ -1,9 +1,9 @@
-//! What can be wrong with a log, and where.
+//! Errors of a log, with their position.
 
 use std::io;
 use std::sync::Arc;
 
-/// Why a log cannot be read on. Every variant says in which file, at which offset, and what to do about it.
+/// Reason why a log cannot be read on. Every variant names the file, the offset, and what to do about it.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LogError {
     /// The file is something else than a binlog or relay log.
@@ -13,7 +13,7 @@ pub enum LogError {
         file: String,
         /// Offset in the file.
         position: u64,
-        /// What was found, and what to do.
+        /// Description of the content, and what to do.
         message: String,
     },
     /// The bytes contradict each other: a checksum, a size or a structure is wrong.
@@ -26,7 +26,7 @@ pub enum LogError {
         file: String,
         /// Offset of the event.
         position: u64,
-        /// What contradicts what.
+        /// The contradiction.
         message: String,
     },
     /// The log ends inside an event or inside a transaction.
@@ -39,7 +39,7 @@ pub enum LogError {
         file: String,
         /// Offset of the event or of the unfinished transaction.
         position: u64,
-        /// What is missing.
+        /// The missing part.
         message: String,
     },
     /// The log is intact, but holds something that cannot be applied exactly.
@@ -49,7 +49,7 @@ pub enum LogError {
         file: String,
         /// Offset of the event.
         position: u64,
-        /// What it is, and what to do.
+        /// Description of the content, and what to do.
         message: String,
     },
     /// The operating system could not read the file.
@@ -70,12 +70,12 @@ impl LogError {
         Self::Io { file: file.to_owned(), position, source: Arc::new(source) }
     }
 
-    /// Whether a log that is still written was read to its present end: nothing is wrong, more may come.
+    /// Returns true if a log that is still written was read to its present end: nothing is wrong, more may come.
     pub(crate) fn is_caught_up(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// The file as it was named.
+    /// Returns the file as it was named.
     pub fn file(&self) -> &str {
         match self {
             Self::NotALog { file, .. }
@@ -86,7 +86,7 @@ impl LogError {
         }
     }
 
-    /// The offset in the file.
+    /// Returns the offset in the file.
     pub fn position(&self) -> u64 {
         match self {
             Self::NotALog { position, .. }
@@ -98,7 +98,7 @@ impl LogError {
     }
 }
 
-/// A fault inside one event, before it is known where the event stands.
+/// A fault inside one event, before the event's position is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// Becomes [`LogError::Damaged`].
@@ -108,17 +108,17 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A fault of structure.
+    /// Creates a fault of structure.
     pub fn damaged(message: impl Into<String>) -> Self {
         Self::Damaged(message.into())
     }
 
-    /// Something intact that cannot be replayed.
+    /// Creates a fault of something intact that cannot be replayed.
     pub fn not_understood(message: impl Into<String>) -> Self {
         Self::NotUnderstood(message.into())
     }
 
-    /// The error, now that the place is known.
+    /// Returns the error at a position.
     pub fn at(self, file: &str, position: u64) -> LogError {
         let file = file.to_owned();
         match self {

@@ -5,28 +5,28 @@ use std::sync::Arc;
 
 use paraply_core::gtid::{Gtid, GtidSet};
 
-/// The format that the events of a transaction are written in: the last format description event before it.
+/// Format of a transaction's events: the last format description event before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     /// The format description event itself, its checksum cut off and its checksum algorithm set to none.
     pub event: Vec<u8>,
     /// The server's version as text, for example `9.7.4` or `10.11.6-MariaDB-log`.
     pub server_version: String,
-    /// Whether a MariaDB server wrote the log.
+    /// True if a MariaDB server wrote the log.
     pub mariadb: bool,
     /// The version as numbers: major, minor, patch.
     pub version: (u8, u8, u8),
     /// Post-header lengths by event type, starting with type 1.
     pub post_header_lengths: Vec<u8>,
-    /// Whether events end with a CRC32 in the file.
+    /// True if events end with a CRC32 in the file.
     pub checksum: bool,
-    /// The server that wrote the log, and when it made it (seconds since 1970): the identity of a log without GTIDs.
+    /// The server that wrote the log; with the creation time the identity of a log without GTIDs.
     pub server_id: u32,
-    /// Creation time of the log.
+    /// Creation time of the log, seconds since 1970.
     pub created: u32,
 }
 
-/// What a transaction is made of.
+/// Kind of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Row changes only.
@@ -43,7 +43,7 @@ pub enum Kind {
     XaEnd,
 }
 
-/// Where the rows of one event are, and what they do.
+/// Kind of a row event, with the images that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowsKind {
     /// After images.
@@ -67,7 +67,7 @@ pub struct RawEvent {
     pub offset: u64,
 }
 
-/// The status variables of a statement: everything that its meaning depends on (rule R33).
+/// The status variables of a statement, which determine its meaning (rule R33).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StatementContext {
     /// The session that ran it (`thread_id`).
@@ -90,7 +90,7 @@ pub struct StatementContext {
     pub charset_database: Option<u16>,
     /// User and host of the definer.
     pub invoker: Option<(String, String)>,
-    /// Databases that the statement changed, where the source says.
+    /// Databases that the statement changed, if the source names them.
     pub updated_databases: Vec<String>,
     /// `explicit_defaults_for_timestamp`.
     pub explicit_defaults_for_timestamp: Option<bool>,
@@ -108,7 +108,7 @@ pub struct StatementContext {
     pub unknown: Vec<u8>,
 }
 
-/// A statement that stands in the log as text.
+/// A statement that is in the log as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     /// The statement, in `character_set_client`.
@@ -128,7 +128,7 @@ pub struct Statement {
 pub enum Identity {
     /// A GTID of MySQL (with or without tag) or of MariaDB.
     Gtid(Gtid),
-    /// MySQL's anonymous transactions and logs older than GTIDs: known by file and offset only.
+    /// MySQL's anonymous transactions and logs older than GTIDs: identified by file and offset only.
     Anonymous,
 }
 
@@ -137,7 +137,7 @@ pub enum Identity {
 pub struct Transaction {
     /// GTID or none.
     pub identity: Identity,
-    /// What it is made of.
+    /// Kind of the transaction.
     pub kind: Kind,
     /// The server on which it began.
     pub server_id: u32,
@@ -149,13 +149,13 @@ pub struct Transaction {
     pub mariadb_commit_id: Option<u64>,
     /// MariaDB's GTID flags.
     pub mariadb_flags: u8,
-    /// The session (thread id) that ran it, where the log says.
+    /// The session (thread id) that ran it, if the log has it.
     pub session: Option<u32>,
-    /// What its group member had executed before it: only where a log holds the context of certification.
+    /// Set that its group member had executed before it: only where a log holds the context of certification.
     pub snapshot: Option<Arc<GtidSet>>,
     /// Commit time on the original source, microseconds since 1970 UTC; whole seconds where the log has no better.
     pub committed_at: Option<i64>,
-    /// `FLAG_NO_FOREIGN_KEY_CHECKS` on any of its row events.
+    /// True if any of its row events has `FLAG_NO_FOREIGN_KEY_CHECKS`.
     pub no_foreign_key_checks: bool,
     /// Statements in text: the DDL, or `XA ...`; `BEGIN` and `COMMIT` are left out.
     pub statements: Vec<Statement>,
@@ -167,22 +167,22 @@ pub struct Transaction {
     pub data: Vec<u8>,
     /// Changed rows, as counted from the row events (an update's two images are one row). Filled by the row decoder.
     pub rows: u64,
-    /// A filter took everything out of it: only its identity is left.
+    /// True if a filter removed everything but its identity.
     pub filtered: bool,
     /// Bytes that the transaction takes in the file.
     pub bytes: u64,
-    /// Which of the log's files it stands in, as an index into the reader's list.
+    /// Index of its file in the reader's list.
     pub file: u32,
     /// File offset of its first event.
     pub offset: u64,
     /// File offset after its last event.
     pub end_offset: u64,
-    /// The format that held.
+    /// The format of its events.
     pub format: Arc<Format>,
 }
 
 impl Transaction {
-    /// Takes everything out but the identity, so that the transaction still takes its turn and is recorded (rule R19).
+    /// Removes everything but the identity, so that the transaction still takes its turn and is recorded (rule R19).
     pub fn empty_out(&mut self) {
         self.kind = Kind::Empty;
         self.filtered = true;

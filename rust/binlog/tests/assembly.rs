@@ -1,4 +1,4 @@
-//! From events to transactions, on logs built by hand.
+//! Assembly of transactions from events, on logs built by hand.
 
 mod by_hand;
 
@@ -120,7 +120,7 @@ fn r27_what_cannot_be_replayed_is_refused_with_its_position() {
     assert!(transactions.len() == 2 && error.is_none(), "one between transactions that may be passed over: {error:?}");
 }
 
-/// As MariaDB 10.5 writes it when a table of engine MEMORY is opened for the first time after a restart.
+/// MariaDB 10.5 writes this when a table of engine MEMORY is opened for the first time after a restart.
 #[test]
 fn a_table_in_memory_is_emptied_by_a_restart() {
     for log in [
@@ -247,7 +247,7 @@ fn a_batch_ends_with_a_ddl_and_before_an_error() {
     assert!(next().is_err(), "an error is no end");
 }
 
-/// A payload event around the events of a transaction.
+/// Returns a payload event around the events of a transaction.
 fn payload(compression: u8, inner: &[u8], content: &[u8]) -> Vec<u8> {
     let size = |field: u8, size: usize| [&[field, 5, 253][..], &(size as u32).to_le_bytes()[..3], &[0]].concat();
     let mut body = size(1, content.len());

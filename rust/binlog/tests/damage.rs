@@ -1,4 +1,4 @@
-//! Any damage gives an error or the same transactions: never a panic, a hang or another result.
+//! Any damage causes an error or yields the same transactions: never a panic, a hang or another result.
 
 mod by_hand;
 
@@ -16,7 +16,7 @@ fn real(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("the test's data")
 }
 
-/// What a transaction does and who it is; flags of the format's header do not count.
+/// Returns a transaction's content and identity; flags of the format's header do not count.
 fn essence(transaction: &Transaction) -> impl PartialEq + std::fmt::Debug + use<'_> {
     let t = transaction;
     (&t.identity, t.kind, &t.statements, &t.events, &t.data, t.last_committed, t.sequence_number, t.committed_at)
@@ -99,7 +99,7 @@ proptest! {
         log.read();
     }
 
-    /// The same for what is compressed: the outer checksum is made anew, so the damage reaches the decompressors.
+    /// Changes compressed bytes: the outer checksum is made anew, so the damage reaches the decompressors.
     #[test]
     fn damage_inside_real_events_breaks_nothing(
         maria in any::<bool>(),

@@ -1,4 +1,4 @@
-//! What is sent to a replica is the log's transactions again, with other stamps, in files of paraply's own.
+//! A dump sent to a replica has the log's transactions again, with other stamps, in files of paraply's own.
 
 mod by_hand;
 
@@ -46,7 +46,7 @@ fn events(packets: &[u8], mut number: u8) -> Vec<Vec<u8>> {
     found
 }
 
-/// Writes what a replica would: a file for each rotate event. Each event stands where its header says.
+/// Writes the files that a replica would: one for each rotate event. Each event is at the position in its header.
 fn files(events: &[Vec<u8>], folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for event in events {
@@ -196,7 +196,7 @@ fn rows_in_another_form_stand_between_the_transactions_begin_and_end() {
     assert_eq!(types, [types::ROTATE, types::FORMAT_DESCRIPTION, types::GTID, types::QUERY, types::XID]);
     let ids: Vec<u32> = sent(None).iter().map(|event| EventHeader::parse(event).unwrap().server_id).collect();
     assert!(ids.iter().all(|&id| id == 9), "a replica passes over its own events: {ids:?}");
-    // XA COMMIT ... ONE PHASE: its rows stand between XA START and XA END.
+    // XA COMMIT ... ONE PHASE: its rows are between XA START and XA END.
     let paths = [data("mysql-9.7.000001")];
     let log = vec![std::fs::read(&paths[0]).unwrap()];
     let transactions = read(&paths);

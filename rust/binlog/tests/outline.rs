@@ -1,4 +1,4 @@
-//! Transactions without their rows are the same transactions: what a scan finds holds for whoever reads the log.
+//! Transactions without their rows are the same transactions: a scan finds what a reader of the log finds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

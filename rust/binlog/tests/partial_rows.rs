@@ -1,4 +1,5 @@
-//! Pieces of row events, as MariaDB 12.3 writes them. No such server was at hand: the logs are made after its source and manual.
+//! Pieces of row events, as MariaDB 12.3 writes them. No such server was available: the logs follow its source and
+//! manual.
 
 mod by_hand;
 
@@ -12,14 +13,14 @@ fn begun() -> Log {
     Log::of("12.3.1-MariaDB", true).mariadb_gtid(1).table_map(5, b't')
 }
 
-/// The row event that is cut.
+/// Returns the row event that is cut.
 fn whole() -> Vec<u8> {
     let mut log = begun();
     log.checksums = false;
     log.insert(5, 1).last_event()
 }
 
-/// One piece; its number and the count stand in either order.
+/// Appends one piece; its number and the count may be in either order.
 fn piece(log: Log, numbers: [u32; 2], size: Option<u64>, content: &[u8]) -> Log {
     let mut body: Vec<u8> = numbers.into_iter().flat_map(u32::to_le_bytes).collect();
     body.push(u8::from(size.is_some()));
@@ -28,7 +29,7 @@ fn piece(log: Log, numbers: [u32; 2], size: Option<u64>, content: &[u8]) -> Log 
     log.event(PIECE, 0, &body)
 }
 
-/// A transaction with the event in pieces of so many bytes.
+/// Returns a transaction with the event in pieces of `length` bytes.
 fn cut(event: &[u8], length: usize, number_first: bool) -> Log {
     let parts: Vec<&[u8]> = event.chunks(length).collect();
     let order = |number: u32| {

@@ -1,4 +1,5 @@
-//! The relay log: what is appended is read, torn tails are cut at every byte, files rotate and go, readers follow.
+//! The relay log: appended transactions are read, torn tails are cut at every byte, files rotate and are purged,
+//! readers follow.
 
 mod by_hand;
 
@@ -38,7 +39,7 @@ impl Drop for Folder {
 
 const LARGE: u64 = 1 << 30;
 
-/// The events of a log, one by one, as a source would send them.
+/// Returns the events of a log, one by one, as a source would send them.
 fn cut_up(log: &Log) -> Vec<Vec<u8>> {
     let mut rest = &log.bytes[4..];
     let mut found = Vec::new();
@@ -50,7 +51,7 @@ fn cut_up(log: &Log) -> Vec<Vec<u8>> {
     found
 }
 
-/// A source's log: its format, and so many transactions from `first` on.
+/// Returns a source's log: its format, and `count` transactions from `first` on.
 fn source(first: u64, count: u64) -> Log {
     (first..first + count).fold(Log::new(true), |log, number| log.gtid(number).query("BEGIN").rows(0).xid())
 }
@@ -70,7 +71,7 @@ fn numbers(transactions: &[Transaction]) -> Vec<u64> {
     transactions.iter().map(number).collect()
 }
 
-/// Everything that is published now.
+/// Returns everything that is published now.
 fn read_now(writer: &RelayWriter) -> Vec<u64> {
     let mut reader = LogReader::follow(Follower::new(Arc::clone(writer.shared())), ReaderOptions::default());
     let mut read = Vec::new();
@@ -186,7 +187,7 @@ fn a_file_whose_head_is_torn_is_begun_anew() {
 fn a_first_file_that_a_crash_left_unnamed_is_begun_anew() {
     let folder = Folder::new();
     drop(folder.open(LARGE));
-    // As if killed between making the file and naming it in the index.
+    // As if killed between creating the file and naming it in the index.
     std::fs::write(folder.0.join("relay-bin.000001"), b"\xfebin").unwrap();
     let mut writer = folder.open(LARGE);
     append(&mut writer, &source(1, 1));
@@ -222,7 +223,7 @@ fn every_event_of_the_files_has_a_checksum_that_holds() {
     let mut writer = folder.open(1500);
     let mut log = source(1, 10);
     append(&mut writer, &log);
-    // A source without checksums: the relay log has them all the same.
+    // A source without checksums: the relay log has them nevertheless.
     log = (11..21).fold(Log::new(false), |log, number| log.gtid(number).query("BEGIN").rows(0).xid());
     append(&mut writer, &log);
     let mut count = 0;
@@ -368,14 +369,15 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// After any history the log holds every transaction that was not purged once and in order, as its received set says.
+    /// After any history the log holds every transaction that was not purged once and in order, as its received set
+    /// states.
     #[test]
     fn no_history_loses_or_repeats_a_transaction(history in acts(), max_bytes in 600_u64..6000) {
         let folder = Folder::new();
         let mut writer = folder.open(max_bytes);
         append(&mut writer, &Log::new(true));
         for act in history {
-            // What a source would send next is what the log says it has not received.
+            // The source sends next what the log states as not received.
             let next = writer.received().gtids.count() + 1;
             match act {
                 Act::Append(count) => append(&mut writer, &source(next, count)),

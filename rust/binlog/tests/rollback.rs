@@ -1,4 +1,4 @@
-//! What is left of transactions that the source rolled back, wholly or to a savepoint.
+//! Remains of transactions that the source rolled back, wholly or to a savepoint.
 
 mod by_hand;
 
@@ -13,7 +13,7 @@ fn one(log: &Log) -> Transaction {
     transactions.remove(0)
 }
 
-/// The values that the row events of a transaction insert.
+/// Returns the values that the row events of a transaction insert.
 fn inserted(transaction: &Transaction) -> Vec<u8> {
     let rows = transaction.events.iter().filter(|event| event.type_code == by_hand::WRITE_ROWS);
     rows.map(|event| transaction.data[event.range.clone()][19 + 8 + 5]).collect()
@@ -73,7 +73,7 @@ fn a_savepoint_stays_after_it_was_rolled_back_to_and_those_behind_it_do_not() {
     assert!(matches!(error, Some(LogError::Damaged { .. })), "{error:?}");
 }
 
-/// As MariaDB 10.5 and 11.8 were seen to compare names: SAVEPOINT `A` replaces `a`.
+/// MariaDB 10.5 and 11.8 compare names like this: SAVEPOINT `A` replaces `a`.
 #[test]
 fn names_are_equal_as_for_the_server() {
     let log = begun().query("SAVEPOINT a").inserts(1).query("SAVEPOINT `A`").inserts(2).query("ROLLBACK TO `a`").xid();
@@ -128,7 +128,7 @@ fn a_drop_table_that_mariadb_executed_stays() {
     }
 }
 
-/// As in `ver_5_1_23.001` of mysql-server's test data.
+/// The log is like `ver_5_1_23.001` of mysql-server's test data.
 #[test]
 fn logs_of_5_1_have_row_changes_without_begin() {
     let log = Log::of("5.1.23-rc-debug-log", false).query("CREATE TABLE t(a INT)");

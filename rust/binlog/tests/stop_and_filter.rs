@@ -1,4 +1,4 @@
-//! Stopping inside a log, leaving tables out, and what a file's head tells.
+//! Stopping inside a log, leaving tables out, and the content of a file's head.
 
 mod by_hand;
 
@@ -25,7 +25,7 @@ fn reader(log: &Log) -> LogReader {
     LogReader::from_sources(vec![("log".to_owned(), source)], ReaderOptions::default())
 }
 
-/// How many transactions a stop leaves, and whether the one that it is at is the last of them.
+/// Returns the number of transactions before a stop, and true if the transaction of the stop is the last of them.
 fn until(log: &Log, stop: StopPoint) -> (usize, Option<bool>) {
     let mut reader = reader(log).until(stop);
     let mut count = 0;
@@ -92,7 +92,7 @@ fn kept(log: &Log, filter: TableFilter) -> Vec<Transaction> {
     transactions
 }
 
-/// Type code, table id and `STMT_END` of each event.
+/// Returns type code, table id and `STMT_END` of each event.
 fn shape(transaction: &Transaction) -> Vec<(u8, u64, bool)> {
     let shape = transaction.events.iter().map(|event| {
         let bytes = &transaction.data[event.range.clone()];

@@ -1,7 +1,7 @@
 //! Logs that real servers wrote, read to their end.
 //!
-//! The folder of the unpacked logs is named by `PARAPLY_TRUTH_UNPACKED`; without it the tests say so and pass over.
-//! The numbers are those that MySQL's and MariaDB's own tools give for the same files.
+//! The folder of the unpacked logs is named by `PARAPLY_TRUTH_UNPACKED`; without it the tests print that and do
+//! nothing. The numbers are those of MySQL's and MariaDB's own tools for the same files.
 
 mod by_hand;
 

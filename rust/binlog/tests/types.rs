@@ -1,4 +1,4 @@
-//! Every column type, as two servers logged it; the expected rows are the server's own answer to `SELECT`.
+//! Every column type, as two servers logged it; the expected rows are the server's own result of `SELECT`.
 //!
 //! The logs in `data/` were made on purpose: one table with each type at its limits, minimal images, partial JSON.
 
@@ -23,7 +23,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// A log's format, and its row events, each behind the table map before it.
+/// A log's format, and its row events, each with the table map before it.
 type RowEvents = (Format, Vec<(Vec<u8>, Vec<u8>)>);
 
 fn events_of(name: &str) -> RowEvents {

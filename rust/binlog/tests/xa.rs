@@ -1,4 +1,4 @@
-//! The scan for XA transactions says what a full read says (rule R35).
+//! The scan for XA transactions agrees with a full read (rule R35).
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// The XA transactions that a full read finds before the end or an error.
+/// Returns the XA transactions that a full read finds before the end or an error.
 fn xa_of(paths: &[PathBuf]) -> Vec<Transaction> {
     let mut reader = LogReader::open(paths, ReaderOptions::default()).expect("logs");
     let read = std::iter::from_fn(|| reader.next_transaction()?.ok());
@@ -60,7 +60,7 @@ fn r35_without_gtids_each_part_has_its_place() {
     std::fs::remove_file(path).expect("removed");
 }
 
-/// The log with its GTID events turned into anonymous ones, checksums made anew.
+/// Returns the log with its GTID events turned into anonymous ones, checksums made anew.
 fn without_gtids(bytes: &[u8]) -> Vec<u8> {
     let mut log = bytes.to_vec();
     let mut at = 4;
@@ -72,7 +72,7 @@ fn without_gtids(bytes: &[u8]) -> Vec<u8> {
             let checksum = crc32fast::hash(&log[at..end]);
             log[end..end + 4].copy_from_slice(&checksum.to_le_bytes());
         } else if log[at + 4] == 42 {
-            // A tagged one has no anonymous counterpart: the log ends before it.
+            // A tagged GTID has no anonymous counterpart: the log ends before it.
             log.truncate(at);
         }
         at += size;

@@ -18,7 +18,7 @@ fn live_keys() -> u64 {
     std::env::var("PARAPLY_BENCH_KEYS").ok().and_then(|text| text.parse().ok()).unwrap_or(10_000_000)
 }
 
-/// The hash of row `row`: well mixed, as XXH64's are.
+/// Returns the hash of row `row`: well mixed, as XXH64's are.
 fn key(row: u64) -> u64 {
     let mixed = (row ^ row >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ row
@@ -41,7 +41,7 @@ impl Rows {
     }
 }
 
-/// What three members with blocks of a million numbers have executed after `transactions`.
+/// Returns the set that three members with blocks of a million numbers have executed after `transactions`.
 fn snapshot(transactions: u64) -> GtidSet {
     let mut text = String::from("07070707-0707-0707-0707-070707070707");
     for member in 0..3 {
@@ -76,7 +76,7 @@ fn report_memory(name: &str, certifier: &Certifier) {
     println!("{name}: {keys} keys live, {:.1} bytes a key", certifier.memory() as f64 / keys as f64);
 }
 
-/// Every key once, in transactions of four.
+/// Calls `each` with every key once, in transactions of four.
 fn fill(mut each: impl FnMut(&[u64])) {
     let all: Vec<u64> = (0..live_keys()).map(key).collect();
     all.chunks(KEYS_PER_TRANSACTION * TRANSACTIONS_PER_BATCH).for_each(&mut each);
@@ -103,7 +103,7 @@ fn filled_std_map() -> HashMap<u64, i64> {
     plain
 }
 
-/// The plain way to the same numbers: one entry after another, and the highest number found.
+/// Computes the same numbers on a plain map: one entry after another, and the highest number found.
 fn std_batch(plain: &mut HashMap<u64, i64>, number: &mut i64, items: &[u64]) {
     for transaction in items.chunks(KEYS_PER_TRANSACTION) {
         *number += 1;

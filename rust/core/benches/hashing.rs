@@ -1,6 +1,7 @@
 //! Equality forms and hashes of texts in many scripts, each collation beside plain bytes, and of whole rows.
 //!
-//! A table comes first: how many times slower than bytes each collation hashes the same keys, from interleaved rounds of both.
+//! A table is printed first: the slowdown of each collation against bytes on the same keys, from interleaved rounds of
+//! both.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ const COLLATIONS: [&str; 11] = [
 ];
 const ASCII: &str = "ascii";
 const ACCENTS: &str = "latin with accents";
-/// What people put into unique columns, by script.
+/// Typical content of unique columns, by script.
 const SCRIPTS: [(&str, &[&str]); 8] = [
     (ASCII, &["anna", "Bertil", "cecilia", "David"]),
     (ACCENTS, &["\u{e5}sa", "J\u{f6}rg", "Zo\u{eb}", "Bj\u{f6}rn", "Ren\u{e9}e"]),
@@ -51,12 +52,12 @@ const SCRIPTS: [(&str, &[&str]); 8] = [
 /// Rounds of the table.
 const ROUNDS: usize = 41;
 
-/// Texts of key length: two words and a number.
+/// Returns texts of key length: two words and a number.
 fn texts(words: &[&str]) -> Vec<String> {
     (0..1000).map(|n| format!("{} {} {n}", words[n % words.len()], words[n / 7 % words.len()])).collect()
 }
 
-/// The same keys as a collation's column holds them; none where its character set lacks a character.
+/// Returns the keys as a collation's column holds them; none where its character set lacks a character.
 fn values(script: &str, texts: &[String], collation: &str) -> Option<Vec<Vec<u8>>> {
     if !collation.starts_with("latin1") {
         return Some(texts.iter().map(|text| text.clone().into_bytes()).collect());
@@ -102,7 +103,7 @@ impl<'v> Keys<'v> {
     }
 }
 
-/// Times slower than bytes, and the seconds of a round: medians of interleaved rounds.
+/// Returns the slowdown against bytes, and the seconds of a round: medians of interleaved rounds.
 fn compared(collation: &str, values: &[Vec<u8>]) -> (f64, f64) {
     let (mut exact, mut bytes) = (Keys::new(collation, values), Keys::new(BYTES, values));
     let mut rounds: Vec<(f64, f64)> = (0..ROUNDS)
@@ -158,7 +159,7 @@ fn column(name: &str, data_type: &str) -> Column {
     }
 }
 
-/// Rows of a table with a primary key and a unique text: inserts of 100 rows a transaction.
+/// Measures rows of a table with a primary key and a unique text: inserts of 100 rows a transaction.
 fn whole_rows(c: &mut Criterion) {
     let name = TableName::new("shop", "customers");
     let key = |name: &str, column| UniqueKey { name: name.into(), parts: vec![KeyPart::Column(column)] };

@@ -1,6 +1,6 @@
 //! The calendar, as far as values in text need it.
 
-/// The days of a month in the proleptic Gregorian calendar; none for a month that does not exist.
+/// Returns the days of a month in the proleptic Gregorian calendar; none for a month that does not exist.
 pub fn days_in_month(year: u16, month: u8) -> Option<u8> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
@@ -11,7 +11,7 @@ pub fn days_in_month(year: u16, month: u8) -> Option<u8> {
     }
 }
 
-/// Year, month and day of a number of days since 1970-01-01 (era arithmetic on 400-year cycles beginning in March).
+/// Returns year, month and day of a number of days since 1970-01-01 (in 400-year cycles that begin in March).
 pub fn civil_from_days(days: i64) -> (i64, u8, u8) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

@@ -1,8 +1,9 @@
 //! The values of generated columns, where their expressions are understood exactly.
 //!
-//! `MariaDB` from 11.x on leaves generated columns out of the images of UPDATE and DELETE, whatever `binlog_row_image` says, and out of
-//! the second half of a REPLACE. What such a column held has then to be computed from the others. That is done for integers only, and
-//! for a plain copy of another column: there every version, `sql_mode` and session computes the same.
+//! `MariaDB` from 11.x on leaves generated columns out of the images of UPDATE and DELETE, whatever `binlog_row_image`
+//! is, and out of the second half of a REPLACE. The value of such a column has then to be computed from the others.
+//! That is done for integers only, and for a plain copy of another column: there every version, `sql_mode` and session
+//! computes the same.
 
 mod expression;
 mod parse;
@@ -11,7 +12,7 @@ use crate::schema::{Column, Table};
 use crate::value::Value;
 use expression::{Expression, Number};
 
-/// How the value of one generated column comes from the others.
+/// Computation of one generated column from the other columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Computed {
     column: usize,
@@ -28,13 +29,13 @@ enum Form {
 }
 
 impl Computed {
-    /// Returns how the column is computed; none if it is not generated or its expression is not understood.
+    /// Returns the computation of a column; none if it is not generated or its expression is not understood.
     pub fn of(table: &Table, index: usize) -> Option<Self> {
         let column = table.columns.get(index)?;
         let expression = parse::parse(column.generated.as_deref()?, table)?;
         let mut sources = Vec::new();
         expression.add_columns(&mut sources);
-        // A column that is computed out of itself, or of a later one, is not read right.
+        // An expression that reads its own column, or a later one, is not evaluated as the server does.
         if sources
             .iter()
             .any(|source| table.columns.get(*source).is_none_or(|other| !may_be_read(other, *source, index)))
@@ -51,17 +52,18 @@ impl Computed {
         Some(Self { column: index, form, sources })
     }
 
-    /// The generated column's index.
+    /// Returns the generated column's index.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The columns that the value depends on.
+    /// Returns the columns that the value depends on.
     pub fn sources(&self) -> &[usize] {
         &self.sources
     }
 
-    /// Returns the column's value out of the others'; none if one of them is not known or the server might have computed another.
+    /// Returns the column's value, computed from the others; none if one of them is not known or the server might have
+    /// computed another.
     pub fn value<'v>(&self, value_of: impl Fn(usize) -> Option<Value<'v>>) -> Option<Value<'v>> {
         let (expression, least, most, unsigned) = match &self.form {
             Form::Copy(source) => return value_of(*source),
@@ -77,7 +79,7 @@ impl Computed {
 }
 
 impl Form {
-    /// Returns the copy if what it copies is stored as it is.
+    /// Returns the copy if the column that it copies is stored unchanged.
     fn for_columns(self, to: &Column, from: &Column) -> Option<Self> {
         let is_text =
             matches!(to.data_type.as_str(), "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext");
@@ -86,12 +88,12 @@ impl Form {
     }
 }
 
-/// Returns whether the expression of the generated column `index` may read this column.
+/// Returns true if the expression of the generated column `index` may read this column.
 fn may_be_read(other: &Column, source: usize, index: usize) -> bool {
     source != index && (other.generated.is_none() || source < index)
 }
 
-/// The least and the greatest value of an integer column; none for other types.
+/// Returns the least and the greatest value of an integer column; none for other types.
 fn integer_range(column: &Column) -> Option<(i128, i128)> {
     let bits = match column.data_type.as_str() {
         "tinyint" => 8,

@@ -1,4 +1,4 @@
-//! What hashing must know of a table: its columns, its unique keys and its foreign keys.
+//! Table definitions, as far as hashing needs them: columns, unique keys and foreign keys.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,9 +33,9 @@ pub struct Column {
     pub name: String,
     /// The type's keyword in lower case, without length or sign: `bigint`, `varchar`, `enum`.
     pub data_type: String,
-    /// Whether a number is UNSIGNED.
+    /// True if a number is UNSIGNED.
     pub unsigned: bool,
-    /// Whether NULL may be stored.
+    /// True if NULL may be stored.
     pub nullable: bool,
     /// The collation's full name for character types, `binary` for binary strings, else none.
     pub collation: Option<String>,
@@ -43,7 +43,7 @@ pub struct Column {
     pub labels: Vec<String>,
     /// The declared length in characters or bytes, or the BIT width.
     pub length: Option<u32>,
-    /// Digits behind the seconds' point of TIME, DATETIME and TIMESTAMP; none where they are not known.
+    /// Digits after the seconds' point of TIME, DATETIME and TIMESTAMP; none where they are not known.
     pub decimals: Option<u8>,
     /// The expression of a generated column, empty where it is not known; none for other columns.
     pub generated: Option<String>,
@@ -74,13 +74,13 @@ pub struct UniqueKey {
     pub parts: Vec<KeyPart>,
 }
 
-/// What a foreign key does to the children when the parent goes or changes.
+/// Effect of a foreign key on the children when the parent is deleted or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReferenceAction {
     /// The change is refused while children exist.
     #[default]
     Refuse,
-    /// The children go or change too.
+    /// The children are deleted or changed too.
     Cascade,
     /// The children's columns become NULL.
     SetNull,
@@ -117,7 +117,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The index of a column by its name, without regard to ASCII case (as the server compares column names).
+    /// Returns the index of a column by its name, without regard to ASCII case (as the server compares column names).
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
     }
@@ -125,24 +125,24 @@ impl Table {
 
 /// All tables known at one position of a log.
 ///
-/// Cloning is cheap: a batch of transactions keeps the catalog that held when it was read.
+/// Cloning is cheap: a batch of transactions keeps the catalog that was valid when it was read.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     tables: HashMap<TableName, Arc<Table>>,
     children: HashMap<TableName, Vec<Arc<Table>>>,
-    /// What tables were before, newest last.
+    /// Previous definitions of tables, newest last.
     previous: HashMap<TableName, Vec<Arc<Table>>>,
     version: u64,
 }
 
-/// Earlier definitions that are kept of one table; rows come late by one statement, seldom by two.
+/// Number of earlier definitions that are kept of one table; rows come late by one statement, seldom by two.
 const MOST_PREVIOUS: usize = 8;
 
-/// Tables of which earlier definitions are kept before all of them are forgotten.
+/// Number of tables of which earlier definitions are kept before all of them are forgotten.
 const MOST_CHANGED: usize = 10_000;
 
 impl Catalog {
-    /// A number that no other content has in this process: catalogs with equal versions know the same.
+    /// Returns a number that no other content has in this process: catalogs with equal versions are equal.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -165,13 +165,13 @@ impl Catalog {
         self.tables.insert(table.name.clone(), table);
     }
 
-    /// Forgets a table and what it was before; unknown names are passed over.
+    /// Forgets a table and its previous definitions; unknown names are ignored.
     pub fn remove(&mut self, name: &TableName) {
         self.take(name);
         self.previous.remove(name);
     }
 
-    /// Takes a table out whose name is gone, but keeps its definition as a previous one.
+    /// Removes a table whose name no longer exists, but keeps its definition as a previous one.
     pub fn retire(&mut self, name: &TableName) {
         let Some(old) = self.take(name) else { return };
         if self.previous.len() > MOST_CHANGED {
@@ -196,34 +196,35 @@ impl Catalog {
         Some(old)
     }
 
-    /// What a table was before the last changes of the schema, newest first.
+    /// Iterates over a table's previous definitions, newest first.
     ///
-    /// A member of a group may write rows under an old definition that are certified behind the statement that changed it.
+    /// A member of a group may write rows under an old definition that are certified after the statement that changed
+    /// it.
     pub fn previous(&self, name: &TableName) -> impl Iterator<Item = &Arc<Table>> {
         self.previous.get(name).into_iter().flatten().rev()
     }
 
-    /// The definition of a table, if known.
+    /// Returns the definition of a table, if known.
     pub fn get(&self, name: &TableName) -> Option<&Arc<Table>> {
         self.tables.get(name)
     }
 
-    /// The tables with a foreign key to this one.
+    /// Returns the tables with a foreign key to this one.
     pub fn children(&self, parent: &TableName) -> &[Arc<Table>] {
         self.children.get(parent).map_or(&[], Vec::as_slice)
     }
 
-    /// The names of all known tables, in no order.
+    /// Iterates over the names of all known tables, in no order.
     pub fn names(&self) -> impl Iterator<Item = &TableName> {
         self.tables.keys()
     }
 
-    /// How many tables are known.
+    /// Returns the number of known tables.
     pub fn len(&self) -> usize {
         self.tables.len()
     }
 
-    /// Whether no table is known.
+    /// Returns true if no table is known.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }

@@ -21,14 +21,14 @@ pub enum Value<'a> {
         packed: &'a [u8],
         /// Digits in all.
         precision: u8,
-        /// Digits behind the point.
+        /// Digits after the point.
         scale: u8,
     },
     /// CHAR, VARCHAR and the TEXT and BLOB families, BINARY and VARBINARY; a BINARY's trailing zero bytes are absent.
     Bytes(&'a [u8]),
-    /// The same from a `COMPRESSED` column of `MariaDB`, as it is stored.
+    /// A value as in `Bytes` from a `COMPRESSED` column of `MariaDB`, as it is stored.
     Compressed {
-        /// The method, the length where there is one, and what it makes of the value.
+        /// The method, the length where there is one, and the compressed bytes.
         stored: &'a [u8],
         /// The most bytes that such a column holds.
         limit: u32,
@@ -58,7 +58,7 @@ pub enum Value<'a> {
         second: u8,
         /// 0 to 999999.
         micros: u32,
-        /// Digits behind the seconds' point that the column keeps, 0 to 6.
+        /// Digits after the seconds' point that the column keeps, 0 to 6.
         decimals: u8,
     },
     /// TIMESTAMP: seconds since 1970 in UTC; (0, 0) is the zero timestamp.
@@ -67,12 +67,12 @@ pub enum Value<'a> {
         seconds: i64,
         /// 0 to 999999.
         micros: u32,
-        /// Digits behind the seconds' point that the column keeps, 0 to 6.
+        /// Digits after the seconds' point that the column keeps, 0 to 6.
         decimals: u8,
     },
     /// TIME, up to 838 hours either way.
     Time {
-        /// Whether the value lies before zero.
+        /// True if the value is below zero.
         negative: bool,
         /// 0 to 838.
         hours: u16,
@@ -82,7 +82,7 @@ pub enum Value<'a> {
         seconds: u8,
         /// 0 to 999999.
         micros: u32,
-        /// Digits behind the seconds' point that the column keeps, 0 to 6.
+        /// Digits after the seconds' point that the column keeps, 0 to 6.
         decimals: u8,
     },
     /// YEAR; 0 is the zero year.
@@ -109,7 +109,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Whether the value is SQL NULL.
+    /// Returns true if the value is SQL NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }

@@ -1,7 +1,7 @@
 //! Any bytes, read as a log: an error or transactions whose events lie inside their bytes, within the memory allowed.
 //!
 //! Inputs are plain log files, so that real ones serve as corpus. Each is read with and without its checksums: with
-//! them damage must be noticed, without them it reaches what lies behind. Rows are walked and decoded too.
+//! them damage must be noticed, without them it reaches the later stages. Rows are decoded too.
 #![no_main]
 
 use std::io::Cursor;

@@ -1,12 +1,12 @@
-//! `BINLOG '...'` statements: the log's own row events, handed to a server of the same family (rule R31).
+//! `BINLOG '...'` statements: the log's own row events, executed by a server of the same family (rule R31).
 //!
 //! A server executes the events as its replication applier would. It needs the log's format description event first,
 //! in a statement of its own, once a session.
 //!
-//! The rows of several statements of the source go over as one: table maps first, each once, then the row events in their
-//! order, the last one marked as the statement's end. A server opens, locks and closes the tables once for all of them, which
-//! takes a third of its time off on MariaDB 10.11 and a tenth on MySQL 9.7; MariaDB's cost of many statements in one `BINLOG`
-//! grows with their square. Rows are applied one after the other in either form.
+//! The rows of several statements of the source become one statement: table maps first, each once, then the row events
+//! in their order, the last one marked as the statement's end. A server opens, locks and closes the tables once for all
+//! of them, which saves a third of its time on MariaDB 10.11 and a tenth on MySQL 9.7; MariaDB's cost of many
+//! statements in one `BINLOG` grows with their square. Rows are applied one after the other in either form.
 
 mod fuse;
 
@@ -27,7 +27,7 @@ const TABLE_MAP: u8 = 19;
 const STATEMENT_END: u8 = 1;
 const PREFIX: &[u8] = b"BINLOG '";
 
-/// What may be wrong with events that are to become a statement.
+/// Error of events that are to become a statement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// An event's range lies outside of the transaction's bytes, or the event is too short for its type.
@@ -71,13 +71,14 @@ pub enum Error {
     },
 }
 
-/// How events become statements.
+/// Options for turning events into statements.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
     /// Bytes of statement text (the server's `max_allowed_packet`).
     pub bytes: usize,
-    /// Every table has a unique key of NOT NULL columns, so that the server finds each row by itself: neighbouring row events
-    /// that update or delete in one table become one. Without such a key a server searches for all rows of an event at once.
+    /// True if every table has a unique key of NOT NULL columns, so that the server finds each row by itself:
+    /// neighbouring row events that update or delete in one table become one. Without such a key a server searches for
+    /// all rows of an event at once.
     pub keyed: bool,
     /// The columns of system-versioned tables whose values may have to be converted.
     pub row_ends: Option<&'a RowEnds>,
@@ -91,14 +92,14 @@ impl Default for Limits<'_> {
     }
 }
 
-/// The statement that gives the server the log's format description event.
+/// Returns the statement that gives the server the log's format description event.
 ///
 /// On MySQL it leaves `gtid_next` undetermined; set it again afterwards.
 pub fn format_statement(format: &Format) -> Vec<u8> {
     statement(&format.event)
 }
 
-/// All statements with the row events of some transactions, in order.
+/// Returns all statements with the row events of some transactions, in order.
 ///
 /// # Errors
 ///
@@ -116,18 +117,19 @@ pub fn binlog_statements<'a>(
     Ok(statements)
 }
 
-/// How far the row events of some transactions have become statements.
+/// Progress of turning the row events of some transactions into statements.
 #[derive(Debug, Clone, Default)]
 pub struct Place {
     transaction: usize,
     event: usize,
-    /// The table maps that hold there, as places in the transaction's events.
+    /// The table maps in use, as indices of the transaction's events.
     maps: Vec<usize>,
-    /// Rows of the source's statement came before, and its end did not.
+    /// True if rows of the source's statement came before, and its end did not.
     open: bool,
 }
 
-/// The next statement with row events of some transactions, so that never more than one has to be in memory; none at their end.
+/// Returns the next statement with row events of some transactions, so that never more than one has to be in memory;
+/// none at their end.
 ///
 /// # Errors
 ///
@@ -140,18 +142,19 @@ pub fn next_statement<'a>(
     next_wanted(transactions, limits, place, |_, _| Wanted::AsItIs)
 }
 
-/// What is to become of a row event.
+/// Treatment of a row event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// It is left out.
+    /// The event is left out.
     No,
-    /// It is handed over as the source wrote it.
+    /// The event is executed as the source wrote it.
     AsItIs,
-    /// It is handed over, and the server need not check foreign keys for it.
+    /// The event is executed, and the server need not check foreign keys for it.
     Unchecked,
 }
 
-/// As [`next_statement`], with those row events only that are wanted, given by the places of transaction and event.
+/// Returns the next statement like [`next_statement`], with only the row events that are wanted, given by the indices
+/// of transaction and event.
 ///
 /// # Errors
 ///
@@ -165,7 +168,7 @@ pub fn next_wanted<'a>(
     Ok(next_events(transactions, limits, place, wanted)?.map(|events| statement(&events)))
 }
 
-/// The row events of a transaction as those of few statements, joined and without checksums: for a replica.
+/// Returns the row events of a transaction as those of few statements, joined and without checksums: for a replica.
 ///
 /// # Errors
 ///
@@ -180,7 +183,8 @@ pub fn fused_events(transaction: &Transaction, keyed: bool) -> Result<Vec<u8>, E
     Ok(all)
 }
 
-/// The row events of a transaction, and a session's progress in front of them, as one statement; none where it takes more than one.
+/// Returns the row events of a transaction, after a session's progress, as one statement; none if it needs more than
+/// one.
 ///
 /// # Errors
 ///
@@ -206,7 +210,7 @@ fn next_events<'a>(
     take_events(transactions, Fuse::new(limits), place, wanted)
 }
 
-/// Until the statement is full, or there are no more events.
+/// Takes events until the statement is full, or there are no more.
 fn take_events<'a>(
     transactions: impl IntoIterator<Item = &'a Transaction>,
     mut fuse: Fuse<'a>,
@@ -229,7 +233,7 @@ fn take_events<'a>(
                     fuse.rows(&event)?;
                 }
                 if let Some(full) = fuse.closed() {
-                    return Ok(Some(full)); // the event at hand begins the next one
+                    return Ok(Some(full)); // the current event begins the next one
                 }
                 place.open = !event.ends_statement;
             }
@@ -251,7 +255,7 @@ fn take_events<'a>(
     Ok(fuse.finish())
 }
 
-/// A table-map or row event, looked at as far as fusing needs it.
+/// A table-map or row event, parsed as far as fusing needs it.
 #[derive(Clone, Copy)]
 struct RowEvent<'a> {
     bytes: &'a [u8],
@@ -259,10 +263,10 @@ struct RowEvent<'a> {
     type_code: u8,
     offset: u64,
     table_map: bool,
-    /// Where the flags stand, behind the table's id.
+    /// Offset of the flags, after the table's id.
     flags_at: usize,
     ends_statement: bool,
-    /// The server need not check foreign keys for it.
+    /// True if the server need not check foreign keys for it.
     unchecked: bool,
 }
 
@@ -275,7 +279,7 @@ impl<'a> RowEvent<'a> {
         let lengths = &transaction.format.post_header_lengths;
         let short = usize::from(event.type_code).checked_sub(1).and_then(|i| lengths.get(i)) == Some(&6);
         let flags_at = HEADER + if short { 4 } else { 6 };
-        // Behind two bytes of flags every event has more.
+        // After two bytes of flags every event has more.
         if bytes.len() < flags_at + 3 {
             return Err(malformed);
         }
@@ -292,12 +296,12 @@ impl<'a> RowEvent<'a> {
         })
     }
 
-    /// The table's id as the source wrote it.
+    /// Returns the table's id as the source wrote it.
     fn table_id(&self) -> &'a [u8] {
         &self.bytes[HEADER..self.flags_at]
     }
 
-    /// The flags that it goes over with, but for the statement's end.
+    /// Returns the flags for the server, without that for the statement's end.
     fn flags(&self) -> [u8; 2] {
         let own = u16::from_le_bytes([self.bytes[self.flags_at], self.bytes[self.flags_at + 1]]);
         let unchecked = self.unchecked || own & CHILDREN_STAY != 0;

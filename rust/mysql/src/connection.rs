@@ -7,7 +7,7 @@ use mysql::consts::{CapabilityFlags, ColumnFlags, ColumnType};
 use mysql::prelude::Queryable;
 use mysql::{ClientIdentity, Conn, DriverError, OptsBuilder, SslOpts, Value};
 
-/// What may go wrong on a connection.
+/// Errors of a connection.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The server answered with an error.
@@ -26,13 +26,13 @@ pub enum Error {
     /// The server does not offer TLS.
     #[error("the server does not offer TLS")]
     NoTls,
-    /// TLS was asked for and could not be agreed on.
+    /// TLS was requested and could not be negotiated.
     #[error("TLS: {0}")]
     Tls(String),
     /// A statement that is not UTF-8.
     #[error("the statement is not valid UTF-8 at byte {0}")]
     NotUtf8(usize),
-    /// Anything else that the client library found wrong.
+    /// Any other error of the client library.
     #[error("{0}")]
     Client(String),
 }
@@ -54,12 +54,12 @@ impl From<mysql::Error> for Error {
     }
 }
 
-/// How far TLS is asked for.
+/// Use of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TlsMode {
     /// Never.
     Disabled,
-    /// Where the server offers it; its certificate is not checked.
+    /// Only if the server offers it; its certificate is not checked.
     #[default]
     Preferred,
     /// Always; the certificate is not checked.
@@ -73,7 +73,7 @@ pub enum TlsMode {
 /// TLS options.
 #[derive(Debug, Clone, Default)]
 pub struct Tls {
-    /// How far TLS is asked for.
+    /// Use of TLS.
     pub mode: TlsMode,
     /// The authority's certificate; the bundled web authorities where there is none.
     pub ca: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub struct Tls {
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// Where and as whom to connect. Its `Debug` shows no password.
+/// Address and user of a connection. Its `Debug` shows no password.
 #[derive(Clone)]
 pub struct Options {
     /// Host name or address.
@@ -98,11 +98,11 @@ pub struct Options {
     pub socket: Option<String>,
     /// TLS; not used on a unix socket.
     pub tls: Tls,
-    /// How long connecting may take.
+    /// Time limit of connecting.
     pub connect_timeout: Duration,
-    /// How long the server may be silent before it counts as gone; none for as long as it likes.
+    /// Time of silence after which the server counts as gone; none for no limit.
     pub read_timeout: Option<Duration>,
-    /// Whether an UPDATE counts the rows that it found, and not only those that it changed.
+    /// True if an UPDATE counts the rows that it found, and not only those that it changed.
     pub found_rows: bool,
 }
 
@@ -133,14 +133,14 @@ pub enum Cell {
     Bytes(Vec<u8>),
 }
 
-/// One result of a query: rows, or how many rows were changed.
+/// One result of a query: rows, or the number of changed rows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ResultSet {
     /// Column names; empty for a statement without rows.
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<Cell>>,
-    /// Rows that the statement changed, or found if that was asked for.
+    /// Rows that the statement changed, or found with `found_rows`.
     pub affected: u64,
 }
 
@@ -151,26 +151,26 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects and logs in.
     ///
-    /// `caching_sha2_password` works without TLS too: the password then goes under the server's public key.
+    /// `caching_sha2_password` works without TLS too: the password is then encrypted with the server's public key.
     pub fn open(options: &Options) -> Result<Self, Error> {
         let mut inner = open_conn(options)?;
         let version: Option<String> = inner.query_first("SELECT VERSION()")?;
         Ok(Self { inner, version: version.unwrap_or_default() })
     }
 
-    /// The server's number of this connection.
+    /// Returns the server's number of this connection.
     pub fn connection_id(&self) -> u32 {
         self.inner.connection_id()
     }
 
-    /// The server's version as text, for example `9.7.4` or `10.11.6-MariaDB`.
+    /// Returns the server's version as text, for example `9.7.4` or `10.11.6-MariaDB`.
     pub fn server_version(&self) -> &str {
         &self.version
     }
 
-    /// Runs one or several statements separated by semicolons and gives the result of each.
+    /// Runs one or several statements separated by semicolons and returns the result of each.
     ///
     /// At the first error the rest is not run by the server, and the error is returned.
     pub fn query(&mut self, sql: &[u8]) -> Result<Vec<ResultSet>, Error> {
@@ -179,7 +179,7 @@ impl Connection {
         Ok(sets)
     }
 
-    /// As [`Self::query`]; the results of the statements before one that fails are there too.
+    /// Runs statements like [`Self::query`]; the results of those before one that fails are kept in `sets`.
     pub fn query_into(&mut self, sql: &[u8], sets: &mut Vec<ResultSet>) -> Result<(), Error> {
         let text = std::str::from_utf8(sql).map_err(|e| Error::NotUtf8(e.valid_up_to()))?;
         let mut result = self.inner.query_iter(text)?;
@@ -201,7 +201,7 @@ impl Connection {
 pub fn interrupt(options: &Options, connection_id: u32) -> Result<(), Error> {
     let mut other = open_conn(options)?;
     match other.query_drop(format!("KILL QUERY {connection_id}")).map_err(Error::from) {
-        // ER_NO_SUCH_THREAD: it is gone already.
+        // ER_NO_SUCH_THREAD: the connection is gone already.
         Err(Error::Server { code: 1094, .. }) => Ok(()),
         result => result,
     }
@@ -227,12 +227,13 @@ fn builder(options: &Options) -> OptsBuilder {
         .pass(options.password.clone())
         .db_name(options.database.clone())
         .socket(options.socket.clone())
-        // The library would otherwise change to the server's socket by itself, past the address that was asked for.
+        // Otherwise the library changes to the server's socket by itself, not to the address that was given.
         .prefer_socket(options.socket.is_some())
         .tcp_connect_timeout(Some(options.connect_timeout))
         .read_timeout(options.read_timeout)
         .tcp_nodelay(true)
-        // A server that is gone without a word (power, network) is noticed within a minute, and not by the system's two hours.
+        // A server that vanishes without notice (power, network) is noticed within a minute, and not after the system's
+        // two hours.
         .tcp_keepalive_time_ms(Some(30_000))
         .tcp_keepalive_probe_interval_secs(Some(10))
         .tcp_keepalive_probe_count(Some(3))
@@ -253,7 +254,7 @@ fn ssl_options(tls: &Tls) -> SslOpts {
         .with_danger_skip_domain_validation(tls.mode != TlsMode::VerifyIdentity)
 }
 
-/// The text protocol gives bytes for everything: numbers are made numbers again by the column's type.
+/// Converts a value of the text protocol, which is always bytes: numbers become numbers again by the column's type.
 fn cell(value: Value, column: &mysql::Column) -> Cell {
     let bytes = match value {
         Value::NULL => return Cell::Null,

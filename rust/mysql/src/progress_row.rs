@@ -1,8 +1,9 @@
-//! A session's row of `paraply.progress` as a row event, which goes in front of a transaction's own.
+//! A session's row of `paraply.progress` as a row event, which precedes a transaction's own.
 //!
-//! One `BINLOG` then is the whole transaction: under autocommit a server commits it with its progress or not at all, without a begin
-//! and a commit, and without a statement to be read and answered for the progress. The row is found by its key, of which the epoch is
-//! the last part: where another apply has raised it there is no such row, and the statement fails.
+//! One `BINLOG` then is the whole transaction: under autocommit a server commits it with its progress or not at all,
+//! without a begin and a commit, and without a statement to be parsed and answered for the progress. The row is found
+//! by its key, of which the epoch is the last part: where another apply has raised it there is no such row, and the
+//! statement fails.
 
 use paraply_binlog::event::types;
 
@@ -16,32 +17,32 @@ const METADATA: [u8; 5] = [0, 1, 4, 0, 8];
 const NULLABLE: u8 = 0b011_0000;
 /// The key: channel, slot, epoch.
 const BEFORE: u8 = 0b000_0111;
-/// All others.
+/// All other columns.
 const AFTER: u8 = 0b111_1000;
 /// Bytes of both events without the texts, at most.
 const MOST_FIXED: usize = 160;
 
-/// The row of a session, as the transaction that it goes with leaves it.
+/// The row of a session after the transaction that it is written with.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgressRow<'a> {
     /// The channel's name.
     pub channel: &'a str,
-    /// The session's number in it.
+    /// The session's number in the channel.
     pub slot: u32,
-    /// The epoch that it must be.
+    /// The expected epoch.
     pub epoch: u64,
     /// GTIDs as text.
     pub executed: &'a str,
     /// The log file of the last transaction.
     pub file: &'a str,
-    /// The offset behind that.
+    /// The offset after the last transaction.
     pub position: u64,
-    /// Its number in the source.
+    /// The transaction's number in the source.
     pub ordinal: u64,
 }
 
 impl ProgressRow<'_> {
-    /// The table map, behind its id.
+    /// Returns the table map, without its id.
     pub(super) fn table_map() -> Vec<u8> {
         let mut body = vec![1, 0];
         for name in [DATABASE, TABLE] {
@@ -57,7 +58,7 @@ impl ProgressRow<'_> {
         body
     }
 
-    /// The row event, behind its table's id and with these flags.
+    /// Returns the row event with these flags, without its table's id.
     pub(super) fn rows(&self, type_code: u8, flags: [u8; 2]) -> Vec<u8> {
         let mut body = flags.to_vec();
         if type_code == types::UPDATE_ROWS {
@@ -76,13 +77,14 @@ impl ProgressRow<'_> {
         body
     }
 
-    /// The bytes of a statement that it takes, at most.
+    /// Returns the greatest number of bytes that it takes in a statement.
     pub(super) fn room(&self) -> usize {
         (MOST_FIXED + self.channel.len() + self.executed.len() + self.file.len()).div_ceil(3) * 4
     }
 }
 
-/// The type of its row event beside events of a type: a log has either version, and a server may know only one of them.
+/// Returns the type of its row event for events of another type: a log has either version, and a server may know only
+/// one of them.
 pub(super) fn type_beside(type_code: u8) -> u8 {
     use types::{
         MARIADB_DELETE_ROWS_COMPRESSED, MARIADB_WRITE_ROWS_COMPRESSED, UPDATE_ROWS, UPDATE_ROWS_V1, WRITE_ROWS,
@@ -93,7 +95,7 @@ pub(super) fn type_beside(type_code: u8) -> u8 {
     }
 }
 
-/// A VARCHAR that may have more than 255 bytes.
+/// Appends a VARCHAR that may have more than 255 bytes.
 fn text(body: &mut Vec<u8>, value: &str) {
     body.extend_from_slice(&(value.len() as u16).to_le_bytes());
     body.extend_from_slice(value.as_bytes());

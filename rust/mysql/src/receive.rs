@@ -1,4 +1,5 @@
-//! A source's log over a connection: registered as a replica, event by event, with the bytes as the source sent them.
+//! Receiving a source's log over a connection: registered as a replica, event by event, with the bytes as the source
+//! sent them.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,12 +17,12 @@ use crate::connection::Error;
 pub use crate::replica::Identity;
 use crate::replica::{EventStream, ReplicaConnection};
 
-/// Where the source is to begin.
+/// Start in the source's log.
 #[derive(Debug, Clone)]
 pub enum Begin {
-    /// MySQL: with everything that is not in the set.
+    /// MySQL: after everything in this set.
     Behind(GtidSet),
-    /// At an offset of one of its files. MariaDB, told `slave_connect_state` before, takes an empty name for that.
+    /// At an offset of one of its files. MariaDB, whose `slave_connect_state` is then set, takes an empty name.
     At {
         /// The file's name; empty for the first one.
         file: String,
@@ -33,33 +34,34 @@ pub enum Begin {
 /// Why receiving ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
-    /// The source or the connection to it.
+    /// An error of the source or the connection to it.
     #[error(transparent)]
     Source(#[from] Error),
-    /// The relay log.
+    /// An error of the relay log.
     #[error(transparent)]
     Relay(#[from] RelayError),
 }
 
-/// What a receiver shows while it works.
+/// State of a receiver, for other threads.
 #[derive(Debug, Default)]
 pub struct Signals {
-    /// Set by whoever wants it to end; looked at with every event and heartbeat.
+    /// Set to end receiving; checked with every event and heartbeat.
     pub stop: AtomicBool,
-    /// When the source was heard last, microseconds since 1970, UTC; 0 before that.
+    /// Time when the source was heard last, microseconds since 1970, UTC; 0 before that.
     pub heard_at: AtomicI64,
-    /// When it said last that it has nothing more, likewise.
+    /// Time of its last report that it has nothing more, likewise.
     pub idle_at: AtomicI64,
-    /// How often it has said so.
+    /// Number of these reports.
     pub heartbeats: AtomicU64,
-    /// How often it was told that what it sent is safe.
+    /// Number of acknowledgements sent to the source.
     pub acknowledgements: AtomicU64,
 }
 
-/// Receives into a relay log until the connection ends or somebody wants it to.
+/// Receives into a relay log until the connection ends or [`Signals::stop`] is set.
 ///
-/// The caller has set the session's variables, with `semi_sync` those of semi-synchronous replication too. Every whole transaction
-/// is published as it comes, and acknowledged where the source asks for it; what came of an unfinished one is taken back at the end.
+/// The caller has set the session's variables, with `semi_sync` those of semi-synchronous replication too. Every whole
+/// transaction is published as it comes, and acknowledged where the source asks for it; an unfinished one is removed at
+/// the end.
 pub fn receive(
     connection: ReplicaConnection,
     identity: &Identity,
@@ -78,7 +80,7 @@ pub fn receive(
     received
 }
 
-/// The lock is taken for one event: it only keeps the threads apart that write.
+/// Locks the writer for one event: the lock only separates the threads that write.
 fn locked(writer: &Mutex<RelayWriter>) -> MutexGuard<'_, RelayWriter> {
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -87,26 +89,26 @@ struct Receiver<'a> {
     stream: EventStream,
     writer: &'a Mutex<RelayWriter>,
     signals: &'a Signals,
-    /// Whether events end with a checksum; nobody knows before the format description.
+    /// True if events end with a checksum; unknown before the format description.
     checksums: Option<bool>,
     semi_sync: bool,
-    /// The source waits for an acknowledgement.
+    /// True if the source waits for an acknowledgement.
     due: bool,
-    /// The place that it was told last.
+    /// The position of the last acknowledgement.
     told: Option<(String, u64)>,
 }
 
-/// What is to be done with a packet.
+/// Kind of a packet.
 enum Kind {
     Event,
-    /// The source has nothing more than what stands before this place.
+    /// The source has nothing after this position.
     Heartbeat(Option<(String, u64)>),
 }
 
 impl Receiver<'_> {
     fn run(mut self) -> Result<(), ReceiveError> {
         loop {
-            // What has arrived in the meantime is brought to the disk and acknowledged together.
+            // Everything that has arrived in the meantime is written to disk and acknowledged together.
             if self.due && !self.stream.has_more() {
                 self.acknowledge(None)?;
             }
@@ -132,9 +134,9 @@ impl Receiver<'_> {
         }
     }
 
-    /// Brings everything to the disk and tells the source up to where: the end of the last whole transaction, or, where the source
-    /// says that it has nothing more, the place that it names. A source that was connected to anew does not send what is here
-    /// already, and would otherwise wait for an acknowledgement of it.
+    /// Writes everything to disk and acknowledges it up to the end of the last whole transaction, or, where the source
+    /// reports that it has nothing more, up to the position that it names. After a reconnect the source does not send
+    /// what was already received, and would otherwise wait for an acknowledgement of that.
     fn acknowledge(&mut self, idle_at: Option<(String, u64)>) -> Result<(), ReceiveError> {
         if idle_at.is_some() && idle_at == self.told && !self.due {
             return Ok(());
@@ -167,7 +169,7 @@ fn kind(event: &[u8]) -> Kind {
     }
 }
 
-/// The place that a heartbeat names; a position beyond 4 GiB does not fit and is left out.
+/// Returns the position in a heartbeat; a position beyond 4 GiB does not fit and is left out.
 fn heartbeat_place(header: &EventHeader, event: &[u8]) -> Option<(String, u64)> {
     let body = event.get(HEADER_LENGTH..).filter(|_| header.type_code == types::HEARTBEAT && header.log_pos != 0)?;
     let with_checksum = checksum::strip(event, true).is_ok();
@@ -183,12 +185,12 @@ fn append(writer: &Mutex<RelayWriter>, event: &[u8], checksums: &mut Option<bool
         Some((types::FORMAT_DESCRIPTION, _)) => match Format::parse(event, false) {
             Ok(format) => {
                 *checksums = Some(format.checksum);
-                // The algorithm none: what the relay log uses is not the source's to say.
+                // The algorithm none: the source does not decide what the relay log uses.
                 writer.append(&format.event, false)?;
             }
             Err(_) => writer.append(event, false)?,
         },
-        // A connection begins with a made-up rotate event, and the event itself tells whether it has a checksum.
+        // A connection begins with a made-up rotate event, and only the event itself shows if it has a checksum.
         Some((types::ROTATE, 0)) => writer.append(event, has_checksum(event))?,
         _ => writer.append(event, checksums.unwrap_or_else(|| has_checksum(event)))?,
     }

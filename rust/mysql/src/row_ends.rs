@@ -1,11 +1,12 @@
 //! The end of a current row version in MariaDB's system-versioned tables, which changed its value in 11.5 (rule R36).
 //!
-//! Up to 11.4 it is 2038-01-19 03:14:07.999999 UTC, from 11.5 on 2106-02-07 06:28:15.999999 UTC. A server's own applier converts the
-//! rows of an older source, but not those of `BINLOG` statements, and an older server does not know the newer value: all rows would
-//! become history. So the value is exchanged in the images before they go over, in both directions.
+//! Up to 11.4 it is 2038-01-19 03:14:07.999999 UTC, from 11.5 on 2106-02-07 06:28:15.999999 UTC. A server's own applier
+//! converts the rows of an older source, but not those of `BINLOG` statements, and an older server does not know the
+//! newer value: all rows would become history. So the value is exchanged in the images before they are sent, in both
+//! directions.
 //!
-//! Other values of `TIMESTAMP` may lie behind 2038 from 11.5 on. An older server does not refuse them in rows, but does not find them
-//! again by an index (seen on 10.5) or fails without saying why (10.11), so they are refused here.
+//! Other values of `TIMESTAMP` may lie after 2038 from 11.5 on. An older server does not refuse them in rows. It does
+//! not find them again by an index (seen on 10.5) or fails without a reason (10.11), so they are refused here.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -24,10 +25,10 @@ const LATER: [u8; 7] = [0xff, 0xff, 0xff, 0xff, 0x0f, 0x42, 0x3f];
 /// The codes of `TIMESTAMP` in a table map: as servers before 10.1.2 wrote it, and with fractions.
 const TIMESTAMP: u8 = 7;
 const TIMESTAMP2: u8 = 17;
-/// The first bit of the seconds: they lie behind 2038.
+/// The first bit of the seconds: they lie after 2038.
 const LATE: u8 = 0x80;
 
-/// Which column of each of the target's system-versioned tables is the end of a row version.
+/// Column of each of the target's system-versioned tables that is the end of a row version.
 #[derive(Debug)]
 pub struct RowEnds {
     later: bool,
@@ -39,12 +40,12 @@ pub struct RowEnds {
 struct Noted {
     /// The end of a row version.
     column: Option<usize>,
-    /// The digits of a second of each column, which the log does not say of old temporal columns.
+    /// The digits of a second of each column, which the log lacks for old temporal columns.
     fractions: Vec<Option<u8>>,
 }
 
 impl RowEnds {
-    /// None are known. `later` says whether the target is a MariaDB of 11.5 or newer.
+    /// Creates an empty collection. `later` is true for a target of MariaDB 11.5 or newer.
     pub fn new(later: bool) -> Self {
         Self { later, tables: RwLock::default() }
     }
@@ -56,7 +57,7 @@ impl RowEnds {
         tables.insert(fingerprint, Noted { column, fractions });
     }
 
-    /// The conversion that rows of a table need; none where the log's value is the target's.
+    /// Returns the conversion that rows of a table need; none where the log's value is the target's.
     pub(super) fn conversion(&self, map: &[u8], format: &Format) -> Decoded<Option<Conversion>> {
         if !format.mariadb || (format.version >= LATER_SINCE) == self.later {
             return Ok(None);
@@ -76,12 +77,12 @@ impl RowEnds {
     }
 }
 
-/// Why rows have no form that the target takes.
+/// Reason why rows have no form that the target takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unconverted {
-    /// They are damaged.
+    /// The rows are damaged.
     Malformed,
-    /// A time lies behind 2038, and the target's times end there.
+    /// A time lies after 2038, and the target's times end there.
     TooLate,
 }
 
@@ -91,12 +92,12 @@ pub(super) struct Conversion {
     map: TableMap,
     /// The end of a row version.
     column: Option<usize>,
-    /// The target's times end in 2106.
+    /// True if the target's times end in 2106.
     later: bool,
 }
 
 impl Conversion {
-    /// The event with the target's value.
+    /// Returns the event with the target's value.
     pub(super) fn convert(&self, event: &[u8], format: &Format) -> Result<Vec<u8>, Unconverted> {
         let rows = RowsEvent::parse(event, &self.map, format).map_err(|_| Unconverted::Malformed)?;
         let (from, to) = if self.later { (EARLIER, LATER) } else { (LATER, EARLIER) };
@@ -112,7 +113,7 @@ impl Conversion {
         if too_late { Err(Unconverted::TooLate) } else { Ok(converted) }
     }
 
-    /// Whether the seconds of a value lie behind 2038.
+    /// Returns true if the seconds of a value lie after 2038.
     fn is_late(&self, column: usize, seconds: &[u8]) -> bool {
         let Some(column) = self.map.columns.get(column) else { return false };
         let most_significant = match (column.type_code, column.layout) {

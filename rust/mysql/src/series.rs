@@ -1,26 +1,27 @@
-//! Transactions that one session commits one after the other, with nothing asked of anybody in between.
+//! Batches of transactions that one session commits one after the other, without a question to the caller in between.
 //!
-//! One that is a single statement ([`run_each`]) is committed by it, or not at all. Of others ([`commit_each`]) the commit begins the text
-//! of the next: a round trip less for each, and a text ends at its first error, so nothing is begun behind a commit that failed. Before
-//! a commit is sent, what the transaction's statements found has been looked at.
+//! A transaction of a single statement ([`run_each`]) is committed by that statement, or not at all. The commit of any
+//! other transaction ([`commit_each`]) begins the text of the next: this saves a round trip for each, and a text ends
+//! at its first error, so nothing is begun after a commit that failed. The results of a transaction's statements are
+//! checked before its commit is sent.
 
 use super::connection::{Cell, Error, ResultSet};
 
-/// What the statements of a transaction must have found before it may be committed.
+/// Results that the statements of a transaction must have before it may be committed.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard {
-    /// How many results a text has from its guard on; fewer mean that it was interrupted.
+    /// Number of results of a text from its guard on; fewer mean that it was interrupted.
     pub results: usize,
-    /// How many statements stand before the guard in the first text: those that begin a transaction.
+    /// Number of statements before the guard in the first text, which begin a transaction.
     pub first: usize,
-    /// The same in every other text, which begins with the commit of the transaction before.
+    /// Number of statements before the guard in every other text, which begins with the previous commit.
     pub others: usize,
-    /// The epoch that the guard must find as its row.
+    /// The epoch that the guard must return.
     pub epoch: u64,
 }
 
 impl Guard {
-    /// Looks at the results from the guard on.
+    /// Checks the results from the guard on.
     fn holds(&self, results: &[ResultSet]) -> bool {
         let Some(result) = results.first() else { return false };
         let found = match result.rows.first().and_then(|row| row.first()) {
@@ -32,16 +33,17 @@ impl Guard {
     }
 }
 
-/// How far a series came.
+/// Progress of a batch at its end.
 #[derive(Debug)]
 pub struct Ended {
     /// Transactions whose commit was acknowledged.
     pub done: usize,
-    /// The commit of the next one was sent, and its answer is missing.
+    /// True if the commit of the next one was sent, and its answer is missing.
     pub committing: bool,
-    /// What the next one's statements found from the guard on, as far as they were answered.
+    /// Results of the next one's statements from the guard on, as far as they were answered.
     pub results: Vec<ResultSet>,
-    /// Why they or the commit failed; none where the guard does not hold, or an answer came without its results.
+    /// Error of these statements or of the commit; none where the guard does not hold, or an answer came without its
+    /// results.
     pub error: Option<Error>,
 }
 
@@ -49,9 +51,9 @@ pub struct Ended {
 ///
 /// # Arguments
 ///
-/// * `texts`: the statements of each up to its rows, from the second one on behind the commit of the one before.
-/// * `guard`: what these must have found.
-/// * `send`: runs a text, and gives the results of the statements before one that fails too.
+/// * `texts`: the statements of each up to its rows, from the second one on after the previous transaction's commit.
+/// * `guard`: the results that these must have.
+/// * `send`: runs a text; also returns the results of the statements before one that fails.
 pub fn commit_each(
     texts: &[&[u8]],
     guard: Guard,
@@ -79,21 +81,21 @@ pub fn commit_each(
     Ended { done: done + usize::from(!committing), committing, results, error }
 }
 
-/// How far transactions came that are a statement each.
+/// Progress of a batch of single-statement transactions at its end.
 #[derive(Debug)]
 pub struct WholeEnded {
     /// Transactions that are committed.
     pub done: usize,
-    /// Why the next one is not, or is not known to be; none where it is not such a statement.
+    /// Reason why the next one is not committed, or not known to be; none if it is no single statement.
     pub error: Option<Error>,
 }
 
-/// Runs transactions that are a statement each, until one of them fails or is none.
+/// Runs transactions of one statement each, until one of them fails or needs more.
 ///
 /// # Arguments
 ///
-/// * `texts`: makes the next one's statement.
-/// * `send`: runs it.
+/// * `texts`: make the statement of each.
+/// * `send`: runs a statement.
 pub fn run_each(
     texts: impl Iterator<Item = Option<Vec<u8>>>,
     mut send: impl FnMut(&[u8], &mut Vec<ResultSet>) -> Result<(), Error>,
@@ -116,7 +118,7 @@ mod tests {
 
     const GUARD: Guard = Guard { results: 2, first: 1, others: 2, epoch: 7 };
 
-    /// What a server answers: results, and then an error.
+    /// A server's answer: results, and then an error.
     type Answer = (Vec<ResultSet>, Option<Error>);
 
     fn changed(rows: u64) -> ResultSet {

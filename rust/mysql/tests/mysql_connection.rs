@@ -27,7 +27,7 @@ fn the_full_login_works_without_tls_and_with_it() {
     let Some(options) = options() else { return };
     for mode in [TlsMode::Disabled, TlsMode::Required, TlsMode::Preferred] {
         let mut connection = Connection::open(&options).unwrap();
-        // The server forgets the password's fast check, so the next login is a full one.
+        // FLUSH clears the server's password cache, so the next login is a full one.
         connection.query(b"FLUSH PRIVILEGES").unwrap();
         let asked = Options { tls: Tls { mode, ..Tls::default() }, ..options.clone() };
         let mut other = Connection::open(&asked).unwrap();
@@ -56,7 +56,7 @@ fn a_statement_is_interrupted_from_outside() {
     let waiting = std::thread::spawn(move || connection.query(b"SELECT COUNT(*) FROM (SELECT SLEEP(20)) s"));
     std::thread::sleep(Duration::from_millis(300));
     interrupt(&options, id).unwrap();
-    // SLEEP itself ends with a 1 or the statement with error 1317, as the server likes.
+    // SLEEP itself ends with a 1 or the statement with error 1317; servers differ.
     let _ = waiting.join().unwrap();
     assert!(started.elapsed() < Duration::from_secs(10));
     interrupt(&options, u32::MAX - 1).unwrap();

@@ -12,7 +12,7 @@ use paraply_mysql::replica::ReplicaConnection;
 fn the_full_login_works_without_tls_and_with_it() {
     let Some(options) = options() else { return };
     for mode in [TlsMode::Disabled, TlsMode::Required, TlsMode::Preferred] {
-        // The server forgets the password's fast check, so the next login is a full one, and the one behind it a fast one.
+        // FLUSH clears the server's password cache, so the next login is a full one, and the one after it a fast one.
         Connection::open(&options).unwrap().query(b"FLUSH PRIVILEGES").unwrap();
         let asked = Options { tls: Tls { mode, ..Tls::default() }, ..options.clone() };
         for _ in 0..2 {
@@ -32,7 +32,7 @@ fn a_statement_that_fails_leaves_the_connection_usable() {
     let error = connection.execute("SET @a = no_such_column").unwrap_err();
     assert!(matches!(&error, Error::Server { code: 1054, state, .. } if state == "42S22"), "{error:?}");
     connection.execute(&format!("SET @a = '{}'", "x".repeat(20 << 20))).unwrap();
-    // Rows are not what this connection is for.
+    // This connection does not read rows.
     assert!(matches!(connection.execute("SELECT 1"), Err(Error::Client(_))));
 }
 

@@ -33,7 +33,7 @@ fn transactions() -> Vec<Transaction> {
     if named.is_none() { found.iter().cycle().take(1000 * found.len()).cloned().collect() } else { found }
 }
 
-/// Decodes every column of every row; gives the number of values. Each table map is read once, as its fingerprint says.
+/// Decodes every column of every row; returns the number of values. Table maps with equal fingerprints are read once.
 fn decode_all(transaction: &Transaction, maps: &mut HashMap<Vec<u8>, TableMap>) -> usize {
     let mut values = 0;
     let mut map = None;

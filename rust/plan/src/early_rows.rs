@@ -1,27 +1,27 @@
-//! In what waves the rows of a block go in (rule R21: C3 within C4).
+//! Early rows of a block: rows that are applied before the whole block may be (rule R21: C3 within C4).
 
 use paraply_binlog::transaction::Transaction;
 
-/// A block of fewer row events goes in at once: more statements would cost more than the wait.
+/// Number of row events below which a block is applied at once: more statements would cost more than the wait.
 const FEW: usize = 16;
-/// A wave that is less than this part of the block's rows joins the next one.
+/// Least share of the block's rows, as its inverse, for early rows that do not join the next ones.
 const LEAST_SHARE: u64 = 4;
 
-/// What each row event of a block waits for.
+/// Block that each row event of a block waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BlockWaves {
-    /// For each event of all transactions, one after the other: the newest older block that it waits for, 0 for none.
+    /// For each event of all transactions, in order: the newest older block that it waits for, 0 for none.
     waits: Vec<u64>,
-    /// Where each transaction's events begin.
+    /// Index of each transaction's first event.
     begins: Vec<usize>,
-    /// What each row event waits for, and its bytes.
+    /// Block that each row event waits for, and the event's bytes.
     rows: Vec<(u64, u64)>,
     starts: Vec<u64>,
 }
 
 impl BlockWaves {
-    /// Adds the block's next transaction: what each of its row events waits for, by their places. Where that is not told, the event
-    /// waits for the most that one of them does.
+    /// Adds the block's next transaction, with the block that each of its row events waits for, by index. Events
+    /// without an entry wait for the newest of these blocks.
     pub(crate) fn add(&mut self, transaction: &Transaction, waits: &[(usize, u64)]) {
         let begin = self.waits.len();
         let most = waits.iter().map(|(_, wait)| *wait).max().unwrap_or_default();
@@ -35,12 +35,12 @@ impl BlockWaves {
         }
     }
 
-    /// How many transactions were added.
+    /// Returns the number of transactions added.
     pub(crate) fn transactions(&self) -> usize {
         self.begins.len()
     }
 
-    /// All transactions are there: finds the waves.
+    /// Finds the early rows, once all transactions are added.
     pub(crate) fn close(&mut self) {
         let mut rows = std::mem::take(&mut self.rows);
         let last = self.waits.iter().copied().max().unwrap_or_default();
@@ -68,7 +68,7 @@ impl BlockWaves {
         &self.starts
     }
 
-    /// The newest older block that a row event waits for; 0 for none.
+    /// Returns the newest older block that a row event waits for; 0 for none.
     pub(crate) fn waits_for(&self, transaction: usize, event: usize) -> u64 {
         let begin = self.begins.get(transaction).copied().unwrap_or_default();
         self.waits.get(begin + event).copied().unwrap_or_default()

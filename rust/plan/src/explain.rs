@@ -1,4 +1,4 @@
-//! What each row of a transaction adds to its write set, key by key, for people who debug.
+//! Contribution of each row of a transaction to its write set, key by key, for debugging.
 
 use paraply_binlog::rows::known_tables::KnownTables;
 use paraply_binlog::rows::row_walk::{RowPlan, RowsError};
@@ -8,7 +8,7 @@ use paraply_core::write_set::{Note, Row, WriteSet, WriteSetBuilder};
 
 use crate::write_sets::{Options, may_be_checked};
 
-/// One row and what it adds.
+/// One row and its hashes.
 #[derive(Debug, Clone)]
 pub struct ExplainedRow {
     /// Its table.
@@ -17,7 +17,7 @@ pub struct ExplainedRow {
     pub notes: Vec<Note>,
     /// The write set of this row alone.
     pub set: WriteSet,
-    /// Why it cannot be hashed.
+    /// Reason why the table cannot be hashed.
     pub unusable: Option<&'static str>,
 }
 

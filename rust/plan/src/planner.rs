@@ -1,4 +1,4 @@
-//! Cutting transactions into blocks, and finding what each block must wait for (rules R13 to R15, R19, R21).
+//! Cutting transactions into blocks, and finding the blocks that each block must wait for (rules R13 to R15, R19, R21).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use paraply_core::write_set::WriteSet;
 
 use crate::block::{Block, Needs};
 
-/// How large a block may grow.
+/// Greatest size of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockLimits {
     /// Transactions that may become one commit; 1 merges nothing.
@@ -25,12 +25,12 @@ pub struct BlockLimits {
 pub struct Passed {
     /// By GTID.
     pub executed: GtidSet,
-    /// Up to a place for transactions without GTID.
+    /// Last position for transactions without GTID.
     pub after: Option<Place>,
 }
 
 impl Passed {
-    /// Whether a transaction was applied before.
+    /// Returns true if a transaction was applied before.
     pub fn contains(&self, transaction: &Transaction) -> bool {
         match &transaction.identity {
             Identity::Gtid(gtid) => self.executed.contains(gtid),
@@ -55,35 +55,36 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner that skips what was applied before; the write sets of that are not looked at.
+    /// Creates a planner that skips what was applied before, without use of its write sets.
     pub fn new(passed: Passed) -> Self {
         Self { executed: Arc::new(passed.executed.clone()), passed, next_id: 1, ..Self::default() }
     }
 
-    /// Lets transactions that a filter emptied join any block, so that they cost no commit of their own.
+    /// Allows transactions that a filter emptied to join any block, so that they cost no commit of their own.
     ///
-    /// Not where each transaction must keep its own commit on the target (rules R21a, R26).
+    /// Not for use where each transaction must keep its own commit on the target (rules R21a, R26).
     #[must_use]
     pub fn gathering_filtered(mut self, gathers: bool) -> Self {
         self.gathers = gathers;
         self
     }
 
-    /// Lets the rows of a block go in by waves, if it is known what each row event touches ([`WriteSet::events`]).
+    /// Allows early rows of a block, if the hashes of each row event are known ([`WriteSet::events`]).
     ///
-    /// Only where commits are in order: what a wave waits for is a block up to which everything is committed.
+    /// Only where commits are in order: early rows wait for a block up to which everything is committed.
     #[must_use]
     pub fn in_waves(mut self, in_waves: bool) -> Self {
         self.waves = in_waves.then(Waves::default);
         self
     }
 
-    /// Transactions skipped since the last block: they are through once that block is committed.
+    /// Returns the number of transactions skipped since the last block: they count as done once that block is
+    /// committed.
     pub fn trailing_skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Number of the last transaction seen, dense from 1.
+    /// Returns the number of the last transaction seen, dense from 1.
     pub fn ordinal(&self) -> u64 {
         self.ordinal
     }
@@ -162,7 +163,7 @@ impl Planner {
         blocks.dedup();
     }
 
-    /// Whom the block has to wait for on this transaction's account; where it goes in by waves, each row event by itself.
+    /// Returns what the block has to wait for on this transaction's account; with early rows, each row event by itself.
     fn find(&mut self, block: &mut Block, transaction: &Transaction, set: &WriteSet) -> Dependencies {
         let barrier = is_barrier(transaction, set);
         let (tracker, id) = (&mut self.tracker, block.id);
@@ -186,7 +187,7 @@ impl Planner {
     }
 }
 
-/// The hashes that are taken exclusively, and the others.
+/// Splits hashes into those that are taken exclusively, and the others.
 fn split_touches(touches: &[(u64, bool)], exclusive: &mut Vec<u64>, shared: &mut Vec<u64>) {
     exclusive.clear();
     shared.clear();
@@ -195,7 +196,7 @@ fn split_touches(touches: &[(u64, bool)], exclusive: &mut Vec<u64>, shared: &mut
     }
 }
 
-/// An empty transaction or a view change only has an identity to record.
+/// Returns true for an empty transaction or a view change, which only has an identity to record.
 fn changes_nothing(kind: Kind) -> bool {
     matches!(kind, Kind::Empty | Kind::ViewChange)
 }
@@ -204,7 +205,8 @@ fn is_barrier(transaction: &Transaction, set: &WriteSet) -> bool {
     set.barrier || !matches!(transaction.kind, Kind::Dml)
 }
 
-/// Statements, XA and transactions whose keys are not known never share a commit (rules R13, R35).
+/// Returns true if the transaction never shares a commit: statements, XA and transactions whose keys are not known
+/// (rules R13, R35).
 fn stands_alone(transaction: &Transaction, set: &WriteSet) -> bool {
     !changes_nothing(transaction.kind) && is_barrier(transaction, set)
 }
@@ -213,7 +215,8 @@ fn same_format(block: &Block, transaction: &Transaction) -> bool {
     block.last().is_some_and(|last| Arc::ptr_eq(&last.format, &transaction.format))
 }
 
-/// Whether a block has room; transactions that a filter emptied take none where they are gathered.
+/// Returns true if the transaction fits into the block; transactions that a filter emptied always fit where they are
+/// gathered.
 fn fits(block: &Block, transaction: &Transaction, limits: BlockLimits, gathers: bool) -> bool {
     let counted = block.len() - if gathers { block.filtered() } else { 0 };
     counted < limits.transactions && block.bytes() + transaction.bytes <= limits.bytes

@@ -1,4 +1,4 @@
-//! Splitting a large transaction's rows into parts that may be applied apart from each other (policy `row`, R21a).
+//! Splitting a large transaction's rows into parts that may be applied separately (policy `row`, R21a).
 
 use std::ops::Range;
 
@@ -13,7 +13,8 @@ use paraply_core::schema::Catalog;
 use crate::block::Block;
 use crate::write_sets::{Scratch, transaction_write_set};
 
-/// A row event and the table map that it needs, as places in the transaction's list of events; the smallest part of a transaction.
+/// A row event and the table map that it needs, as indices of the transaction's events; the smallest part of a
+/// transaction.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     map: usize,
@@ -22,8 +23,8 @@ struct Unit {
 
 /// Splits a transaction into at most `most` parts, each a block with some of its row events in their order.
 ///
-/// Row events stay in one part if they have a hash in common which at least one of them takes exclusively. There are no parts if all
-/// of them do, or if something of what they touch is not known (rule R13).
+/// Row events stay in one part if they have a hash in common which at least one of them takes exclusively. There are no
+/// parts if that links all of them, or if some of their hashes are not known (rule R13).
 ///
 /// # Errors
 ///
@@ -63,7 +64,7 @@ pub fn split_rows(
     blocks.collect()
 }
 
-/// The units of a transaction in order; events without rows are left out.
+/// Returns the units of a transaction in order; events without rows are left out.
 fn units(transaction: &Transaction) -> Result<Vec<Unit>, RowsError> {
     let mut maps: Vec<(u64, usize)> = Vec::new();
     let mut units = Vec::new();
@@ -76,7 +77,7 @@ fn units(transaction: &Transaction) -> Result<Vec<Unit>, RowsError> {
             maps.push((id, index));
         } else {
             let header = RowsHeader::parse(bytes, &transaction.format).map_err(at)?;
-            // A row event without a table map is found by the apply of the whole transaction, which says so.
+            // A row event without a table map is reported by the apply of the whole transaction.
             if let Some((_, map)) = maps.iter().find(|(id, _)| *id == header.table_id) {
                 units.push(Unit { map: *map, rows: index });
             }
@@ -85,7 +86,7 @@ fn units(transaction: &Transaction) -> Result<Vec<Unit>, RowsError> {
     Ok(units)
 }
 
-/// A transaction of these units; each of them ends a statement, so that none depends on another.
+/// Returns a transaction of these units; each of them ends a statement, so that none depends on another.
 fn part_of(whole: &Transaction, units: &[Unit]) -> Transaction {
     let size = units.iter().map(|unit| whole.events[unit.rows].range.len()).sum();
     let mut data = Vec::with_capacity(size);
@@ -118,7 +119,7 @@ fn append(data: &mut Vec<u8>, whole: &Transaction, event: &RawEvent) -> Range<us
     start..data.len()
 }
 
-/// The transaction without its rows; where it stands in the log is what errors of a part say.
+/// Returns the transaction without its rows; errors of a part name its position in the log.
 fn header_of(whole: &Transaction) -> Transaction {
     Transaction {
         identity: whole.identity.clone(),

@@ -1,4 +1,4 @@
-//! What a trace keeps of a transaction, beside its hashes and the numbers that stand in its header.
+//! Columns of a trace for a transaction, beside its hashes and the numbers in its header.
 
 use paraply_binlog::event::types;
 use paraply_binlog::rows::row_walk::RowsError;
@@ -20,13 +20,13 @@ pub fn origin(transaction: &Transaction) -> String {
     }
 }
 
-/// Whether a transaction depends on all before it and all behind it depend on it: no plain row changes, no write set,
-/// or keys that are not known (rules R5, R13, R35).
+/// Returns true if a transaction depends on all before it and all after it depend on it: no plain row changes, no write
+/// set, or keys that are not known (rules R5, R13, R35).
 pub fn is_barrier(transaction: &Transaction, set: &WriteSet) -> bool {
     set.barrier || !matches!(transaction.kind, Kind::Dml | Kind::XaPrepare) || set.is_empty()
 }
 
-/// The tables whose rows a transaction changes, as `database.table`, in the order of their first table map.
+/// Returns the tables whose rows a transaction changes, as `database.table`, in the order of their first table map.
 pub fn tables(transaction: &Transaction) -> Result<Vec<String>, RowsError> {
     let mut names: Vec<String> = Vec::new();
     for event in transaction.events.iter().filter(|event| event.type_code == types::TABLE_MAP) {

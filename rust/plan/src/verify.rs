@@ -1,5 +1,5 @@
-//! Recomputing the numbers of a group member's relay log (rules R1 to R7) and comparing them with the server's; those of a source's own
-//! binary log are in [`tracked`].
+//! Recomputation of the numbers of a group member's relay log (rules R1 to R7), and comparison with the server's. For a
+//! source's own binary log see [`tracked`].
 
 pub mod tracked;
 
@@ -13,7 +13,7 @@ use paraply_core::write_set::WriteSet;
 
 use crate::trace::is_barrier;
 
-/// Where a transaction stands, and its name.
+/// Position and GTID of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Its GTID.
@@ -24,7 +24,7 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// What a member's own log says of one transaction, where the order comes from another member's log.
+/// Numbers of one transaction in a member's own log, where the order comes from another member's log.
 #[derive(Debug, Clone)]
 struct OwnStamp {
     identity: Identity,
@@ -61,7 +61,7 @@ pub struct StampVerifier {
 }
 
 impl StampVerifier {
-    /// A verifier; `local_server_id` names the member whose log is verified in the order of another member's.
+    /// Creates a verifier; `local_server_id` names the member whose log is verified in the order of another member's.
     pub fn new(infer_collections: bool, burn_on_collection: bool, local_server_id: Option<u32>) -> Self {
         let options = Options { collection_burns_number: burn_on_collection, ..Options::default() };
         Self {
@@ -76,7 +76,7 @@ impl StampVerifier {
         }
     }
 
-    /// Takes what the member's own log says, ahead of [`StampVerifier::observe`] of the order.
+    /// Adds the numbers of the member's own log, ahead of [`StampVerifier::observe`] of the order.
     pub fn add_stamps(&mut self, transactions: &[Transaction]) {
         self.own.extend(transactions.iter().map(|transaction| OwnStamp {
             identity: transaction.identity.clone(),
@@ -85,7 +85,7 @@ impl StampVerifier {
         }));
     }
 
-    /// How many of the member's own transactions wait to be compared.
+    /// Returns the number of the member's own transactions that wait to be compared.
     pub fn stamps_ahead(&self) -> usize {
         self.own.len()
     }
@@ -107,7 +107,7 @@ impl StampVerifier {
         self.comparison.finish();
     }
 
-    /// What was found so far.
+    /// Returns the results so far.
     pub fn comparison(&self) -> &StampComparison<Place> {
         &self.comparison
     }
@@ -139,8 +139,8 @@ impl StampVerifier {
         self.comparison.observe(logged, stamp(numbers), transaction.committed_at, place);
     }
 
-    /// The member started anew: its first remote transaction stands alone (rule R6), or, on servers that log view changes,
-    /// follows one with the first numbers of all (rule R1).
+    /// Follows a restart of the member: its first remote transaction runs alone (rule R6), or, on servers that log view
+    /// changes, follows one with the first numbers of all (rule R1).
     fn follow_restart(&mut self, logged: Stamp) {
         let after_view_change = std::mem::take(&mut self.after_view_change);
         let first_numbers = after_view_change && logged.sequence_number == FIRST_NUMBER;
@@ -151,7 +151,7 @@ impl StampVerifier {
         }
     }
 
-    /// Where a collection uses up a number (rule R7, MySQL 5.7), the gap shows it.
+    /// Follows a collection that uses up a number (rule R7, MySQL 5.7): the gap shows it.
     fn follow_burned_number(&mut self, logged: Stamp) {
         let burned = self.certifier.next_number();
         if self.infer_collections && self.options.collection_burns_number && logged.sequence_number == burned + 1 {

@@ -1,4 +1,4 @@
-//! From a transaction's row events to its write set (rules R5, R11 to R15a, R35).
+//! Write sets of transactions, from their row events (rules R5, R11 to R15a, R35).
 
 pub use paraply_core::write_set::Scheme;
 
@@ -13,13 +13,13 @@ use paraply_core::write_set::{Fallbacks, Options as HashOptions, Reason, Row as 
 /// How rows become hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Whose conflicts the hashes show.
+    /// Party whose conflicts the hashes show.
     pub scheme: Scheme,
     /// For tests only: hash text by its bytes as if collations did not exist.
     pub bytewise: bool,
     /// The log is known to have partial row images; must stay the same for a whole log.
     pub partial_images: bool,
-    /// Keep what each row event touches, too.
+    /// True to keep the hashes of each row event, too.
     pub by_event: bool,
 }
 
@@ -37,8 +37,8 @@ impl Options {
 
 /// Memory and look-ups that are kept from one transaction to the next.
 ///
-/// One scratch serves one log: transactions of a log whose servers differ in what they log of cascades are kept apart
-/// by a barrier where the version changes.
+/// One scratch serves one log. Transactions of servers that differ in logging cascades are separated by a barrier where
+/// the version changes.
 #[derive(Debug, Default)]
 pub struct Scratch {
     options: Options,
@@ -50,20 +50,20 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Nothing known yet.
+    /// Creates an empty scratch.
     pub fn new(options: Options) -> Self {
         let known = if options.scheme == Scheme::Group { KnownTables::with_previous() } else { KnownTables::default() };
         Self { options, known, ..Self::default() }
     }
 
-    /// What has been counted since the last call.
+    /// Returns the fallbacks counted since the last call.
     pub fn take_fallbacks(&mut self) -> Fallbacks {
         let mut fallbacks = self.builder.take_fallbacks();
         fallbacks.merge(&std::mem::take(&mut self.fallbacks));
         fallbacks
     }
 
-    /// Takes the options that a transaction's format asks for; true if other ones were in use before it.
+    /// Sets the options for a transaction's format; returns true if they changed.
     fn switch_options(&mut self, format: &Format) -> bool {
         let wanted = self.options.for_format(format);
         if self.in_use == Some(wanted) {
@@ -75,11 +75,11 @@ impl Scratch {
     }
 }
 
-/// The write set of a transaction, under the catalog that held when its rows were written.
+/// Returns the write set of a transaction, under the catalog that was valid when its rows were written.
 ///
-/// Transactions that are no plain row changes are barriers (rules R5 and R35), and so are those whose tables are not
-/// known or are not what the log says (rule R13), or whose rows cannot be decoded without a definition. A group's certifier and a source's tracker hash the rows of XA PREPARE
-/// (rule R16); for the applier it is a barrier.
+/// Transactions that are no plain row changes are barriers (rules R5 and R35). So are transactions whose tables are not
+/// known or differ from the log (rule R13), or whose rows cannot be decoded without a definition. A group's certifier
+/// and a source's tracker hash the rows of XA PREPARE (rule R16); for the applier it is a barrier.
 pub fn transaction_write_set(
     transaction: &Transaction,
     catalog: &Catalog,
@@ -135,14 +135,14 @@ pub fn transaction_write_set(
         let foreign_key_checks = may_be_checked(table, header, first);
         builder.add_row(plan, &HashedRow { before: row.before, after: row.after, foreign_key_checks });
     });
-    // Also behind an error, so that nothing of this transaction stays for the next one.
+    // Also after an error, so that nothing of this transaction is left for the next one.
     let mut set = builder.finish();
     walked?;
     set.barrier |= barrier;
     Ok(set)
 }
 
-/// The write sets of a batch in order, and what was counted.
+/// Returns the write sets of a batch in order, and the fallbacks.
 pub fn batch_write_sets(
     transactions: &[Transaction],
     catalog: &Catalog,
@@ -161,25 +161,25 @@ fn reason(unusable: Unusable) -> Reason {
     }
 }
 
-/// Whether this change of a parent may have changed children that the log does not hold: its storage engine carried
-/// the foreign keys out, and they were checked.
+/// Returns true if this change of a parent may have changed children that the log does not hold: the storage engine
+/// handled the foreign keys, and they were checked.
 fn hides_cascades(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
     table.cascades != Cascades::Nowhere
         && header.kind != RowsKind::Insert
         && header.flags & (SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS) == 0
 }
 
-/// Whether it is not known for which rows of an event foreign keys were checked.
+/// Returns true if it is not known for which rows of an event foreign keys were checked.
 ///
-/// The server writes the rows of a cascade, for which they are not, and the row that began it, for which they are, into one event if
-/// they are of one table. The event has the first one's flags.
+/// The server writes the rows of a cascade, for which foreign keys are not checked, and the row that began it, for
+/// which they are, into one event if they are of one table. The event has the flags of its first row.
 fn hides_checks(table: &KnownTable, header: &RowsHeader<'_>) -> bool {
     let cascaded = SQL_FOREIGN_KEYS | NO_FOREIGN_KEY_CHECKS;
     table.cascades == Cascades::ToItself && header.kind != RowsKind::Insert && header.flags & cascaded == cascaded
 }
 
-/// Whether foreign keys may have been checked for a row of an event (rule R13: where it is not known they may). The flags are the
-/// `first` row's.
+/// Returns true if foreign keys may have been checked for a row of an event (rule R13: also where that is not known).
+/// The flags are the `first` row's.
 pub(crate) fn may_be_checked(table: &KnownTable, header: &RowsHeader<'_>, first: bool) -> bool {
     header.flags & NO_FOREIGN_KEY_CHECKS == 0 || (!first && hides_checks(table, header))
 }

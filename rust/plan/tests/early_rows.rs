@@ -1,4 +1,4 @@
-//! Rows of a block that need not wait for what others of it wait for (rule R21: C3 within C4).
+//! Early rows: rows of a block that need not wait for what others of it wait for (rule R21: C3 within C4).
 
 #[path = "../../binlog/tests/by_hand/mod.rs"]
 mod by_hand;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const MERGE: usize = 6;
 
-/// Transactions that each insert these values, one row event for each.
+/// Returns transactions that each insert these values, one row event for each.
 fn log(transactions: &[Vec<u8>]) -> Arc<Vec<Transaction>> {
     let mut log = Log::new(true);
     for (number, values) in transactions.iter().enumerate() {
@@ -38,7 +38,7 @@ fn plan(batch: &Arc<Vec<Transaction>>, catalog: &Catalog, in_waves: bool, commit
     Planner::new(Passed::default()).in_waves(in_waves).plan(batch, &sets, limits, committed)
 }
 
-/// The values that a block inserts, as its waves let them in: (wave, value) in the order of the log.
+/// Returns the values that a block inserts, in the order of the early rows: (step, value) in the order of the log.
 fn rows(block: &Block) -> Vec<(usize, u8)> {
     let mut windows = Vec::new();
     let mut after = None;
@@ -64,7 +64,7 @@ fn rows(block: &Block) -> Vec<(usize, u8)> {
 #[test]
 fn r21_only_rows_that_an_older_block_touched_wait_for_it() {
     let mut transactions: Vec<Vec<u8>> = (0..6).map(|n| vec![n * 4, n * 4 + 1, n * 4 + 2, n * 4 + 3]).collect();
-    // Each of the second block's has one row that the first one touched.
+    // Each transaction of the second block has one row that the first block touched.
     transactions.extend((0..6).map(|n| vec![100 + n * 4, n * 4, 102 + n * 4, 103 + n * 4]));
     let blocks = plan(&log(&transactions), &catalog(&[id_table("t", true)]), true, 0);
     assert_eq!(blocks.len(), 2);
@@ -105,7 +105,8 @@ proptest! {
                 prop_assert_eq!(Some(last), block.needs.blocks.last());
             }
         }
-        // When a row goes in: the block that has to be committed before, and for rows that go in together the log's order.
+        // For each row the block that has to be committed before, and for rows that are applied together the log's
+        // order.
         let mut touched: Vec<(u64, u64, u8)> = Vec::new();
         for block in &blocks {
             let needed = block.needs.blocks.last().copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Parts of one transaction that may be applied apart (rules R13 and R21a).
+//! Parts of one transaction that may be applied separately (rules R13 and R21a).
 
 #[path = "../../binlog/tests/by_hand/mod.rs"]
 mod by_hand;
@@ -12,7 +12,7 @@ use paraply_plan::write_sets::{Options, Scratch};
 
 use by_hand::{Log, TABLE_MAP, catalog, id_table};
 
-/// One transaction out of inserts into tables `5` and `6`, as (table, value); only the last one ends a statement.
+/// Returns one transaction of inserts into tables `5` and `6`, as (table, value); only the last one ends a statement.
 fn inserts(rows: &[(u8, u8)]) -> Transaction {
     let mut log = Log::new(true).gtid(1).query("BEGIN").table_map(5, b't').table_map(6, b'u');
     for (index, (table, value)) in rows.iter().enumerate() {
@@ -27,7 +27,7 @@ fn split(transaction: &Transaction, catalog: &Catalog, most: usize) -> Vec<Block
     split_rows(transaction, catalog, &mut Scratch::new(Options::default()), most).unwrap()
 }
 
-/// The values that each part inserts, by table id, and that each of its row events ends a statement.
+/// Returns the values that each part inserts, by table id. Checks that each of its row events ends a statement.
 fn values(parts: &[Block]) -> Vec<Vec<(u64, u8)>> {
     let rows = |part: &Block| {
         let transaction = part.first().unwrap();

@@ -1,4 +1,4 @@
-//! Write sets of real logs against what real servers made of theirs.
+//! Write sets of real logs, compared with those of real servers.
 
 #[path = "../../binlog/tests/common/mod.rs"]
 mod common;
@@ -25,7 +25,8 @@ fn hash(transactions: &[Transaction], catalog: &Catalog, options: Options) -> (V
     (sets.collect(), scratch.take_fallbacks())
 }
 
-/// How many transactions a certifier without collections (rules R1, R3, R5, R6) stamps otherwise than the server did.
+/// Returns the number of transactions that a certifier without collections (rules R1, R3, R5, R6) stamps differently
+/// from the server.
 fn different(transactions: &[Transaction], sets: &[WriteSet]) -> usize {
     let (mut global, mut next) = (1_i64, 2_i64);
     let mut stored: HashMap<u64, i64> = HashMap::new();

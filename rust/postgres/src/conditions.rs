@@ -1,4 +1,4 @@
-//! Which row a statement means, and a row's values.
+//! The row that a statement is about, and a row's values.
 
 use paraply_core::value::Value;
 
@@ -7,13 +7,13 @@ use super::literal::{NotStorable, write_literal};
 use super::mapping::{ColumnMapping, Kind, TableMapping};
 use super::render::Image;
 
-/// The first key whose columns the image holds and none of which is NULL.
+/// Returns the first key whose columns the image holds and none of which is NULL.
 pub(super) fn usable_key<'t>(table: &'t TableMapping, image: Image<'_, '_>) -> Option<&'t [usize]> {
     let held = |&i: &usize| matches!(image.get(i), Some(Some(value)) if !value.is_null());
     table.keys.iter().find(|key| key.iter().all(held)).map(Vec::as_slice)
 }
 
-/// The values of a key's columns; [`usable_key`] made sure that they are there.
+/// Returns the values of a key's columns; [`usable_key`] made sure that they exist.
 pub(super) fn key_values<'r, 'v, 't>(
     table: &'t TableMapping,
     key: &'t [usize],
@@ -56,10 +56,10 @@ pub(super) fn where_key(
     Ok(())
 }
 
-/// One row, any one, of those that equal the whole image: a table without a key may hold several.
+/// Appends a condition for any one of the rows that equal the whole image: a table without a key may hold several.
 pub(super) fn where_row(out: &mut Vec<u8>, table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
     out.extend_from_slice(format!(" WHERE ctid=(SELECT ctid FROM {} WHERE ", table.target()).as_bytes());
-    // What a generated column holds follows from the others.
+    // The value of a generated column follows from the others.
     let told = table.columns.iter().zip(image).filter(|(column, value)| !column.generated || value.is_some());
     for (n, (column, value)) in told.enumerate() {
         let value = value.as_ref().ok_or_else(|| RenderError::NoKey { table: table.source.clone() })?;
@@ -72,7 +72,7 @@ pub(super) fn where_row(out: &mut Vec<u8>, table: &TableMapping, image: Image<'_
     Ok(())
 }
 
-/// The condition that a column holds exactly this value, NULL included.
+/// Appends the condition that a column holds exactly this value, NULL included.
 ///
 /// Documents and floating-point numbers are compared as text, because values that the target calls equal differ there
 /// (1 and 1.0 in a document, 0 and -0).
@@ -129,7 +129,7 @@ pub(super) fn not_storable(
     }
 }
 
-/// The row's key for an error message, if it can be written at all.
+/// Returns the row's key for an error message, if it can be written at all.
 pub(super) fn key_text(table: &TableMapping, image: Image<'_, '_>) -> Option<String> {
     let key = usable_key(table, image)?;
     let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! Why row changes cannot be rendered.
+//! Errors of rendering row changes.
 
 use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::image_cursor::UNKNOWN_FRACTION;
@@ -6,7 +6,7 @@ use paraply_core::schema::TableName;
 
 use super::literal::NotStorable;
 
-/// Why row changes cannot be rendered.
+/// Reason why row changes cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     /// No definition of the table is known.
@@ -46,10 +46,10 @@ pub enum RenderError {
         table: TableName,
         /// The column in the known definition.
         column: String,
-        /// What the log says.
+        /// The name in the log.
         log: String,
     },
-    /// A temporal value of `MariaDB`'s old format, whose length depends on what is not known.
+    /// A temporal value of `MariaDB`'s old format, whose length depends on digits that are not known.
     #[error(
         "column {column} of {table} holds {UNKNOWN_FRACTION}; give the table's definition with --schema, or rebuild the table on the \
          source with ALTER TABLE ... FORCE and read the log from there on"
@@ -65,7 +65,7 @@ pub enum RenderError {
     Log {
         /// The event's offset in its file.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         what: Malformed,
     },
     /// A new row without all of its columns, whose missing values only the source knows.
@@ -116,7 +116,7 @@ pub enum RenderError {
         column: String,
         /// The row's key as text, where it has one.
         key: Option<String>,
-        /// What the value is.
+        /// Reason why it cannot be stored.
         reason: NotStorable,
     },
 }

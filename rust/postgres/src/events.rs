@@ -1,4 +1,4 @@
-//! The row events of transactions, walked and rendered.
+//! The row events of transactions, decoded and rendered.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::render::{Image, RenderError, Renderer, Statement, StatementWriter, ch
 
 const TABLE_MAP_EVENT: u8 = 19;
 
-/// A table map and what is known of its table.
+/// A table map and the mapping of its table.
 struct Known {
     event: usize,
     map: TableMap,
@@ -36,7 +36,8 @@ impl Renderer {
         self.render_wanted(transactions, |_, _| true)
     }
 
-    /// As [`Renderer::render`], with those row events only that are wanted, given by the places of transaction and event.
+    /// Renders like [`Renderer::render`], with only the row events that are wanted, given by the indices of transaction
+    /// and event.
     ///
     /// # Errors
     /// As [`Renderer::render`].
@@ -127,7 +128,7 @@ fn render_rows(
     Ok(())
 }
 
-/// A row without what stands behind the table's own columns.
+/// Returns a row without the values after the table's own columns.
 fn own<'r, 'v>(image: Image<'r, 'v>, columns: usize) -> Image<'r, 'v> {
     image.get(..columns).unwrap_or(image)
 }
@@ -137,7 +138,7 @@ fn bytes<'t>(transaction: &'t Transaction, event: &RawEvent) -> Result<&'t [u8],
     transaction.data.get(event.range.clone()).ok_or(RenderError::Log { offset: event.offset, what: missing })
 }
 
-/// Logs with minimal metadata do not say which numbers are unsigned; the definition does.
+/// Takes a column's sign from the definition; logs with minimal metadata do not state which numbers are unsigned.
 fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
     if let (None, Layout::Int { width, .. }) = (mapped.unsigned, mapped.layout) {
         mapped.layout = Layout::Int { width, unsigned: column.kind == Kind::Unsigned };
@@ -147,7 +148,7 @@ fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
 /// Versions of MySQL whose row events hold the hidden columns of functional indexes.
 const LOGS_HIDDEN_COLUMNS: std::ops::RangeInclusive<(u8, u8, u8)> = (8, 0, 13)..=(8, 0, 17);
 
-/// Compares what the log says of its table with the known definition: count and names (R31).
+/// Compares the columns in the log with the known definition: count and names (R31).
 fn check_columns(map: &TableMap, mapping: &TableMapping, format: &Format) -> Result<(), RenderError> {
     let table = || mapping.source.clone();
     let (log, known) = (map.columns.len(), mapping.columns.len());
@@ -174,7 +175,7 @@ fn check_fractions(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderE
     Err(RenderError::UnknownFraction { table: mapping.source.clone(), column })
 }
 
-/// The log knows best what its bytes are: its character sets take the place of the definition's.
+/// Replaces the definition's character sets by those of the log, which describe its bytes best.
 fn logged_charsets(
     map: &TableMap,
     mut mapping: Arc<TableMapping>,
@@ -204,7 +205,7 @@ fn same_name(one: &str, other: &str) -> bool {
     one == other || one.to_lowercase() == other.to_lowercase()
 }
 
-/// The character set of a collation's number, as far as it can be converted.
+/// Returns the character set of a collation's number, if it can be converted.
 fn charset_of_collation(id: u32, mariadb: bool) -> Option<Charset> {
     let name = name_of(u16::try_from(id).ok()?, mariadb)?;
     charset_of(name).ok()

@@ -65,7 +65,7 @@ fn filled<'v>(table: &TableMapping, image: Image<'_, 'v>, before: Option<Image<'
     image
 }
 
-/// Refuses a row of which a generated column is not known; one whose sources an update leaves out too has not changed.
+/// Refuses a row with an unknown generated column; a column whose sources an update leaves out too has not changed.
 fn check(table: &TableMapping, after: Image<'_, '_>, is_update: bool) -> Result<(), RenderError> {
     let lacks = |column: usize| after.get(column).is_some_and(Option::is_none);
     let is_stable = |column: usize| {

@@ -5,7 +5,7 @@ use paraply_binlog::rows::values::json::{json_text, updated_json_text};
 
 use super::literal::NotStorable;
 
-/// The text of a document.
+/// Returns the text of a document.
 ///
 /// # Errors
 /// [`NotStorable`] if the document is damaged or not UTF-8.
@@ -15,7 +15,8 @@ pub fn text(document: &[u8]) -> Result<String, NotStorable> {
     utf8(out)
 }
 
-/// The text of a document after a sequence of differences was applied to it (`binlog_row_value_options=PARTIAL_JSON`).
+/// Returns the text of a document after a sequence of differences was applied to it
+/// (`binlog_row_value_options=PARTIAL_JSON`).
 ///
 /// # Errors
 /// [`NotStorable`] if either is damaged or they do not fit each other.

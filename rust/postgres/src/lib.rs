@@ -1,6 +1,6 @@
 //! PostgreSQL as a target: row changes become statements in SQL text.
 //!
-//! [`mapping`] says how each column of a source table is written, [`literal`] writes one value, [`render`] turns row
+//! [`mapping`] defines how each column of a source table is written, [`literal`] writes one value, [`render`] turns row
 //! changes into statements and counts the rows that each of them must affect (R32).
 
 #![forbid(unsafe_code)]

@@ -16,7 +16,7 @@ use super::json;
 use super::mapping::Kind;
 use paraply_core::calendar::{civil_from_days, days_in_month};
 
-/// Why a value cannot be stored in the target.
+/// Reason why a value cannot be stored in the target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct NotStorable {
@@ -24,7 +24,7 @@ pub struct NotStorable {
 }
 
 impl NotStorable {
-    /// A value that cannot be stored, and why.
+    /// Creates the reason.
     pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self { reason: reason.into() }
     }
@@ -78,7 +78,7 @@ pub fn json_text(out: &mut Vec<u8>, text: &str) -> Result<(), NotStorable> {
     Ok(())
 }
 
-/// Whether JSON text holds the escape `\u0000`, and not an escaped backslash before `u0000`.
+/// Returns true if JSON text holds the escape `\u0000`, and not an escaped backslash before `u0000`.
 fn holds_escaped_nul(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -150,7 +150,7 @@ fn instant(out: &mut Vec<u8>, seconds: i64, micros: u32, decimals: u8) -> Result
     Ok(())
 }
 
-/// The digits behind the seconds' point: as many as the column keeps, and never fewer than the value has.
+/// Appends the digits after the seconds' point: as many as the column keeps, and never fewer than the value has.
 fn fraction(out: &mut Vec<u8>, micros: u32, decimals: u8) {
     if decimals > 0 || micros > 0 {
         print(out, format_args!(".{micros:06}"));
@@ -165,10 +165,11 @@ fn year(out: &mut Vec<u8>, year: u16) -> Result<(), NotStorable> {
     Ok(())
 }
 
-/// Bytes of a group of so many decimal digits in a packed DECIMAL.
+/// Number of bytes for each number of decimal digits in a group of a packed DECIMAL.
 const BYTES_OF_DIGITS: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
-/// A packed DECIMAL: groups of nine digits in four bytes, the odd digits outermost, the sign in the inverted first bit.
+/// Appends a packed DECIMAL: groups of nine digits in four bytes, the odd digits outermost, the sign in the inverted
+/// first bit.
 fn decimal(out: &mut Vec<u8>, packed: &[u8], precision: u8, scale: u8) -> Result<(), NotStorable> {
     let damaged = || NotStorable::new("a DECIMAL that is damaged");
     let (precision, scale) = (usize::from(precision), usize::from(scale));
@@ -216,7 +217,7 @@ fn bit(out: &mut Vec<u8>, bytes: &[u8], bits: u8) -> Result<(), NotStorable> {
     Ok(())
 }
 
-/// A UUID or an address, by the function that writes its text.
+/// Appends a UUID or an address, by the function that writes its text.
 fn address(out: &mut Vec<u8>, bytes: &[u8], write: fn(&[u8], &mut Vec<u8>) -> bool) -> Result<(), NotStorable> {
     out.push(b'\'');
     if !write(bytes, out) {
@@ -240,7 +241,7 @@ fn binary(out: &mut Vec<u8>, bytes: &[u8], width: usize) {
 
 fn text(out: &mut Vec<u8>, charset: Option<Charset>, bytes: &[u8]) -> Result<(), NotStorable> {
     let charset =
-        charset.ok_or_else(|| NotStorable::new("text whose character set neither the log nor the schema says"))?;
+        charset.ok_or_else(|| NotStorable::new("text whose character set neither the log nor the schema gives"))?;
     let invalid = || NotStorable::new("text that is not valid in its character set, or that Unicode does not have");
     let text = charset.decode(bytes).ok_or_else(invalid)?;
     if text.contains('\0') {
@@ -279,7 +280,7 @@ fn quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
 }
 
-/// Writing to a vector cannot fail.
+/// Appends formatted text. Writing to a vector cannot fail.
 fn print(out: &mut Vec<u8>, arguments: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(arguments);
 }

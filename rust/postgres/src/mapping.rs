@@ -1,4 +1,4 @@
-//! How the columns of a source table are written to its counterpart in PostgreSQL.
+//! Mapping of the columns of a source table to its counterpart in PostgreSQL.
 
 use paraply_binlog::rows::values::charset::Charset;
 use paraply_core::generated::Computed;
@@ -26,7 +26,7 @@ pub enum MappingError {
     Name(String),
 }
 
-/// Returns the character set of that name, or the one of the collation of that name.
+/// Returns the character set of that name, or that of the collation of that name.
 pub fn charset_of(name: &str) -> Result<Charset, MappingError> {
     match Charset::of_collation(name) {
         Some(Charset::Unknown) | None => Err(MappingError::Charset(name.to_owned())),
@@ -34,7 +34,7 @@ pub fn charset_of(name: &str) -> Result<Charset, MappingError> {
     }
 }
 
-/// What a column's values are and how they are written.
+/// Type of a column's values, which determines how they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Any signed integer type.
@@ -49,7 +49,7 @@ pub enum Kind {
     Double,
     /// BIT(n) as bit(n).
     Bit,
-    /// Character types; none where only the log can say the character set.
+    /// Character types; none where only the log has the character set.
     Text(Option<Charset>),
     /// BINARY(n): padded with zero bytes to n, because the log leaves them out.
     Binary(usize),
@@ -80,7 +80,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind by its name in `paraply.targets.postgres.types`, with what it needs to know.
+    /// Returns the kind by its name in `paraply.targets.postgres.types`, with its parameters.
     pub fn from_name(
         name: &str,
         charset: Option<&str>,
@@ -118,9 +118,9 @@ impl Kind {
 pub struct ColumnMapping {
     /// The name in the source and in the target.
     pub name: String,
-    /// How its values are written.
+    /// Type of its values.
     pub kind: Kind,
-    /// Whether the source computes it (GENERATED ALWAYS AS).
+    /// True if the source computes it (GENERATED ALWAYS AS).
     pub generated: bool,
     /// Digits of a second of a temporal column, where they are known.
     pub decimals: Option<u8>,
@@ -128,21 +128,21 @@ pub struct ColumnMapping {
 }
 
 impl ColumnMapping {
-    /// A column by its name.
+    /// Creates a column by its name.
     pub fn new(name: impl Into<String>, kind: Kind, generated: bool) -> Self {
         let name = name.into();
         let quoted = quote_identifier(&name);
         Self { name, kind, generated, decimals: None, quoted }
     }
 
-    /// The same column with so many digits of a second.
+    /// Sets the digits of a second of a column.
     #[must_use]
     pub fn with_decimals(mut self, decimals: Option<u8>) -> Self {
         self.decimals = decimals;
         self
     }
 
-    /// The name as an identifier in SQL.
+    /// Returns the name as an identifier in SQL.
     pub fn quoted(&self) -> &str {
         &self.quoted
     }
@@ -157,21 +157,21 @@ pub struct TableMapping {
     pub columns: Vec<ColumnMapping>,
     /// Keys that identify a row, best first: the primary key, then unique keys whose columns are all NOT NULL.
     pub keys: Vec<Vec<usize>>,
-    /// Whether deleting a row changes rows of other tables in the source (ON DELETE CASCADE, SET NULL).
+    /// True if deleting a row changes rows of other tables in the source (ON DELETE CASCADE, SET NULL).
     pub cascades_delete: bool,
     /// The columns whose change changes rows of other tables in the source (ON UPDATE CASCADE, SET NULL).
     pub cascades_update: Vec<usize>,
-    /// The most columns that MariaDB may log behind the table's own, with the hashes of unique keys.
+    /// The most columns that MariaDB may log after the table's own, with the hashes of unique keys.
     pub key_hashes: usize,
-    /// How generated columns are computed where an image leaves them out, in the order of the columns.
+    /// Computation of generated columns where an image leaves them out, in the order of the columns.
     pub computed: Vec<Computed>,
     target: String,
 }
 
 impl TableMapping {
-    /// A mapping to table `table` of schema `schema`.
+    /// Creates a mapping to table `table` of schema `schema`.
     ///
-    /// A key may stand for a key on prefixes of its columns: what is unique by a prefix is unique as a whole.
+    /// A key may also be a key on prefixes of its columns: values that are unique by a prefix are unique as a whole.
     pub fn new(
         source: TableName,
         schema: &str,
@@ -201,7 +201,7 @@ impl TableMapping {
         })
     }
 
-    /// The same table as the parent of foreign keys with actions.
+    /// Sets the actions of foreign keys to this table.
     #[must_use]
     pub fn with_cascades(mut self, delete: bool, update: Vec<usize>) -> Self {
         self.cascades_delete = delete;
@@ -209,26 +209,26 @@ impl TableMapping {
         self
     }
 
-    /// The same table with so many unique keys of which MariaDB may log hashes.
+    /// Sets the number of unique keys of which MariaDB may log hashes.
     #[must_use]
     pub fn with_key_hashes(mut self, most: usize) -> Self {
         self.key_hashes = most;
         self
     }
 
-    /// The same table with what is known of its generated columns' expressions.
+    /// Sets the computations of generated columns.
     #[must_use]
     pub fn with_computed(mut self, computed: Vec<Computed>) -> Self {
         self.computed = computed;
         self
     }
 
-    /// Returns whether the source computes this column.
+    /// Returns true if the source computes this column.
     pub(super) fn is_generated(&self, column: usize) -> bool {
         self.columns.get(column).is_some_and(|column| column.generated)
     }
 
-    /// The same table with another character set in one of its columns.
+    /// Sets another character set for one of the columns.
     #[must_use]
     pub(super) fn with_charset(mut self, column: usize, charset: Charset) -> Self {
         if let Some(column) = self.columns.get_mut(column) {
@@ -237,13 +237,13 @@ impl TableMapping {
         self
     }
 
-    /// The target table, quoted and with its schema.
+    /// Returns the target table, quoted and with its schema.
     pub fn target(&self) -> &str {
         &self.target
     }
 }
 
-/// A name as an identifier in SQL: in double quotes, those inside doubled.
+/// Returns a name as an identifier in SQL: in double quotes, with those inside doubled.
 pub fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

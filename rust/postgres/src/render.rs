@@ -22,12 +22,12 @@ pub enum Change<'r, 'v> {
     Insert(Image<'r, 'v>),
     /// A row before and after.
     Update {
-        /// What identifies the row.
+        /// Image that identifies the row.
         before: Image<'r, 'v>,
-        /// What it becomes.
+        /// Image after the change.
         after: Image<'r, 'v>,
     },
-    /// A row that goes.
+    /// A deleted row.
     Delete(Image<'r, 'v>),
 }
 
@@ -36,13 +36,13 @@ pub enum Change<'r, 'v> {
 pub struct Statement {
     /// The SQL text, without a semicolon at its end.
     pub sql: Vec<u8>,
-    /// How many rows it must affect.
+    /// Number of rows that it must affect.
     pub rows: u64,
     /// The source table.
     pub table: TableName,
 }
 
-/// Bounds of one statement that stands for several rows.
+/// Bounds of one statement for several rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Rows of one statement.
@@ -59,15 +59,15 @@ impl Default for Limits {
 
 /// The known tables; shared by all workers.
 ///
-/// Definitions are those of the block that is rendered: they change only while no other block is under way, in the
-/// DDL block that changes them, which is a barrier.
+/// Definitions are those of the block that is rendered: they change only while no other block is in flight, in the DDL
+/// block that changes them, which is a barrier.
 #[derive(Debug, Default)]
 pub struct Renderer {
     tables: RwLock<HashMap<TableName, Arc<TableMapping>>>,
 }
 
 impl Renderer {
-    /// A renderer that knows no table.
+    /// Creates a renderer that knows no table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -78,19 +78,19 @@ impl Renderer {
         tables.insert(mapping.source.clone(), Arc::new(mapping));
     }
 
-    /// Forgets a table; an unknown one is passed over.
+    /// Forgets a table; an unknown one is ignored.
     pub fn forget(&self, name: &TableName) {
         self.tables.write().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
-    /// The definition of a table.
+    /// Returns the definition of a table.
     pub fn table(&self, name: &TableName) -> Result<Arc<TableMapping>, RenderError> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         tables.get(name).cloned().ok_or_else(|| RenderError::UnknownTable { table: name.clone() })
     }
 }
 
-/// What the statement under way does.
+/// The kind of the current statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Run {
     Insert,
@@ -108,7 +108,7 @@ struct OpenRun {
 /// Turns row changes, pushed in order, into statements.
 ///
 /// Consecutive inserts into one table become one INSERT of several rows, consecutive deletes by one key one DELETE. An
-/// update stands alone: the next change may depend on its outcome.
+/// update is a statement of its own: the next change may depend on its outcome.
 #[derive(Debug, Default)]
 pub struct StatementWriter {
     limits: Limits,
@@ -117,7 +117,7 @@ pub struct StatementWriter {
 }
 
 impl StatementWriter {
-    /// A writer with the given bounds.
+    /// Creates a writer with the given bounds.
     pub fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
@@ -131,7 +131,7 @@ impl StatementWriter {
         }
     }
 
-    /// The statements in order.
+    /// Returns the statements in order.
     pub fn finish(mut self) -> Vec<Statement> {
         self.close();
         self.done
@@ -151,7 +151,7 @@ impl StatementWriter {
         self.done.push(Statement { sql, rows: 1, table: table.source.clone() });
     }
 
-    /// The statement under way if the run fits it, else a new one that begins with `head`.
+    /// Returns the current statement if the run fits it, else a new one that begins with `head`.
     fn run(&mut self, table: &Arc<TableMapping>, run: Run, head: impl FnOnce() -> Vec<u8>) -> &mut Vec<u8> {
         let Limits { rows, bytes } = self.limits;
         let fits = |open: &OpenRun| {
@@ -257,9 +257,9 @@ fn delete_head(table: &TableMapping, key: &[usize]) -> Vec<u8> {
     format!("DELETE FROM {} WHERE {names} IN (", table.target()).into_bytes()
 }
 
-/// The SET list: every column that the after image holds, apart from key columns that stay as they are.
+/// Appends the SET list: every column that the after image holds, apart from key columns that stay unchanged.
 ///
-/// A change that changes nothing still writes its row, so that it counts.
+/// A change without an effect still writes its row, so that the row counts.
 fn write_set(
     out: &mut Vec<u8>,
     table: &TableMapping,

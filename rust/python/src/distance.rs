@@ -1,4 +1,4 @@
-//! The bench's proxy in front of a server that is to be further away.
+//! The bench's proxy for a server that should appear further away.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::errors::usage;
 
-/// For how long signals wait.
+/// Longest time that a signal waits.
 const TURN: Duration = Duration::from_millis(100);
 
 #[pyclass(name = "DelayingProxy", module = "paraply._native", frozen)]

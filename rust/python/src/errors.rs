@@ -75,7 +75,7 @@ impl From<&LogError> for Cause {
     }
 }
 
-/// Where an error happened; every part may be unknown.
+/// Position of an error; every part may be unknown.
 #[derive(Debug, Default, Clone)]
 pub struct Where {
     pub file: Option<String>,

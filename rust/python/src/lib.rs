@@ -10,7 +10,7 @@ mod servers;
 
 use pyo3::prelude::*;
 
-/// What Python imports as `paraply._native`.
+/// The module `paraply._native` for Python.
 #[pymodule(gil_used = true)]
 mod _native {
     #[cfg(feature = "bench")]

@@ -29,7 +29,7 @@ children, so that every row that a checked statement meets has its parent."""
 
 @dataclass(slots=True)
 class Result:
-    """What a seed gave.
+    """Result of a seed.
 
     Attributes:
         seed: Its number.
@@ -65,7 +65,7 @@ class Result:
 
     @property
     def explained(self) -> bool:
-        """Whether every number is the server's, or larger where a coarser form was used."""
+        """True if every number is the server's, or larger where a coarser form was used."""
         return self.missed == 0 and (self.different == 0 or self.fallbacks > 0)
 
 

@@ -15,7 +15,7 @@ VIRTUAL = ("stored", "virtual")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a seed's schema may have.
+    """Features that a seed's schema may have.
 
     Attributes:
         collations: Collations of text columns.
@@ -76,7 +76,7 @@ class Table:
         return f"create table {self.full_name} ({', '.join(parts)}){self.tail}"
 
     def is_parent(self, tables: list[Table]) -> bool:
-        """Whether one of these refers to it."""
+        """Return True if one of these tables refers to this one."""
         return any(self in table.parents for table in tables)
 
     def writable(self) -> list[Column]:

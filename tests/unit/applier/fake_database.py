@@ -17,7 +17,7 @@ from unit.applier.fakes import GtidSet
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
 from paraply.targets.batch import SeriesOutcome
 from paraply.targets.lock_waits import Holder, sentence
-from paraply.targets.protocol import ApplyPlan, Peek, Progress, Standing
+from paraply.targets.protocol import ApplyPlan, Capabilities, Peek, Progress, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -244,7 +244,7 @@ class Target:
 
     def __init__(self, database: Database | None = None, *, merges: bool = True, takes_series: bool = False) -> None:
         self.database = database or Database()
-        self.takes_series = takes_series
+        self.capabilities = Capabilities(takes_batches=takes_series)
         self.merges = merges
         self.plan: ApplyPlan | None = None
         self.progress: Progress | None = None
@@ -281,6 +281,15 @@ class Target:
         return Standing()
 
     def foresee(self, forecast: Any) -> None:
+        """Nothing is known beforehand."""
+
+    def create_tables(self, tables) -> None:
+        pass
+
+    def foresee_tables(self, tables: Any) -> None:
+        """Nothing is known beforehand."""
+
+    def foresee_rows(self, forecast: Any) -> None:
         """Nothing is known beforehand."""
 
     def schema_changed(self, catalog: Any, changes: Sequence[Any]) -> None:

@@ -56,7 +56,7 @@ def apply(log: list[Any], target: Target, **options: Any) -> ApplyReport:
 
 
 def check_gaps(target: Target, log: list[Transaction]) -> None:
-    """What is applied is applied once, in the order of each session, and the rows are as serial apply of it leaves them."""
+    """Check that each transaction is applied at most once, in its session's order, and that the rows are those of serial apply."""
     database = target.database
     assert len(database.applied) == len(set(database.applied))
     applied = set(database.applied)

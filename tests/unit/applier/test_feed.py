@@ -10,7 +10,7 @@ from unit.applier.harness import apply, make_applier, run_within
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.errors import ApplyFailed, LogDamaged, LogNotUnderstood
 from paraply.logs.bounded_queue import BoundedQueue
-from paraply.logs.feed import Feed, FeedLimits
+from paraply.logs.feed import Feed, FeedLimits, FeedRules
 from paraply.logs.statement_text import decode_statement
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import CreateTable, Unknown
@@ -30,7 +30,7 @@ def ddl(number: int, sql: bytes):
 def feed_of(log, *, threaded=True, tables=(), **options) -> tuple[Feed, Catalog, SchemaCatalog]:
     LogReader.logs = {"x": log}
     catalog, schema = Catalog(), SchemaCatalog(complete=True)
-    feed = Feed(LogReader(["x"]), schema, catalog, threaded=threaded, limits=FeedLimits(batch_transactions=10), **options)
+    feed = Feed(LogReader(["x"]), schema, catalog, FeedRules(**options), threaded=threaded, limits=FeedLimits(batch_transactions=10))
     feed.seed(tables)
     return feed, catalog, schema
 

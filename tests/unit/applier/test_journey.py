@@ -1,4 +1,4 @@
-"""How far a run is, and where it will end."""
+"""Progress of a run, and the estimate of its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unit.applier.fake_database import Target
 from unit.applier.fakes import GtidSet, make
 from unit.applier.harness import make_applier, run_within
 
-from paraply.applier.selection.stop_point import StopPoint, parse_stop
+from paraply.logs.stop_point import StopPoint, parse_stop
 from paraply.observe import progress_estimate as journeys
 from paraply.observe.progress_estimate import Journey, file_of_stop
 

@@ -1,4 +1,4 @@
-"""What a run knows to be executed, and how it keeps that where commits leave gaps."""
+"""State of a run: the executed set, also where commits leave gaps."""
 
 from __future__ import annotations
 

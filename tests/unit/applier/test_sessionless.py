@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 from unit.applier.fakes import Format, make
 
+from paraply.applier.commit.consistency import Consistency
 from paraply.applier.preflight.session_ids import is_in_order_anyway
+from paraply.applier.schedule.policy import policy_kind
 
 MARIADB = Format(mariadb=True)
 
@@ -25,8 +27,8 @@ class Reader:
         return self.batches[self.given - 1][:most] if self.given <= len(self.batches) else None
 
 
-def options(**more):
-    return SimpleNamespace(**{"policy": "dependency", "consistency": "eventual", "live": False, "gtid": "record"} | more)
+def options(*, policy="dependency", consistency="eventual", live=False, gtid="record"):
+    return SimpleNamespace(policy=policy_kind(policy), consistency=Consistency(consistency), live=live, gtid=gtid)
 
 
 def rows(count, *, server=7, session=None):

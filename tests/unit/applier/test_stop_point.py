@@ -1,11 +1,11 @@
-"""What ``--stop-at`` and ``--stop-before`` mean."""
+"""Meaning of ``--stop-at`` and ``--stop-before``."""
 
 from __future__ import annotations
 
 import pytest
 
-from paraply.applier.selection.stop_point import StopPlace, StopPoint, moment_text, parse_stop
 from paraply.errors import UsageError
+from paraply.logs.stop_point import StopPlace, StopPoint, moment_text, parse_stop
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 

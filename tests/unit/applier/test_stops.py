@@ -1,4 +1,4 @@
-"""What a run says of its stop, its gaps and its plan, over stand-ins of log and database."""
+"""Reports of a run on its stop, its gaps and its plan, with fakes of log and database."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from unit.applier.fakes import LOG, GtidSet, make
 from unit.applier.harness import apply, make_applier, run_within
 
 from paraply.applier.preflight.plan import Outline, check_gap, check_stop
-from paraply.applier.selection.stop_point import StopPoint, moment_text
 from paraply.applier.selection.stop_result import check_result
 from paraply.errors import StopNotReached, UsageError
 from paraply.logs.file_order import LogFile
+from paraply.logs.stop_point import StopPoint, moment_text
 
 SECOND = 1_000_000
 

@@ -14,8 +14,8 @@ import pytest
 from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.execute.lock_watchdog import Patience, Watchdog
-from paraply.applier.execute.worker_state import APPLYING
 from paraply.errors import PrecedingFailed
+from paraply.observe.worker_state import APPLYING
 from paraply.targets.lock_waits import UNTOLD
 
 PATIENCE = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=60.0, foreign=60.0)
@@ -41,7 +41,7 @@ def applying(number: int, ticket: Ticket, depends_on: Sequence[int] = ()) -> Any
 
 
 def state(order: CommitOrder, target: Any, *, optimistic: bool) -> Any:
-    """What the watchdog needs of a run."""
+    """Return the state of a run as the watchdog needs it."""
     return SimpleNamespace(
         order=order, target=target, optimistic=optimistic, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
     )
@@ -96,7 +96,7 @@ def test_r24_where_the_target_cannot_tell_those_give_way_that_share_keys_with_th
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_r24_a_long_one_holds_back_only_those_that_hold_locks_while_they_wait(waits: bool) -> None:
-    """Where commits need not be in order, the others go on beside it."""
+    """If commits need not be in order, the other transactions go on beside it."""
     order = CommitOrder(Consistency.EVENTUAL)
     tickets = [order.register(), order.register(after=(1,)), order.register()]
     asked: list[int] = []

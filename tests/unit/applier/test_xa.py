@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from paraply import GtidSet
-from paraply.applier.preflight.inspect import Options
+from paraply.applier.commit.consistency import Consistency
+from paraply.applier.options import Options
 from paraply.applier.preflight.xa import XaFound, check_xa, left_note
+from paraply.applier.schedule.policy import policy_kind
 from paraply.applier.selection.filters import Filters
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.targets.xid import canonical_xid, xid_of_parts
@@ -14,8 +16,8 @@ from paraply.targets.xid import canonical_xid, xid_of_parts
 UUID = "aaaaaaaa-0000-0000-0000-000000000001"
 ONE, TWO = "X'61',X'',1", "X'62',X'',1"
 OPTIONS = Options(
-    paths=("binlog.000001",), workers=0, policy="dependency", consistency="any-time", merge="auto", gtid="auto", channel="main",
-    start_after=None, allow_nontransactional=False, ddl_decision=None, filters=Filters(),
+    paths=("binlog.000001",), workers=0, policy=policy_kind("dependency"), consistency=Consistency.ANY_TIME, merge="auto", gtid="auto",
+    channel="main", start_after=None, allow_nontransactional=False, ddl_decision=None, filters=Filters(),
 )  # fmt: skip
 
 

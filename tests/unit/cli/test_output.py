@@ -1,4 +1,4 @@
-"""How wide what a command prints may be, and that it is printed as it is."""
+"""Width of a command's output, which is printed unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an apply shows on a terminal."""
+"""Output of an apply on a terminal."""
 
 from __future__ import annotations
 

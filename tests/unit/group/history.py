@@ -129,7 +129,7 @@ class History:
             session.rollback()  # a secondary, a code that is taken
 
     def _waits(self, session: Session) -> bool:
-        """Whether the session's last transaction has not come to its end, which its client waits for."""
+        """Return True if the session's client still waits for the end of its last transaction."""
         last = next((pending for sender, pending in reversed(self.sent) if sender is session), None)
         if last is None or last.failure is not None:
             return False
@@ -297,7 +297,7 @@ def check_sessions(committed: list[Any], places: dict[str, int]) -> None:
 
 
 def check_barriers(committed: list[Any], places: dict[str, int]) -> None:
-    """What stands before a barrier in the group's order is committed before it, the rest behind it, local or not, at every level (R5)."""
+    """Check that entries before a barrier in the group's order are committed before it, the others after it, at every level (R5)."""
     newest = barrier = -1
     for entry in committed:
         if entry.kind == "view_change":

@@ -48,7 +48,7 @@ def ddl(group: Group, number: int, name: str = "member1") -> None:
 
 
 def relay(group: Group, name: str) -> list[LogEntry]:
-    """What stands in a member's relay log behind the view that it began with."""
+    """Return the entries of a member's relay log after the view that it began with."""
     return [logged.entry for logged in group.disk(name).relay.read(group.member(name).relay_start)][1:]
 
 

@@ -1,4 +1,4 @@
-"""What the rows of a channel say: progress, gaps, and whether its run is alive."""
+"""Status from the rows of a channel: progress, gaps, and whether its run is alive."""
 
 from __future__ import annotations
 

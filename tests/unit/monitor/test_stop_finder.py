@@ -1,12 +1,12 @@
-"""Where a stop is in a real log, for the bar."""
+"""Position of a stop in a real log, for the progress bar."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from paraply import open_log
-from paraply.applier.selection.stop_point import StopPoint, parse_stop
 from paraply.logs.file_order import read_heads
+from paraply.logs.stop_point import StopPoint, parse_stop
 from paraply.observe.progress_estimate import Journey, StopFinder
 
 if TYPE_CHECKING:

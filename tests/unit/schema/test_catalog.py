@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from paraply.schema.advance import advance as advance_catalog
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropTable, Irrelevant, RenameTable, TruncateTable, Unknown
 from paraply.schema.model import Table
@@ -15,7 +16,7 @@ CONTEXT: dict[str, Any] = {"charset": (255, 255, 255), "default_collation_for_ut
 
 def advance(catalog: SchemaCatalog, sql: str, *, mariadb: bool = False, **context: Any) -> list[Any]:
     version = (10, 11, 6) if mariadb else (9, 7, 0)
-    return catalog.advance(sql, "d", CONTEXT | context, mariadb=mariadb, version=version)
+    return advance_catalog(catalog, sql, "d", CONTEXT | context, mariadb=mariadb, version=version)
 
 
 def known(catalog: SchemaCatalog, name: str) -> Table:
@@ -191,7 +192,7 @@ def test_inline_references_count_only_where_the_server_keeps_them() -> None:
     for version, mariadb, expected in (((8, 4, 0), False, 0), ((9, 7, 0), False, 1), ((10, 11, 6), True, 1)):
         catalog = SchemaCatalog(complete=True)
         for sql in ("create table p (id int primary key)", "create table c (a int references p (id))"):
-            catalog.advance(sql, "d", CONTEXT, mariadb=mariadb, version=version)
+            advance_catalog(catalog, sql, "d", CONTEXT, mariadb=mariadb, version=version)
         assert len(known(catalog, "c").foreign_keys) == expected
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paraply.schema.advance import advance as advance_catalog
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
@@ -37,7 +38,7 @@ CHANGES = (
 )
 
 COMPLETE = ("alter table t", "alter table d", "alter table d . t", "alter table t modify a varchar ( 20 )", "drop table if")
-"""What is left is a statement by itself that does nothing to ``t``: servers take ALTER TABLE without an action."""
+"""Remainders that are statements by themselves and do nothing to ``t``: servers take ALTER TABLE without an action."""
 
 
 def tokens(sql: str) -> list[str]:
@@ -56,7 +57,7 @@ def catalog() -> SchemaCatalog:
 
 
 def advance(catalog: SchemaCatalog, sql: str) -> None:
-    catalog.advance(sql, "d", CONTEXT, mariadb=True, version=(10, 11, 6))
+    advance_catalog(catalog, sql, "d", CONTEXT, mariadb=True, version=(10, 11, 6))
 
 
 def after(sql: str) -> Table | None:
@@ -90,7 +91,7 @@ def test_r13_a_statement_cut_off_never_keeps_the_old_definition(sql: str) -> Non
 
 
 def without_effect(parts: list[str]) -> bool:
-    """What was cut off was all that reached ``t``."""
+    """Return True if the part that was cut off was all that reached ``t``."""
     return parts[0] == "rename" and "t" not in parts
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
 
 def order(*statements: str) -> list[str]:
     catalog = SchemaCatalog(complete=True)
     for sql in statements:
-        catalog.advance(sql, "d", {}, mariadb=False, version=(9, 7, 0))
+        advance(catalog, sql, "d", {}, mariadb=False, version=(9, 7, 0))
     table = catalog.table("d", "t")
     assert table is not None
     return [key.name for key in sorted(table.keys, key=lambda key: key.position)]
@@ -42,8 +43,8 @@ def test_an_added_key_comes_behind_its_equals() -> None:
 def test_r13_keys_keep_a_column_that_is_dropped_and_added(actions: str, *, mariadb: bool) -> None:
     """As MySQL 9.7 and MariaDB 10.11 do: the rows of the new column are unique too."""
     catalog = SchemaCatalog(complete=True)
-    catalog.advance("create table t (a int, c int not null, unique u (c), key ac (a, c))", "d", {}, mariadb=mariadb, version=(10, 11, 0))
-    catalog.advance(f"alter table t {actions}", "d", {}, mariadb=mariadb, version=(10, 11, 0))
+    advance(catalog, "create table t (a int, c int not null, unique u (c), key ac (a, c))", "d", {}, mariadb=mariadb, version=(10, 11, 0))
+    advance(catalog, f"alter table t {actions}", "d", {}, mariadb=mariadb, version=(10, 11, 0))
     table = catalog.table("d", "t")
     assert table is not None
     assert {key.name: [(part.column or "").lower() for part in key.parts] for key in table.keys} == {"u": ["c"], "ac": ["a", "c"]}
@@ -52,6 +53,6 @@ def test_r13_keys_keep_a_column_that_is_dropped_and_added(actions: str, *, maria
 @pytest.mark.parametrize("actions", ["drop column c, add column c text", "add column if not exists c int, drop column c"])
 def test_r13_a_column_that_comes_again_in_another_form_is_not_understood(actions: str) -> None:
     catalog = SchemaCatalog(complete=True)
-    catalog.advance("create table t (a int, c int not null, unique u (c))", "d", {}, mariadb=True, version=(10, 11, 0))
-    catalog.advance(f"alter table t {actions}", "d", {}, mariadb=True, version=(10, 11, 0))
+    advance(catalog, "create table t (a int, c int not null, unique u (c))", "d", {}, mariadb=True, version=(10, 11, 0))
+    advance(catalog, f"alter table t {actions}", "d", {}, mariadb=True, version=(10, 11, 0))
     assert catalog.table("d", "t") is None

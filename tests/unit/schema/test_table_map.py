@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.model import Table
 from paraply.schema.readers.table_map import difference, mismatch, settle
@@ -49,7 +50,7 @@ COLUMNS = (
 
 def table(sql: str = SQL, *, complete: bool = True) -> Table:
     catalog = SchemaCatalog(complete=complete)
-    catalog.advance(sql, "d", {"charset": (255, 255, 255)}, mariadb=False, version=(9, 7, 0))
+    advance(catalog, sql, "d", {"charset": (255, 255, 255)}, mariadb=False, version=(9, 7, 0))
     made = catalog.table("d", "t")
     assert made is not None
     return made

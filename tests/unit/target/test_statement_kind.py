@@ -1,4 +1,4 @@
-"""What a logged statement is about, read from its tokens."""
+"""Kind of a logged statement, read from its tokens."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from paraply.applier.commit.consistency import Consistency
 from paraply.errors import PrecedingFailed
+from paraply.observe.worker_state import WAITING_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ class TicketState(enum.Enum):
 
     NEW = "Not registered"
     REGISTERED = "Applying"
-    WAITING = "Waiting for preceding transaction to commit"
+    WAITING = WAITING_TURN
     TURN = "Committing"
     DONE = "Committed"
     GIVEN_UP = "Rolled back"

@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply.applier.execute.worker_state import APPLYING, COMMITTING
+from paraply.applier.execute.retry import Patience
 from paraply.applier.schedule.contention import tables_of
 from paraply.errors import ParaplyError
+from paraply.observe.worker_state import APPLYING, COMMITTING
 from paraply.targets.lock_waits import UNTOLD
 
 if TYPE_CHECKING:
@@ -23,29 +24,6 @@ __all__ = ["Patience", "Watchdog"]
 
 
 _LONGER = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long the oldest block may take, in seconds, before something is done.
-
-    Attributes:
-        shortest: Least time before the target is asked who blocks the oldest block.
-        factor: That time in median apply times.
-        longest: Most time before the target is asked, and between two questions about the same attempt.
-        coarse: Time after which all younger ones give way although no blocker was told.
-        coarse_factor: That time is at least so many median apply times.
-        trusted: How much longer it is for a target that was able to tell a blocker before.
-        foreign: Time after which a blocker that is not ours is reported.
-    """
-
-    shortest: float = 0.005
-    factor: float = 4.0
-    longest: float = 0.25
-    coarse: float = 0.5
-    coarse_factor: float = 20.0
-    trusted: float = 10.0
-    foreign: float = 3.0
 
 
 @dataclass(slots=True)

@@ -6,7 +6,30 @@ import random
 import threading
 from dataclasses import dataclass
 
-__all__ = ["RetryPolicy", "StormGuard"]
+__all__ = ["Patience", "RetryPolicy", "StormGuard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the oldest block may take, in seconds, before something is done.
+
+    Attributes:
+        shortest: Least time before the target is asked who blocks the oldest block.
+        factor: That time in median apply times.
+        longest: Most time before the target is asked, and between two questions about the same attempt.
+        coarse: Time after which all younger ones give way although no blocker was told.
+        coarse_factor: That time is at least so many median apply times.
+        trusted: How much longer it is for a target that was able to tell a blocker before.
+        foreign: Time after which a blocker that is not ours is reported.
+    """
+
+    shortest: float = 0.005
+    factor: float = 4.0
+    longest: float = 0.25
+    coarse: float = 0.5
+    coarse_factor: float = 20.0
+    trusted: float = 10.0
+    foreign: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)

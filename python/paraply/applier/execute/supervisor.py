@@ -7,8 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from paraply.applier.execute.worker_state import COMMITTING
 from paraply.errors import Stopped
+from paraply.observe.worker_state import COMMITTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

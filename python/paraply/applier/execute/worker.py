@@ -8,11 +8,11 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit.commit_order import RollbackRequested, TicketState
-from paraply.applier.execute import worker_state as states
 from paraply.applier.schedule.contention import tables_of
 from paraply.applier.schedule.early_rows import in_waves
 from paraply.applier.schedule.policy import runs_statement
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
+from paraply.observe import worker_state as states
 from paraply.observe.counters import WorkerCounters
 from paraply.observe.timeline import block_arguments
 from paraply.targets.batch import SeriesOutcome
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.applier.execute.run_state import RunState
-    from paraply.applier.execute.worker_state import Wait
     from paraply.applier.schedule.job_list import Job, JobList
+    from paraply.observe.worker_state import Wait
     from paraply.targets.batch import SeriesSession
     from paraply.targets.protocol import Session
 

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, ParaplyError
 from paraply.logs.statement_text import decode_statement
-from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable
-from paraply.targets.protocol import Forecast
+from paraply.schema.advance import advance
+from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable, Unknown
+from paraply.targets.protocol import Forecast, RowForecast
 
 if TYPE_CHECKING:
-    from paraply._native import Transaction
+    from collections.abc import Iterator, Sequence
+
+    from paraply._native import TableMap, Transaction
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
-    from paraply.targets.protocol import Standing, Target
+    from paraply.targets.protocol import ApplyPlan, Standing, Target
 
 __all__ = ["Foresight"]
 
@@ -28,13 +31,17 @@ class Foresight:
         target: Where the log would go.
         schema: The definitions that the apply begins with.
         standing: What the target holds of the log; its definitions count behind what is applied already.
+        plan: As the target would be opened with it.
     """
 
-    def __init__(self, target: Target, schema: SchemaCatalog, standing: Standing) -> None:
+    def __init__(self, target: Target, schema: SchemaCatalog, standing: Standing, plan: ApplyPlan) -> None:
         self._target = target
         self._schema = schema
         self._standing: Standing | None = standing
+        self._plan = plan
         self._written: set[str] = set()
+        self._changed: set[str] = set()
+        self._seen: set[str] = set()
         self._names = schema.lower_case_table_names
 
     def adopt(self) -> None:
@@ -49,6 +56,27 @@ class Foresight:
     def note_rows(self, transaction: Transaction) -> None:
         """Keep which tables a transaction changes rows of."""
         self._written.update(transaction.tables)
+
+    def row_problems(self, transaction: Transaction, maps: Sequence[TableMap]) -> Iterator[tuple[str, str]]:
+        """Check the tables whose first rows, or first rows behind a change of the table, a transaction holds.
+
+        Args:
+            transaction: The transaction.
+            maps: Table maps of the transactions around it.
+
+        Yields:
+            ``database.table``, and why the apply would stop there.
+        """
+        for name in transaction.tables:
+            found = next((table for table in maps if f"{table.database}.{table.table}" == name), None)
+            if name in self._seen or found is None:
+                continue
+            self._seen.add(name)
+            table = self._schema.table(found.database, found.table)
+            try:
+                self._target.foresee_rows(RowForecast(found, table, transaction.format, name in self._changed, self._plan))
+            except ParaplyError as error:
+                yield name, error.message
 
     def problem(self, transaction: Transaction, *, runs: bool = True) -> str:
         """Follow a transaction's statements.
@@ -65,7 +93,7 @@ class Foresight:
         try:
             for statement in transaction.statements:
                 sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
-                changes += self._schema.advance(sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
+                changes += advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
         except LogNotUnderstood as error:
             return error.message
         found = ""
@@ -76,7 +104,22 @@ class Foresight:
                 found = error.message
         for change in changes:
             self._carry(change)
+            if runs:
+                self._note_changed(change)
         return found
+
+    def _note_changed(self, change: SchemaChange) -> None:
+        """Keep which tables the log itself makes or changes: what the target holds of them now does not count any more."""
+        names: set[str] = set()
+        match change:
+            case CreateTable(table=table) | AlterTable(new=table) | RenameTable(table=table):
+                names = {table.full_name}
+            case DropTable(database=database, name=name):
+                names = {f"{database}.{name}"}
+            case Unknown(tables=tables):
+                names = {f"{database}.{name}" for database, name in tables}
+        self._changed |= names
+        self._seen -= names
 
     def _carry(self, change: SchemaChange) -> None:
         """Follow which tables have rows."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from paraply.applier.options import Via
 from paraply.applier.preflight.ddl_forecast import Foresight
-from paraply.applier.selection.stop_point import StopPlace, moment_text
 from paraply.applier.selection.stop_result import stop_place
 from paraply.errors import LogNotUnderstood
 from paraply.logs.statement_text import decode_statement
+from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from paraply._native import Transaction
-    from paraply.applier.preflight.inspect import Look, Options
+    from paraply._native import TableMap, Transaction
+    from paraply.applier.options import Options
+    from paraply.applier.preflight.inspect import Look
     from paraply.applier.preflight.plan import Outline
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target
@@ -65,11 +67,11 @@ class Landmark:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStatement:
-    """A statement in text: DDL, GRANT and the like.
+    """A statement in text (DDL, GRANT and the like), or rows of a table at which the apply would stop.
 
     Attributes:
         place: Its transaction.
-        sql: Its text, shortened.
+        sql: Its text, shortened; ``rows of database.table``.
         runs: Whether it would be run; else the filters leave it out.
         problem: Why the apply would stop there; empty if it would not.
     """
@@ -99,6 +101,7 @@ class DryRun:
         last: The last one.
         stop: The transaction at which the log would be left, where a stop is reached.
         statements: The statements in text among them, in order.
+        stops: Rows at which the apply would stop, in order.
     """
 
     outline: Outline
@@ -111,6 +114,7 @@ class DryRun:
     last: Landmark | None = None
     stop: StopPlace | None = None
     statements: list[PlannedStatement] = field(default_factory=list)
+    stops: list[PlannedStatement] = field(default_factory=list)
 
     @property
     def estimate(self) -> tuple[float, float]:
@@ -142,15 +146,19 @@ def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) ->
 
     Raises:
         LogError: The log is damaged or not understood, at a place that the apply would reach.
+        SchemaError: The apply would refuse the definitions of ``schema`` before its first row.
     """
     from paraply._native import LogReader
 
-    found, foresight = DryRun(look.outline), Foresight(target, schema, target.standing(look.plan))
+    if not look.start.progress.resumed:
+        target.foresee_tables(list(schema))
+    found, foresight = DryRun(look.outline), Foresight(target, schema, target.standing(look.plan), look.plan)
     reader = LogReader(options.paths, **options.reader_options())
     try:
         while (batch := reader.next_batch()) is not None:
+            maps = batch.table_maps()
             for transaction in batch:
-                _note(found, options, look, foresight, transaction)
+                _note(found, options, look, foresight, transaction, maps)
     except LogNotUnderstood:
         if look.outline.statement_changes is None:
             raise
@@ -161,7 +169,7 @@ def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) ->
     return found
 
 
-def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, transaction: Transaction) -> None:
+def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, transaction: Transaction, maps: Sequence[TableMap]) -> None:
     if look.start.passed(transaction, options.paths):
         foresight.problem(transaction, runs=False)
         found.skipped += 1
@@ -175,6 +183,9 @@ def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, tra
         return
     foresight.note_rows(transaction)
     place = Landmark.of(transaction)
+    if options.via is Via.SESSIONS:  # otherwise the target's own replication judges rows
+        for name, problem in foresight.row_problems(transaction, maps):
+            found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
     found.first, found.last = found.first or place, place
     found.transactions += 1
     found.rows += transaction.rows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from paraply.logs.file_names import split_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from paraply._native import Transaction
 
 __all__ = ["log_stem", "plan_fingerprint"]
-
-_NUMBERED = re.compile(r"^(?P<stem>.+)\.\d{6,}$")
 
 
 def log_stem(file: str) -> str:
@@ -26,9 +24,7 @@ def log_stem(file: str) -> str:
     >>> log_stem("saved-log")
     'saved-log'
     """
-    name = PurePath(file).name
-    match = _NUMBERED.match(name)
-    return match["stem"] if match else name
+    return split_name(file)[0]
 
 
 def plan_fingerprint(first: Transaction, start_after: str | None, filters: Mapping[str, object] | None = None) -> str:

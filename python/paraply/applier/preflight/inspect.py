@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from paraply.applier.commit.consistency import Consistency
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.plan import Outline, check_gap, check_stop, make_outline
 from paraply.applier.preflight.statement_changes import count_statements
 from paraply.applier.preflight.timestamp_column import check_tables
 from paraply.applier.preflight.xa import check_xa, find_ahead
-from paraply.applier.schedule.batching import may_merge
-from paraply.applier.schedule.policy import make_policy
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, UsageError
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import steadily
@@ -22,62 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paraply._native import GtidSet, Transaction
-    from paraply.applier.selection.filters import Filters
-    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.applier.options import Options
+    from paraply.applier.schedule.policy import PolicyKind
     from paraply.logs.file_order import LogFile
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["Look", "Options", "Start", "check_channel", "first_definitions", "look_ahead", "parse_gtids", "start_place", "start_run"]
-
-_LONGEST_CHANNEL = 64
-"""Characters of a channel's name that the progress tables hold."""
-
-
-def check_channel(name: str) -> None:
-    """Refuses names that progress cannot be kept under.
-
-    Raises:
-        UsageError: The name is empty, too long, or looks like an option.
-    """
-    if not name or len(name) > _LONGEST_CHANNEL or name.startswith("-") or not name.isprintable():
-        raise UsageError(f"--channel {name!r}: give a name of 1 to {_LONGEST_CHANNEL} printable characters that does not begin with -")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The arguments of Applier, as they are needed before the run."""
-
-    paths: tuple[str, ...]
-    workers: int
-    policy: str
-    consistency: str
-    merge: Literal["auto", "off"] | int
-    gtid: Literal["auto", "record", "preserve", "none"]
-    channel: str
-    start_after: str | None
-    allow_nontransactional: bool
-    ddl_decision: Literal["done", "not-done"] | None
-    filters: Filters
-    stop: StopPoint | None = None
-    allow_gap: bool = False
-    timestamp_column: str | None = None
-    live: bool = False
-    """Whether the logs are a relay log's files, which are still written."""
-    via: Literal["sessions", "replication"] = "sessions"
-    """Through whom transactions reach the target."""
-    listen: str | None = None
-    """Where the target's replication reads from; None for an address that is found."""
-    lower_case_table_names: int | None = None
-    """The source's setting of that name, where it is known."""
-
-    def reader_options(self) -> dict[str, Any]:
-        """What the native reader is told of the stop and the filters."""
-        options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
-        if self.filters:
-            options["tables"] = self.filters.native()
-        return options
+__all__ = ["Look", "Start", "first_definitions", "look_ahead", "parse_gtids", "start_place", "start_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +119,8 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         mariadb=mariadb,
         allow_nontransactional=options.allow_nontransactional,
         ddl_decision=options.ddl_decision,
-        gaps=not Consistency(options.consistency).keeps_order and options.workers > 0,
-        two_phase=make_policy(options.policy).splits and options.workers > 1,
+        gaps=not options.consistency.keeps_order and options.workers > 0,
+        two_phase=options.splits,
         timestamp_column=options.timestamp_column,
         xa=bool(xa),
         lower_case_table_names=options.lower_case_table_names,
@@ -189,7 +138,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         refuse_own_log(options.paths, peek.own, options.policy)
     place = None if has_gtids else start_place(options.paths, peek.progress)
     check_xa(options, xa, held, place, peek.xa)
-    merges = may_merge(options.merge, options.workers) and make_policy(options.policy).merges and peek.merges
+    merges = options.merges and peek.merges
     start = Start(peek.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
         check_tables(
@@ -226,7 +175,7 @@ def _check_options(options: Options, first: Transaction, start_after: GtidSet) -
     if start_after and (":" not in str(start_after)) != first.format.mariadb:
         ours = "MariaDB" if first.format.mariadb else "MySQL"
         raise UsageError(f"--start-after {options.start_after} is not in the form of {ours}, whose server wrote the log")
-    if options.policy == "logical-clock" and (first.last_committed is None or first.sequence_number is None):
+    if options.policy.name == "logical-clock" and (first.last_committed is None or first.sequence_number is None):
         raise UsageError(
             "policy logical-clock needs a log whose transactions carry last_committed and sequence_number; use --policy dependency",
             file=first.file,
@@ -235,7 +184,7 @@ def _check_options(options: Options, first: Transaction, start_after: GtidSet) -
         )
 
 
-def refuse_own_log(paths: Sequence[str], own: str, policy: str) -> None:
+def refuse_own_log(paths: Sequence[str], own: str, policy: PolicyKind) -> None:
     """Refuses a target's own log where the replay gets GTIDs of the target's own: one could not be told from the other (R25, R26).
 
     A transaction of the log would count as applied because of another one's new GTID.
@@ -244,7 +193,7 @@ def refuse_own_log(paths: Sequence[str], own: str, policy: str) -> None:
         UsageError: It is the target's own log.
     """
     modes = "--gtid record or --gtid preserve"
-    instead = f"another policy than {policy!r} with {modes}" if make_policy(policy).splits else modes
+    instead = f"another policy than {policy.name!r} with {modes}" if policy.splits else modes
     for path, gtids in zip(paths, _gtid_texts(paths), strict=True):
         if own in gtids:
             raise UsageError(

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from paraply.applier.options import Via
 from paraply.applier.selection.filters import consequences
-from paraply.applier.selection.stop_point import moment_text
 from paraply.errors import UsageError
 from paraply.logs.file_order import missing_before, shown
+from paraply.logs.stop_point import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paraply._native import GtidSet
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
     from paraply.applier.preflight.statement_changes import StatementChanges
-    from paraply.applier.selection.stop_point import StopPoint
     from paraply.logs.file_order import LogFile
+    from paraply.logs.stop_point import StopPoint
     from paraply.targets.protocol import Peek
 
 __all__ = ["Outline", "check_gap", "check_stop", "make_outline"]
@@ -99,7 +100,7 @@ class Outline:
         if self.filters:
             lines.append(f"only     {self.filters}")
         merging = "merged commits" if self.merges else "one commit each"
-        workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == "replication" else "")
+        workers = f"{self.workers} workers" + (" of the target's own replication" if self.via == Via.REPLICATION.value else "")
         lines.append(f"how      {workers}, policy {self.policy}, {self.consistency}, {merging}, GTID mode {self.gtid_mode}")
         lines.extend(f"note     {note}" for note in self.notes)
         if self.statement_changes is not None:
@@ -129,9 +130,9 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
         resumed=progress.resumed,
         gtid_mode=peek.gtid_mode,
         workers=options.workers,
-        policy=options.policy,
-        consistency=options.consistency,
-        via=options.via,
+        policy=options.policy.name,
+        consistency=options.consistency.value,
+        via=options.via.value,
         merges=merges,
         stop=options.stop.text if options.stop is not None else "",
         filters=str(options.filters),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.applier.commit.consistency import Consistency
-
 if TYPE_CHECKING:
     from paraply._native import LogReader, Transaction
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
 
 __all__ = ["is_in_order_anyway"]
 
@@ -29,7 +27,7 @@ def is_in_order_anyway(options: Options, first: Transaction, reader: LogReader) 
         first: The log's first transaction.
         reader: Reads the log from its start.
     """
-    ordered = options.policy != "dependency" or Consistency(options.consistency).keeps_order
+    ordered = options.policy.name != "dependency" or options.consistency.keeps_order
     if ordered or not first.format.mariadb or options.live or options.gtid == "preserve":
         return False
     seen, with_rows, servers = 0, 0, set[int]()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from paraply.applier.preflight.before_stop import before_stop
 from paraply.errors import LogError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paraply._native import GtidSet
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
 
 __all__ = ["RowStatement", "StatementChanges", "count_statements"]
 
@@ -111,31 +113,12 @@ def count_statements(
     """
     left = [statement for statement in found if not _passed(statement, skip, place)]
     if left:
-        left = _before_stop(options, left)
+        with contextlib.suppress(LogError):  # else the reader got no further than to the first of them, so that one is before the stop
+            left = before_stop(options, left)
     if not left:
         return None
     tables = Counter(statement.table for statement in left)
     return StatementChanges(len(left), tables.most_common(), left[:_SHOWN], mariadb)
-
-
-def _before_stop(options: Options, parts: Sequence[RowStatement]) -> list[RowStatement]:
-    """Return those in front of the place where the options end the apply, or all of them if reading does not get to that place."""
-    from paraply._native import LogReader
-
-    if options.stop is None:
-        return list(parts)
-    reader = LogReader(options.paths, **options.stop.reader_options())
-    try:
-        while reader.next_batch() is not None:
-            pass
-    except LogError:
-        return list(parts)  # the reader got no further than to the first of them, so that one is before the stop
-    stopped = reader.stopped
-    if stopped is None:
-        return list(parts)
-    at, included = (options.paths.index(stopped[0]), stopped[1]), bool(stopped[4])
-    places = [(part, (options.paths.index(part.file), part.offset)) for part in parts]
-    return [part for part, place in places if place < at or (place == at and included)]
 
 
 def _passed(statement: RowStatement, skip: GtidSet, place: tuple[int, int] | None) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
 from paraply.logs.statement_text import decode_statement
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
 if TYPE_CHECKING:
@@ -117,4 +118,4 @@ def _follow(schema: SchemaCatalog, transaction: Transaction) -> None:
     log = transaction.format
     for statement in transaction.statements:
         sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
-        schema.advance(sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
+        advance(schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)

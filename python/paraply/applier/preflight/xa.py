@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paraply.applier.preflight.before_stop import before_stop
 from paraply.applier.preflight.statement_changes import RowStatement
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.targets.xid import canonical_xid
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paraply._native import GtidSet
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
     from paraply.applier.selection.filters import Filters
 
 __all__ = ["XaFound", "check_xa", "find_ahead", "left_note"]
@@ -77,7 +78,7 @@ def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: t
         UsageError: It does not hold one that the log ends.
     """
     left = [part for part in found if not _passed(part, skip, place)]
-    left = _before_stop(options, left) if left else left
+    left = before_stop(options, left) if left else left
     if not left:
         return
     if held is None:
@@ -155,20 +156,3 @@ def _refused_end(part: XaFound) -> LogNotUnderstood:
         position=part.offset,
         gtid=part.gtid,
     )
-
-
-def _before_stop(options: Options, parts: Sequence[XaFound]) -> list[XaFound]:
-    """Those before the transaction at which the log is left; reads up to there."""
-    if options.stop is None:
-        return list(parts)
-    from paraply._native import LogReader
-
-    reader = LogReader(options.paths, **options.stop.reader_options())
-    while reader.next_batch() is not None:
-        pass
-    stopped = reader.stopped
-    if stopped is None:
-        return list(parts)
-    at, included = (options.paths.index(stopped[0]), stopped[1]), bool(stopped[4])
-    places = [(part, (options.paths.index(part.file), part.offset)) for part in parts]
-    return [part for part, place in places if place < at or (place == at and included)]

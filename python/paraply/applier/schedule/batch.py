@@ -25,7 +25,7 @@ _UNDER_WAY = 256
 
 def series_of(target: Target, consistency: Consistency, workers: int) -> dict[str, Any]:
     """What a job list is made with where its workers take series: at level ``eventual``, into a target whose sessions take them."""
-    if consistency is not Consistency.EVENTUAL or not getattr(target, "takes_series", False):
+    if consistency is not Consistency.EVENTUAL or not target.capabilities.takes_batches:
         return {}
     return {"series": min(_MOST, max(2, _UNDER_WAY // max(1, workers))), "fits": fits}
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.applier.commit.consistency import Consistency
-from paraply.applier.schedule.batching import may_merge
-from paraply.applier.schedule.policy import make_policy
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from paraply._native import Block
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
     from paraply.targets.protocol import Target
 
 __all__ = ["in_waves", "may_go_in_waves"]
@@ -46,7 +42,5 @@ def may_go_in_waves(options: Options, target: Target) -> bool:
         options: The run's options.
         target: The target, opened.
     """
-    policy = make_policy(options.policy)
-    merged = policy.merges and target.merges and may_merge(options.merge, options.workers)
-    ordered = Consistency(options.consistency).keeps_order
-    return merged and ordered and policy.in_waves and options.workers > 1
+    merged = options.merges and target.merges
+    return merged and options.consistency.keeps_order and options.policy.in_waves and options.workers > 1

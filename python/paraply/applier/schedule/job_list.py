@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.applier.commit.commit_order import Ticket
-    from paraply.applier.execute.worker_state import Wait
     from paraply.applier.schedule.concurrency_limit import Hands
+    from paraply.observe.worker_state import Wait
 
 __all__ = ["MOST_AHEAD", "MOST_PLACES_AHEAD", "Job", "JobList", "Seat"]
 

@@ -24,18 +24,17 @@ from paraply.schema.ddl.statements import (
     Statement,
     TruncateStatement,
 )
+from paraply.schema.model import SYSTEM_DATABASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from paraply import _native
+    from paraply._native import Statement as LogStatement
+    from paraply._native import TableFilter, Transaction
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["SYSTEM_DATABASES", "Filters", "consequences", "filters_for", "parse_filters"]
-
-SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
-"""The servers' own databases."""
+__all__ = ["Filters", "consequences", "filters_for", "parse_filters"]
 
 _OBJECTS = ("view", "trigger", "procedure", "function", "event", "package")
 _IDENTIFIER = r"(?:`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|[\w$]+)"
@@ -101,7 +100,7 @@ class Filters:
         }
         return {name: part for name, part in parts.items() if part}
 
-    def native(self) -> _native.TableFilter:
+    def native(self) -> TableFilter:
         """The filter for the reader, which takes row changes out."""
         from paraply._native import TableFilter
 
@@ -135,7 +134,7 @@ class Filters:
         database = database.lower() if self.lower_case else database
         return self.chooses_database(database) and all(of != database for of, _ in self.exclude_tables)
 
-    def wants(self, transaction: _native.Transaction) -> bool:
+    def wants(self, transaction: Transaction) -> bool:
         """Whether a transaction's statements are about what is applied.
 
         Raises:
@@ -148,7 +147,7 @@ class Filters:
             raise self._undecided(transaction, "the transaction's statements are about tables inside and outside of the filters")
         return answers != {False}
 
-    def _wants(self, transaction: _native.Transaction, statement: _native.Statement) -> bool:
+    def _wants(self, transaction: Transaction, statement: LogStatement) -> bool:
         log = transaction.format
         sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
         rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
@@ -165,7 +164,7 @@ class Filters:
         return answer
 
     @staticmethod
-    def _undecided(transaction: _native.Transaction, what: str) -> LogNotUnderstood:
+    def _undecided(transaction: Transaction, what: str) -> LogNotUnderstood:
         return LogNotUnderstood(
             f"{what}; widen the filters so that they hold all or none of its tables, or stop before it with --stop-before,"
             " run what you need of it by hand, and go on behind it with --start-after",
@@ -228,7 +227,7 @@ class Filters:
             return self.chooses_database(default)
         return not self.includes
 
-    def _of_unparsed(self, sql: str, rules: Rules, statement: _native.Statement) -> bool | None:
+    def _of_unparsed(self, sql: str, rules: Rules, statement: LogStatement) -> bool | None:
         """A statement that is not understood: by the only table that it can touch, or by the databases that the source names."""
         touched = touched_table(sql, rules)
         if touched is not None:
@@ -314,4 +313,4 @@ def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:
 def filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:
     """Return the filters as they are compared, with the servers' own databases left out where the target has none of them."""
     filters = filters.in_lower_case() if lower_case_table_names else filters
-    return filters.without_system_databases() if getattr(target, "lacks_system_databases", False) else filters
+    return filters if target.capabilities.has_system_databases else filters.without_system_databases()

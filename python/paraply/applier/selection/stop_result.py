@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply.applier.selection.stop_point import StopPlace, moment_text
 from paraply.errors import StopNotReached, UsageError
+from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:
     from paraply._native import LogReader
     from paraply.applier.execute.run_state import RunState
-    from paraply.applier.preflight.inspect import Options, Start
-    from paraply.applier.selection.stop_point import StopPoint
+    from paraply.applier.options import Options
+    from paraply.applier.preflight.inspect import Start
+    from paraply.logs.stop_point import StopPoint
 
 __all__ = ["check_result", "stop_place"]
 

@@ -7,50 +7,31 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from paraply.applier.execute.supervisor import stopped_error
-from paraply.applier.execute.worker_state import APPLYING, IDLE
 from paraply.applier.schedule.coordinator import Crew
 from paraply.applier.schedule.policy import runs_statement
 from paraply.applier.via_replication.follower import Watch
 from paraply.applier.via_replication.options import source_address
 from paraply.applier.via_replication.outbox import Outbox
 from paraply.applier.via_replication.server import SourceServer
+from paraply.applier.via_replication.server_worker import ServerWorker
 from paraply.errors import ConnectionFailed, ParaplyError
-from paraply.observe.counters import WorkerCounters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paraply._native import Block
     from paraply.applier.execute.run_state import RunState
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
     from paraply.applier.schedule.coordinator import Coordinator
     from paraply.applier.schedule.job_list import Job
     from paraply.logs.feed import Feed
-    from paraply.targets.mysql.replica_channel import ChannelWorker
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.mysql.target import MySqlTarget
     from paraply.targets.protocol import Target
 
-__all__ = ["ReplicaDrive", "ServerWorker"]
+__all__ = ["ReplicaDrive"]
 
 _TICK_SECONDS = 0.25
-
-
-class ServerWorker:
-    """One worker of the server's applier, as the run's counters show it."""
-
-    job: Job | None = None
-
-    def __init__(self, number: int) -> None:
-        self.counters = WorkerCounters(number)
-
-    def show(self, worker: ChannelWorker) -> None:
-        """Takes over what the server says of it."""
-        counters = self.counters
-        counters.connection_id = worker.connection_id or counters.connection_id  # one that is being stopped is not told
-        counters.gtid, counters.tries = worker.applying or None, worker.retries
-        counters.state = APPLYING if worker.applying else IDLE
-        counters.last_gtid = worker.last or None
 
 
 class ReplicaDrive(Crew):
@@ -174,11 +155,11 @@ class ReplicaDrive(Crew):
             if not self.drain(self._statement):
                 return False
             self._statement = 0
-            target.forget_tables()
+            target.context.forget_tables()
         maps = block.table_maps()
         for attempt in range(1, self._run.retry.reconnects + 1):
             try:
-                target.checker.check(self._check_connection, maps, block.format.version)
+                target.context.checker.check(self._check_connection, maps, block.format.version)
             except ConnectionFailed:
                 if self._checks is not None:
                     self._checks.close()

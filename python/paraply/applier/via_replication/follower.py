@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.schedule.job_list import Job
-    from paraply.applier.via_replication.driver import ServerWorker
     from paraply.applier.via_replication.outbox import Outbox
     from paraply.applier.via_replication.server import SourceServer
+    from paraply.applier.via_replication.server_worker import ServerWorker
     from paraply.targets.mysql.replica_channel import ChannelFault
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.mysql.target import MySqlTarget
@@ -125,7 +125,7 @@ class Watch:
         try:
             if self._shown is None:
                 self._shown = self._target.connect()
-            for worker, seen in zip(self._workers, workers_of(self._shown, self._target.store.channel), strict=False):
+            for worker, seen in zip(self._workers, workers_of(self._shown, self._target.context.store.channel), strict=False):
                 worker.show(seen)
         except ParaplyError:  # the thread that needs its answers tells it
             self._shown = None
@@ -151,7 +151,7 @@ class Watch:
         """The channel as it stands on the target, if it does."""
         connection = self._target.connect()
         try:
-            return ReplicationChannel(connection, self._target.server, self._target.store.channel, len(self._workers))
+            return ReplicationChannel(connection, self._target.server, self._target.context.store.channel, len(self._workers))
         except BaseException:
             connection.close()
             raise

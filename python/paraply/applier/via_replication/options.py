@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
     from paraply._native import Transaction
-    from paraply.applier.preflight.inspect import Options
+    from paraply.applier.options import Options
+    from paraply.targets.mysql.target import MySqlTarget
     from paraply.targets.protocol import Target
     from paraply.targets.url import DatabaseUrl
 
-__all__ = ["SERVER_WORKERS", "VIAS", "check_via", "check_via_family", "check_via_target", "parse_listen", "source_address"]
-
-VIAS = ("sessions", "replication")
-"""How transactions reach the target: through sessions of paraply's, or through the target's own replication."""
-
-SERVER_WORKERS = 16
-"""Workers of the server's applier where nothing is said: they mostly wait for their turn, and more of them make larger commit groups."""
+__all__ = ["check_via", "check_via_family", "check_via_target", "parse_listen", "source_address"]
 
 _POLICIES = ("dependency", "logical-clock", "barrier")
 
@@ -31,9 +26,7 @@ def check_via(options: Options) -> None:
     Raises:
         UsageError: With the reason.
     """
-    if options.via not in VIAS:
-        raise UsageError(f"via {options.via!r} does not exist; choose one of: {', '.join(VIAS)}")
-    if options.via == "sessions":
+    if not options.by_replication:
         if options.listen is not None:
             raise UsageError("--listen says where the target's replication reads from, and needs --via replication")
         return
@@ -43,12 +36,12 @@ def check_via(options: Options) -> None:
         raise UsageError(f"--via replication keeps the source's GTIDs: use --gtid preserve instead of {options.gtid}, or --via sessions")
     if isinstance(options.merge, int) and options.merge > 1:
         raise UsageError("--via replication commits each transaction under its own GTID and cannot merge; use --merge off")
-    if options.policy not in _POLICIES:
-        raise UsageError(f"--via replication goes with the policies {', '.join(_POLICIES)}, not with {options.policy!r}")
-    if options.consistency != "any-time":
+    if options.policy.name not in _POLICIES:
+        raise UsageError(f"--via replication goes with the policies {', '.join(_POLICIES)}, not with {options.policy.name!r}")
+    if not options.consistency.keeps_order:
         raise UsageError(
-            f"--via replication commits in order and in groups inside of the server, so that --consistency {options.consistency} would gain"
-            " nothing: leave it out"
+            "--via replication commits in order and in groups inside of the server, so that --consistency"
+            f" {options.consistency.value} would gain nothing: leave it out"
         )
     if options.workers < 1:
         raise UsageError("--via replication applies in the server's workers: give --workers 1 or more")
@@ -64,9 +57,7 @@ def check_via_family(options: Options, target: Target) -> None:
     Raises:
         UsageError: It is none.
     """
-    from paraply.targets.mysql.target import MySqlTarget
-
-    if options.via == "replication" and not isinstance(target, MySqlTarget):
+    if options.by_replication and not target.capabilities.replicates:
         raise UsageError("--via replication needs a target of MySQL, whose own applier does the work: use --via sessions")
 
 
@@ -76,13 +67,11 @@ def check_via_target(options: Options, target: Target, first: Transaction | None
     Raises:
         UsageError: With the reason.
     """
-    from paraply.targets.mysql.target import MySqlTarget
-
-    if options.via != "replication" or not isinstance(target, MySqlTarget):  # check_via_family has refused the others
+    if not options.by_replication:
         return
     if first is not None and first.format.mariadb:
         raise UsageError("--via replication needs a log of MySQL: use --via sessions")
-    source_address(options.listen, target.url)
+    source_address(options.listen, cast("MySqlTarget", target).url)
 
 
 def parse_listen(text: str) -> tuple[str, int]:

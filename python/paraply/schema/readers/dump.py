@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from paraply.errors import UsageError
+from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.ddl.change import Unknown
 from paraply.schema.ddl.cursor import Cursor
@@ -26,7 +27,6 @@ SPACE = re.compile(r"\s*")
 DELIMITER = re.compile(r"[ \t]*delimiter[ \t]+(\S+)[^\n]*", re.IGNORECASE)
 ROWS = re.compile(r"\s*(?:/\*!\d+\s+)?(INSERT|REPLACE|LOCK|UNLOCK|SET|ALTER\s+TABLE\s+\S+\s+(?:DISABLE|ENABLE)\s+KEYS)\b", re.IGNORECASE)
 KEEP = 4096
-SYSTEM = {"mysql", "sys", "information_schema", "performance_schema"}
 BANNER = re.compile(r"^-- (?:MySQL|MariaDB) dump .*$|^-- Server version\s+(\S+)", re.MULTILINE)
 VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
@@ -244,7 +244,7 @@ class _Reader:
         if cursor.accept("USE"):
             self.database = cursor.name()
             return
-        changes = self.catalog.advance(statement, self.database, self.context, mariadb=self.mariadb, version=self.version)
+        changes = advance(self.catalog, statement, self.database, self.context, mariadb=self.mariadb, version=self.version)
         for change in changes:
             if isinstance(change, Unknown) and change.everything:
                 raise UsageError(f"a statement of the dump is not understood: {change.reason}: {statement[:60]!r}")

@@ -6,30 +6,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.rules import Rules
-from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.schema.model import SYSTEM_DATABASES, Column, Default, ForeignKey, Key, KeyPart, Table
 from paraply.schema.periods import with_period_parts
 from paraply.schema.readers.build import in_order
 from paraply.schema.types import BINARY, read_type
 
-__all__ = ["Query", "by_last_column", "read_catalog", "read_databases", "read_tables"]
+__all__ = ["Query", "by_last_column", "read_databases", "read_tables"]
 
 Query = Callable[[str], Sequence[tuple[Any, ...]]]
-SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
 ACTIONS: dict[str, Literal["refuse", "cascade", "set null"]] = {"CASCADE": "cascade", "SET NULL": "set null"}
 APPLICABILITY = "COLLATION_CHARACTER_SET_APPLICABILITY"
 Place = tuple[str, str]
-
-
-def read_catalog(query: Query, databases: Sequence[str] | None = None) -> SchemaCatalog:
-    """A catalog of a server's tables (of these databases, or of all but the system's)."""
-    names = int(_value(query("SELECT @@lower_case_table_names")[0][0]))
-    catalog = SchemaCatalog(lower_case_table_names=names)
-    catalog.seed(read_tables(query, databases), read_databases(query), complete=databases is None)
-    return catalog
 
 
 def read_databases(query: Query) -> dict[str, str]:
@@ -105,7 +95,7 @@ def _literal(name: str) -> str:
 
 def _where(databases: Sequence[str] | None, column: str = "TABLE_SCHEMA") -> str:
     if databases is None:  # by their bytes, which are always these: a user's own may be called Sys
-        return f"CAST({column} AS BINARY) NOT IN ({', '.join(_literal(name) for name in SYSTEM)})"
+        return f"CAST({column} AS BINARY) NOT IN ({', '.join(_literal(name) for name in SYSTEM_DATABASES)})"
     # Compared as the server compares names: CONVERT would bring a collation of its own along, for which many are one.
     listed = ", ".join(f"_utf8mb4 {_literal(name)}" for name in databases) or "''"
     return f"{column} IN ({listed})"

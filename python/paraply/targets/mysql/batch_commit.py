@@ -10,9 +10,9 @@ In mode ``preserve`` there is no such row, and the epoch is read. There the comm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from paraply import _native
+from paraply._native import format_statement
 from paraply.errors import ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.batch import SeriesOutcome
 from paraply.targets.mysql.errors import NO_SUCH_ROW, interrupted
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paraply._native import Block
-    from paraply.targets.mysql.session import MySqlSession
-    from paraply.targets.mysql.sql import Result
-    from paraply.targets.mysql.target import MySqlTarget
+    from paraply.targets.mysql.context import MySqlContext
+    from paraply.targets.mysql.sql import Connection, Result
 
 __all__ = ["apply_and_commit"]
 
@@ -36,44 +35,83 @@ _SERIES_BYTES = 128 * 1024
 _PROGRESS = "'progress'"
 
 
-def apply_and_commit(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> SeriesOutcome:
+class BlockSession(Protocol):
+    """The session that applies a series."""
+
+    slot: int
+
+    @property
+    def connection_id(self) -> int:
+        """The server's number of the connection."""
+
+    @property
+    def connection(self) -> Connection:
+        """The connection, fit for any statement."""
+
+    @property
+    def raw(self) -> Connection:
+        """The connection as the last transaction left it."""
+
+    def leaves(self, end: list[str]) -> None:
+        """Note that a transaction begins after which these statements are due, before any other kind."""
+
+    def send_format(self, block: Block) -> None:
+        """Hand the log's format description over, where the server has not got it yet."""
+
+    def check_tables(self, block: Block, source: Block) -> None:
+        """Check the tables of a block that have not been checked yet."""
+
+    def rollback(self) -> None:
+        """Roll back."""
+
+    def uncommitted(self, error: ParaplyError, block: Block | None) -> ParaplyError:
+        """Return what the error of a COMMIT means."""
+
+    def explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
+        """Return the exception of a cause's own class; the block is rolled back."""
+
+    def is_taken_over(self) -> bool:
+        """Return True if another process has taken over this channel."""
+
+
+def apply_and_commit(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
     """Applies and commits blocks one after the other; ends at the first one that fails or does not fit.
 
     Args:
-        target: The target.
+        context: The target.
         session: Its session; nothing is open on it.
         blocks: Blocks of one transaction each.
     """
-    return _by_statements(target, session, blocks) if target.mode.writes_progress else _behind_commits(target, session, blocks)
+    return _by_statements(context, session, blocks) if context.mode.writes_progress else _behind_commits(context, session, blocks)
 
 
-def _by_statements(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> SeriesOutcome:
+def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
     """Each is one statement."""
     try:
-        fitting = _fitting(target, session, blocks)
+        fitting = _fitting(context, session, blocks)
         if not fitting:
             return SeriesOutcome(0)
         session.send_format(fitting[0])
     except ParaplyError:
         return SeriesOutcome(0)  # told where the block is applied by itself
-    target.note_session(fitting, session.connection_id)
-    ledger = target.ledger
+    context.sessions.note(fitting, session.connection_id)
+    ledger = context.ledger
     progress = ledger.native or [mark.executed for mark in ledger.marks(fitting, session.slot)]
-    limit = max(0, target.max_packet - _HEADROOM)
-    place, ends = (target.store.channel, session.slot, target.epoch), target.checker.row_ends
+    limit = max(0, context.max_packet - _HEADROOM)
+    place, ends = (context.store.channel, session.slot, context.epoch), context.checker.row_ends
     done, error = session.raw.apply_each(fitting, progress, *place, limit, ends)
     if ledger.native is None:
         ledger.acknowledge_all(fitting[:done], session.slot)
     if error is None:
         return SeriesOutcome(done)
-    error = _statement_error(target, session, fitting[done], error)
+    error = _statement_error(context, session, fitting[done], error)
     return SeriesOutcome(done, error, isinstance(error, ConnectionLost))
 
 
-def _fitting(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> Sequence[Block]:
+def _fitting(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> Sequence[Block]:
     """The blocks up to the first one that needs more than its rows; their tables are checked."""
-    references, known = target.references, target.checker.known
-    looked_at = known.leading(blocks) if target.row_privileges.everything else 0
+    references, known = context.references, context.checker.known
+    looked_at = known.leading(blocks) if context.row_privileges.everything else 0
     if references is None and looked_at == len(blocks):
         return blocks
     for number, block in enumerate(blocks):
@@ -81,7 +119,7 @@ def _fitting(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]
             if block.kind != "dml":
                 return blocks[:number]
             session.check_tables(block, block)
-            if target.checker.sequences_of(block):
+            if context.checker.sequences_of(block):
                 return blocks[:number]
             known.add(block)
         if references is not None and references.check(lambda: session.connection, block) is not None:
@@ -89,7 +127,7 @@ def _fitting(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]
     return blocks
 
 
-def _statement_error(target: MySqlTarget, session: MySqlSession, block: Block, error: ParaplyError) -> ParaplyError:
+def _statement_error(context: MySqlContext, session: BlockSession, block: Block, error: ParaplyError) -> ParaplyError:
     """Why a block's statement is not known to be committed."""
     if isinstance(error, ConnectionLost):
         return error
@@ -98,57 +136,57 @@ def _statement_error(target: MySqlTarget, session: MySqlSession, block: Block, e
     if isinstance(error, ServerError) and error.code == NO_SUCH_ROW and _PROGRESS in error.message:
         session.rollback()
         if session.is_taken_over():
-            return target.store.taken_over()
+            return context.store.taken_over()
         # Of our table or of another one of that name: the block is applied by itself now, which tells.
         return TemporaryFailure(f"{error.message} (error {error.code})")
     return session.explained(error, block)
 
 
-def _behind_commits(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> SeriesOutcome:
+def _behind_commits(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
     """The commit of each begins the text of the next one."""
     try:
-        texts = _texts(target, session, blocks)
+        texts = _texts(context, session, blocks)
     except ParaplyError:
         return SeriesOutcome(0)  # told where the block is applied by itself
     if len(texts) < 2:
         return SeriesOutcome(0)
-    session.leaves(target.mode.end())
-    target.note_session(blocks[: len(texts)], session.connection_id)
-    first, others = target.mode.statements_before
-    done, committing, results, error = session.raw.commit_each(texts, 2, first, others, target.epoch)
-    target.ledger.acknowledge_all(blocks[:done], session.slot)
+    session.leaves(context.mode.end())
+    context.sessions.note(blocks[: len(texts)], session.connection_id)
+    first, others = context.mode.statements_before
+    done, committing, results, error = session.raw.commit_each(texts, 2, first, others, context.epoch)
+    context.ledger.acknowledge_all(blocks[:done], session.slot)
     if done == len(texts):
         return SeriesOutcome(done)
-    return SeriesOutcome(done, _text_error(target, session, blocks[done], results, error, committing=committing), committing)
+    return SeriesOutcome(done, _text_error(context, session, blocks[done], results, error, committing=committing), committing)
 
 
-def _texts(target: MySqlTarget, session: MySqlSession, blocks: Sequence[Block]) -> list[bytes]:
+def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> list[bytes]:
     """The texts of as many blocks as fit, up to their rows, each behind the commit of the one before."""
-    mode, texts, form = target.mode, list[bytes](), b""
-    for block in _fitting(target, session, blocks):
+    mode, texts, form = context.mode, list[bytes](), b""
+    for block in _fitting(context, session, blocks):
         begin = mode.start_again(block.first_gtid) if texts else mode.start(block.first_gtid)
         if not texts:
             session.send_format(block)
-            form = _native.format_statement(block)
-        statements = list(row_statements(target, block))
-        if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or _native.format_statement(block) != form:
+            form = format_statement(block)
+        statements = list(row_statements(context, block))
+        if len(statements) != 1 or len(begin) != mode.statements_before[bool(texts)] or format_statement(block) != form:
             break
-        texts.append(b"; ".join([*(text.encode() for text in (*begin, target.store.fence())), statements[0]]))
-        if sum(map(len, texts)) > min(_SERIES_BYTES, target.max_packet - _HEADROOM):
+        texts.append(b"; ".join([*(text.encode() for text in (*begin, context.store.fence())), statements[0]]))
+        if sum(map(len, texts)) > min(_SERIES_BYTES, context.max_packet - _HEADROOM):
             del texts[-1]
             break
     return texts
 
 
 def _text_error(
-    target: MySqlTarget, session: MySqlSession, block: Block, results: list[Result], error: ParaplyError | None, *, committing: bool
+    context: MySqlContext, session: BlockSession, block: Block, results: list[Result], error: ParaplyError | None, *, committing: bool
 ) -> ParaplyError:
     """Why a block of a series is not known to be committed."""
     if error is None and (committing or len(results) < 2):
         error = TemporaryFailure("interrupted: not all statements of a text were run")
     if error is None:
         try:
-            target.store.checked(results, target.epoch, session.raw, at=0)
+            context.store.checked(results, context.epoch, session.raw, at=0)
         except ParaplyError as found:
             error = found
         else:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paraply import _native
+from paraply._native import GtidSet
 from paraply.errors import ParaplyError, ServerError, UsageError
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
@@ -19,7 +19,6 @@ from paraply.targets.retrying import steadily
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from paraply._native import GtidSet
     from paraply.targets.mysql.server_version import ServerKind
 
 __all__ = ["ChannelFault", "ChannelWorker", "ReplicationChannel", "channel_name", "end_workers", "take_away", "workers_of"]
@@ -34,7 +33,7 @@ _HALF_MADE = 1872
 _NAMED = re.compile(r"failed executing transaction '(?P<gtid>[^']+)'")
 _PLACE = re.compile(r"^.*?end_log_pos \d+[;:]\s*", re.DOTALL)
 _TRAIL = re.compile(r"; the event's (?:source|master) log .*$", re.DOTALL)
-_PRIVILEGES = "REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN and RELOAD on *.*, and SELECT on performance_schema.*"
+_PRIVILEGES = "REPLICATION_SLAVE_ADMIN, SYSTEM_VARIABLES_ADMIN, REPLICATION CLIENT and RELOAD on *.*, and SELECT on performance_schema.*"
 
 
 def _quoted(text: str) -> str:
@@ -226,7 +225,7 @@ class ReplicationChannel:
     def executed(self) -> GtidSet:
         """What is committed."""
         rows = rows_of(self._connection.query("SELECT @@GLOBAL.gtid_executed"))
-        return _native.GtidSet(to_text(rows[0][0]).replace("\n", ""))
+        return GtidSet(to_text(rows[0][0]).replace("\n", ""))
 
     def wait_for(self, gtid: str, seconds: float) -> None:
         """Waits until this transaction is committed, but no longer than that."""

@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from paraply import _native
+from paraply._native import format_statement
 from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from paraply._native import Block, ReferenceCheck
     from paraply.targets.batch import SeriesOutcome
+    from paraply.targets.mysql.context import MySqlContext
     from paraply.targets.mysql.sql import Connection
-    from paraply.targets.mysql.target import MySqlTarget
     from paraply.targets.two_phase import Branch
 
-__all__ = ["MySqlSession", "session_settings"]
+__all__ = ["MySqlSession"]
 
 #: A statement's text; the rest of max_allowed_packet is left to what stands before it.
 _HEADROOM = 64 * 1024
@@ -36,26 +36,11 @@ _ROLLBACKS = 5
 _OVERDUE_SECONDS = 2.0
 
 
-def session_settings(*, hidden: bool, lock_wait: int = 2) -> list[str]:
-    """The settings of a session that applies.
-
-    Args:
-        hidden: Whether it stays out of the target's binlog.
-        lock_wait: Seconds that a row lock is waited for (R24: short).
-    """
-    settings = [
-        "SET NAMES utf8mb4",
-        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-        f"SET SESSION autocommit=1, foreign_key_checks=1, unique_checks=1, innodb_lock_wait_timeout={lock_wait}, lock_wait_timeout=50",
-    ]
-    return settings + (["SET SESSION sql_log_bin=0"] if hidden else [])
-
-
 class MySqlSession:
     """Applies blocks on a connection of its own; see ``Session`` for the contract."""
 
-    def __init__(self, target: MySqlTarget, connection: Connection, slot: int) -> None:
-        self._target = target
+    def __init__(self, context: MySqlContext, connection: Connection, slot: int) -> None:
+        self._context = context
         self._connection = connection
         self.slot = slot
         """The number of its row of progress."""
@@ -73,7 +58,7 @@ class MySqlSession:
     def connection(self) -> Connection:
         """The connection itself, fit for any statement."""
         if self._left:
-            query_all(self._connection, self._target.mode.end())
+            query_all(self._connection, self._context.mode.end())
             self._left = False
         return self._connection
 
@@ -85,7 +70,7 @@ class MySqlSession:
     @property
     def commits_at_once(self) -> bool:
         """Whether a block that fits a series takes one statement, so that even one alone is worth a series."""
-        return self._target.takes_series and self._target.mode.writes_progress
+        return self._context.takes_batches and self._context.mode.writes_progress
 
     def leaves(self, end: list[str]) -> None:
         """Says that a transaction begins behind which these statements are due, before any other kind."""
@@ -108,21 +93,21 @@ class MySqlSession:
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
         try:
-            self._hand_over(block, part, self._target.branches.decide(self.slot, split))
+            self._hand_over(block, part, self._context.branches.decide(self.slot, split))
         except ParaplyError as error:
             raise self.explained(error, part) from None
 
     def prepare(self, part: Block, branch: Branch) -> None:
         """Applies a part's rows in an XA transaction and prepares it."""
         try:
-            prepare(self._target, self, part, branch)
+            prepare(self._context, self, part, branch)
         except ParaplyError as error:
             raise explain(error, file=part.file, position=part.offset) from None
 
     def end_branch(self, branch: Branch, *, commit: bool) -> None:
         """Commits a prepared part, or rolls one back however far it came."""
         try:
-            end(self._target, self._connection, branch, commit=commit)
+            end(self._context, self._connection, branch, commit=commit)
         except ParaplyError as error:
             raise explain(error) from None
 
@@ -134,7 +119,7 @@ class MySqlSession:
         except (ServerError, TemporaryFailure) as error:
             raise self.uncommitted(error, block) from None
         if block is not None:
-            self._target.ledger.acknowledge(block, self.slot)
+            self._context.ledger.acknowledge(block, self.slot)
 
     def uncommitted(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         """What the error of a COMMIT means."""
@@ -145,7 +130,7 @@ class MySqlSession:
 
     def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
         """Applies and commits blocks one after the other; see ``SeriesSession`` for the contract."""
-        return apply_and_commit(self._target, self, blocks)
+        return apply_and_commit(self._context, self, blocks)
 
     def rollback(self) -> None:
         """Rolls back; a connection that is gone has rolled back by itself.
@@ -156,7 +141,7 @@ class MySqlSession:
         self._open = None
         for _ in range(_ROLLBACKS):
             try:
-                query_all(self._connection, ["ROLLBACK", *self._target.mode.end()])
+                query_all(self._connection, ["ROLLBACK", *self._context.mode.end()])
                 self._left = False
             except (ServerError, TemporaryFailure):
                 continue
@@ -171,7 +156,7 @@ class MySqlSession:
             self._execute_xa(block)
             return
         try:
-            runner = StatementRunner(self._target, self.connection, self.slot)
+            runner = StatementRunner(self._context, self.connection, self.slot)
             self.send_format(block)
             runner.run(block)
         except ParaplyError as error:
@@ -180,12 +165,12 @@ class MySqlSession:
                 raise ConnectionLost(f"the statement was interrupted, and it is not known what it did: {error.message}") from None
             self.rollback()
             raise self.explained(error, block) from None
-        self._target.forget_tables(runner.words)
-        self._target.ledger.acknowledge(block, self.slot)
+        self._context.forget_tables(runner.words)
+        self._context.ledger.acknowledge(block, self.slot)
 
     def _execute_xa(self, block: Block) -> None:
         """Runs a part of an XA transaction (R35)."""
-        runner = XaRunner(self._target, self, self.slot)
+        runner = XaRunner(self._context, self, self.slot)
         try:
             runner.run(block)
         except ParaplyError as error:
@@ -195,13 +180,13 @@ class MySqlSession:
             self.rollback()
             raise self.explained(error, block) from None
         if not runner.recorded:
-            self._target.ledger.acknowledge(block, self.slot)
+            self._context.ledger.acknowledge(block, self.slot)
 
     def renew(self) -> None:
         """Ends the connection on the server, and makes another one in its place."""
         old, started = self._connection, time.monotonic()
         old.close()
-        self._connection = self._target.fresh(after=(old.connection_id, started))
+        self._connection = self._context.fresh(after=(old.connection_id, started))
         self._format, self._left = None, False
 
     def interrupt(self) -> None:
@@ -224,7 +209,7 @@ class MySqlSession:
     def _beside(self, action: Callable[[Connection], object]) -> None:
         """Does something on a short connection of its own."""
         with contextlib.suppress(ParaplyError):
-            other = self._target.connect()
+            other = self._context.connect()
             try:
                 action(other)
             finally:
@@ -237,16 +222,16 @@ class MySqlSession:
 
     def send_format(self, block: Block) -> None:
         """Hands the log's format description over, where the server has not got it yet."""
-        statement = _native.format_statement(block)
+        statement = format_statement(block)
         if statement != self._format:
             self.connection.query(statement)
-            for follow_up in self._target.mode.after_format():
+            for follow_up in self._context.mode.after_format():
                 self._connection.query(follow_up)
             self._format = statement
 
     def _apply(self, block: Block, waves: Iterable[Block] | None = None) -> None:
         """Applies a block, in one go or by waves; foreign keys are asked about at its end where that is worth it."""
-        references = self._target.references
+        references = self._context.references
         check = references.check(lambda: self.connection, block) if references is not None and block.kind == "dml" else None
         self._hand_over(block, waves=waves, check=check)
         if references is not None and check is not None and not references.hold(self._connection, check):
@@ -263,30 +248,30 @@ class MySqlSession:
     ) -> None:
         """Begins the transaction with its progress and runs the rows of a block, or of a part of it with the decision about the others."""
         source = block if part is None else part
-        target = self._target
+        context = self._context
         rows = block.kind == "dml"
         if rows:
             self.check_tables(block, source)
             self.send_format(source)
-        writer = target.last_writer
-        before = target.mode.start(block.first_gtid)
+        writer = context.last_writer
+        before = context.mode.start(block.first_gtid)
         if writer is not None:
             before = [writer.settings, *before]
-        writes = target.mode.writes_progress
-        guard = target.store.write(self.slot, target.ledger.mark(block, self.slot), target.epoch) if writes else target.store.fence()
+        writes = context.mode.writes_progress
+        guard = context.store.write(self.slot, context.ledger.mark(block, self.slot), context.epoch) if writes else context.store.fence()
         head = [*before, guard]
         if decision is not None:
             head.append(decision)
-        self._open, self._left = block, bool(target.mode.end())
-        target.note_session([block], self._connection.connection_id)
+        self._open, self._left = block, bool(context.mode.end())
+        context.sessions.note([block], self._connection.connection_id)
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
         sources = (source,) if waves is None else waves
-        made = (row_statements(target, one, check) for one in sources)
+        made = (row_statements(context, one, check) for one in sources)
         statements = (statement for some in made for statement in some) if own else iter(())
         first = next(statements, None)
         along = [first] if first is not None and self._goes_along(head, first) else []
-        target.store.checked(query_all(self._connection, [*head, *along]), target.epoch, self._connection, at=len(before))
+        context.store.checked(query_all(self._connection, [*head, *along]), context.epoch, self._connection, at=len(before))
         if first is not None and not along:
             self._connection.query(first)
         for statement in statements:
@@ -297,8 +282,8 @@ class MySqlSession:
     def check_tables(self, block: Block, source: Block) -> None:
         """Looks at the tables of a block, or of a part of it, when they come for the first time: what we may do to them, and their form."""
         maps = source.table_maps()
-        self._target.row_privileges.check(lambda: self.connection, block, maps)
-        self._target.checker.check(lambda: self.connection, maps, block.format.version)
+        self._context.row_privileges.check(lambda: self.connection, block, maps)
+        self._context.checker.check(lambda: self.connection, maps, block.format.version)
 
     def _goes_along(self, head: list[str], first: bytes) -> bool:
         """Whether the first rows go with the statements before them, in one round trip: where one packet holds them.
@@ -306,7 +291,7 @@ class MySqlSession:
         The epoch is compared before the commit, so rows of a session that was fenced off never become visible. Only one BINLOG
         goes along, at the end: the servers run what stands behind it, but do not announce the results of that.
         """
-        return sum(map(len, head)) + len(first) <= self._target.max_packet - _HEADROOM
+        return sum(map(len, head)) + len(first) <= self._context.max_packet - _HEADROOM
 
     def explained(self, error: ParaplyError, block: Block | None) -> ParaplyError:
         """The exception of a cause's own class, with the row where one is concerned; the block is rolled back."""
@@ -321,7 +306,7 @@ class MySqlSession:
             if names_a_row(error.code):
                 self.rollback()
                 if self.is_taken_over():
-                    return self._target.store.taken_over()
+                    return self._context.store.taken_over()
                 # A merged block is applied again one by one, and then it is known which transaction fails.
                 if block.transaction_count == 1:
                     table, key = self._find_row(error, block, table)
@@ -332,7 +317,7 @@ class MySqlSession:
     def is_taken_over(self) -> bool:
         """Whether a row that is there, or is not, may be the work of another apply of the channel; its epoch is compared after the rows."""
         with contextlib.suppress(ParaplyError):
-            return not self._target.store.is_ours(self._connection, self._target.epoch)
+            return not self._context.store.is_ours(self._connection, self._context.epoch)
         return False
 
     def _find_row(self, error: ServerError, block: Block, table: str | None) -> tuple[str | None, str | None]:

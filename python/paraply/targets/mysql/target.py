@@ -8,8 +8,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from paraply import _native
+from paraply._native import GtidSet, MySqlConnection
 from paraply.errors import ConnectionFailed, ParaplyError, ServerError, UsageError
+from paraply.targets.mysql.context import ChannelContext, MySqlContext, session_settings
 from paraply.targets.mysql.errors import connect_error, explain, interrupted
 from paraply.targets.mysql.gtid_mode import GtidMode, check_gaps, choose_mode, read_facts
 from paraply.targets.mysql.lock_waits import RowWaits, describe_wait, lock_holders, telling
@@ -20,36 +21,36 @@ from paraply.targets.mysql.preflight.table_check import TableChecker, check_serv
 from paraply.targets.mysql.progress.channel_status import read_channels
 from paraply.targets.mysql.progress.recovery import settle_at_start, settle_block
 from paraply.targets.mysql.progress.status_row import MySqlBoard, open_board
-from paraply.targets.mysql.progress.store import PendingDdl, ProgressStore, StoredProgress
+from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.replica_channel import take_away
 from paraply.targets.mysql.rows.foreign_keys import References, may_ask
 from paraply.targets.mysql.rows.last_writer import MySqlLastWriter
 from paraply.targets.mysql.server_version import ServerKind
-from paraply.targets.mysql.session import MySqlSession, session_settings
+from paraply.targets.mysql.session import MySqlSession
 from paraply.targets.mysql.session_end import await_end
-from paraply.targets.mysql.sql import Connection, query_each, rows_of, to_int
-from paraply.targets.mysql.xa.branches import BranchStore, finish
+from paraply.targets.mysql.sql import Connection, rows_of, to_int
+from paraply.targets.mysql.xa.branch_store import BranchStore
+from paraply.targets.mysql.xa.branches import finish
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.file_ledger import PlaceLedger
 from paraply.targets.progress.gtid_ledger import Executed, ProgressLedger, make_ledger, read_executed
-from paraply.targets.protocol import ApplyPlan, Peek, Progress, Standing
+from paraply.targets.protocol import ApplyPlan, Capabilities, Peek, Progress, Standing
 from paraply.targets.retrying import steadily
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence
 
-    from paraply._native import Block, GtidSet
+    from paraply._native import Block
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
-    from paraply.targets.protocol import Forecast
+    from paraply.targets.protocol import Forecast, RowForecast
     from paraply.targets.two_phase import Branch
     from paraply.targets.url import DatabaseUrl
 
 __all__ = ["MySqlTarget", "connect"]
 
-_REMEMBERED = 10_000
 _TRIES = 3
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ def connect(url: DatabaseUrl) -> Connection:
         UsageError: A file of the TLS options cannot be read.
     """
     try:
-        return _native.MySqlConnection(
+        return MySqlConnection(
             url.host, url.port, url.user, url.password, database=url.database, socket=url.socket, tls=url.tls_options(),
             connect_timeout=url.connect_timeout, found_rows=True,
         )  # fmt: skip
@@ -80,21 +81,6 @@ class MySqlTarget:
         connector: Makes connections; replaced in tests.
     """
 
-    epoch: int
-    store: ProgressStore
-    xa: XaStore
-    branches: BranchStore
-    quiet_settings: list[str]
-    last_writer: MySqlLastWriter | None = None
-    ledger: ProgressLedger
-    checker: TableChecker
-    grants: Grants
-    row_privileges: RowPrivileges
-    references: References | None = None
-    mode: GtidMode
-    server: ServerKind
-    max_packet: int
-
     def __init__(self, url: DatabaseUrl, connector: Callable[[DatabaseUrl], Connection] = connect) -> None:
         # The URL's database is not entered: a statement without a default database must not find one.
         self.url = replace(url, database=None)
@@ -102,10 +88,24 @@ class MySqlTarget:
         self._connector = connector
         self._forecast = StatementForecast(self.connect)
         self._control: Connection | None = None
-        self._sessions: dict[int, tuple[int, float]] = {}  # connection and time of a block's last start
-        self._next_slot = self._splits = 0
+        self._server: ServerKind | None = None
+        self._context: MySqlContext | None = None
         self._lock = threading.Lock()
         self._row_waits = RowWaits()
+
+    @property
+    def context(self) -> MySqlContext:
+        """What is known since ``open``."""
+        if self._context is None:
+            raise UsageError("the target is not open")
+        return self._context
+
+    @property
+    def server(self) -> ServerKind:
+        """The server, known since ``peek`` or ``open``."""
+        if self._server is None:
+            raise UsageError("the target has not been asked for its version yet")
+        return self._server
 
     @property
     def family(self) -> Literal["mysql", "mariadb"]:
@@ -115,7 +115,7 @@ class MySqlTarget:
     @property
     def merges(self) -> bool:
         """Whether several transactions may become one commit in the GTID mode in force."""
-        return self.mode.merges
+        return self.context.mode.merges
 
     @property
     def most_merged(self) -> int:
@@ -123,9 +123,9 @@ class MySqlTarget:
         return 512 if self.server.mariadb else 256
 
     @property
-    def takes_series(self) -> bool:
-        """Whether its sessions may be handed several blocks at once (``SeriesSession``)."""
-        return self.last_writer is None
+    def capabilities(self) -> Capabilities:
+        """Sessions take batches, unless the last writer wins; the server's own applier can be fed."""
+        return Capabilities(takes_batches=self._context is None or self._context.takes_batches, replicates=True)
 
     def connect(self) -> Connection:
         """A new plain connection."""
@@ -136,7 +136,7 @@ class MySqlTarget:
 
         def look() -> Peek:
             with contextlib.closing(self.connect()) as connection, telling(self.connect, connection.connection_id, "the start"):
-                self.server = ServerKind.parse(connection.server_version)
+                self._server = ServerKind.parse(connection.server_version)
                 return peek(connection, plan, tables=tables)
 
         try:
@@ -145,7 +145,7 @@ class MySqlTarget:
             raise explain(error) from None
 
     def open(self, plan: ApplyPlan) -> Progress:
-        """Connects, checks the server, takes the channel over and reads what is applied already."""
+        """Connect, check the server, take the channel over and read what is applied already."""
 
         def begin() -> Progress:
             self.close()
@@ -163,40 +163,17 @@ class MySqlTarget:
 
     def session(self) -> MySqlSession:
         """A new connection for a worker."""
-        connection = self.fresh()
+        context = self.context
+        connection = context.fresh()
         try:
-            return MySqlSession(self, connection, self.take_slot(connection))
+            return MySqlSession(context, connection, context.take_slot(connection))
         except ParaplyError as error:
             connection.close()
             raise explain(error) from None
-
-    def take_slot(self, connection: Connection) -> int:
-        """A row of progress that nobody else of this run writes."""
-        with self._lock:
-            slot, self._next_slot = self._next_slot, self._next_slot + 1
-        if self.mode.writes_progress:
-            self.store.take_slot(connection, slot, self.epoch)
-        return slot
-
-    def fresh(self, after: tuple[int, float] | None = None) -> Connection:
-        """A connection with a session's settings.
-
-        Args:
-            after: Number of a connection that must have ended before, and when it was last known to be there.
-        """
-        connection = self.connect()
-        try:
-            if after is not None:
-                await_end(connection, *after)
-            query_each(connection, session_settings(hidden=self.mode.hidden))
-        except ParaplyError as error:
-            connection.close()
-            raise explain(error) from None
-        return connection
 
     def left_prepared(self) -> list[str]:
         """The XA transactions of the log that are prepared and not ended."""
-        ours = [part.xid for part in self._read(self.xa.read) if part.state == PREPARED]
+        ours = [part.xid for part in self._read(self.context.xa.read) if part.state == PREPARED]
         held = self._read(prepared_xids) if ours else frozenset()
         return [xid for xid in ours if xid in held]
 
@@ -212,19 +189,25 @@ class MySqlTarget:
         return Standing()
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise for a statement whose variables the target does not know; else its own text is run, and only the server knows.
-
-        Raises:
-            LogNotUnderstood: A status variable or a bit of the sql_mode is not known.
-        """
+        """Raise LogNotUnderstood for a statement whose variables are not known here; the rest is known when the server runs its text."""
         self._forecast.check(forecast.transaction, forecast.lower_case_table_names)
+
+    def create_tables(self, tables: Iterable[Table]) -> None:
+        """Nothing to do: the log's own DDL makes the tables."""
+
+    def foresee_tables(self, tables: Sequence[Table]) -> None:
+        """Do nothing: the tables are the server's own."""
+
+    def foresee_rows(self, forecast: RowForecast) -> None:
+        """Compare a table of the target with the log."""
+        self._forecast.check_table(forecast)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Nothing to do: the events say themselves what they hold."""
 
     def open_board(self) -> MySqlBoard | None:
         """The row where the run's status is kept, once the target is open; None where there is no place for it."""
-        return open_board(self.connect, self.store.channel, self.epoch)
+        return open_board(self.connect, self.context.store.channel, self.context.epoch)
 
     def read_channels(self) -> list[ChannelStatus]:
         """What the target holds of each channel, on a connection of its own; writes nothing."""
@@ -238,32 +221,11 @@ class MySqlTarget:
 
     def pass_over(self, block: Block) -> None:
         """An earlier run committed the block."""
-        self.ledger.acknowledge(block)
-
-    def forget_tables(self, words: Set[str] | None = None) -> None:
-        """A DDL was run: what is known of tables is read again.
-
-        Args:
-            words: The statement's (``words_of``), where they are known.
-        """
-        self.checker.forget(words)
-        if self.last_writer is not None:
-            self.last_writer.forget()
-        if self.references is not None:
-            self.references.forget()
-
-    def note_session(self, blocks: Iterable[Block], connection_id: int) -> None:
-        """Remembers which connection works on blocks, so that ``committed`` can wait for its end."""
-        now = time.monotonic()
-        with self._lock:
-            for block in blocks:
-                self._sessions[block.id] = (connection_id, now)
-                self._sessions.pop(block.id - _REMEMBERED, None)  # blocks under way are asked for, and those are few
+        self.context.ledger.acknowledge(block)
 
     def committed(self, block: Block) -> bool:
         """Whether a block is in, asked after its connection broke: first its server session must have ended."""
-        with self._lock:
-            session = self._sessions.get(block.id)
+        session = self.context.sessions.last(block)
         connection = self.connect()
         try:
             if session is not None:
@@ -274,14 +236,13 @@ class MySqlTarget:
         finally:
             connection.close()
         if found:
-            self.ledger.acknowledge(block)
+            self.context.ledger.acknowledge(block)
         return found
 
     def new_split(self) -> str:
         """A name for the branches of a transaction that is committed in two phases."""
-        with self._lock:
-            self._splits += 1
-            return self.branches.new_name(self.epoch, self._splits)
+        context = self.context
+        return context.branches.new_name(context.epoch, context.sessions.next_split())
 
     def end_branch(self, branch: Branch, connection_id: int, *, commit: bool) -> None:
         """Ends a branch whose connection broke, once its server session has ended."""
@@ -291,15 +252,9 @@ class MySqlTarget:
                 await_end(connection, connection_id, time.monotonic())
             finally:
                 connection.close()
-            finish(self, branch, commit=commit)
+            finish(self.context, branch, commit=commit)
         except ParaplyError as error:
             raise explain(error) from None
-
-    def logs_hold(self, connection: Connection, pending: PendingDdl) -> bool:
-        """Whether the target's own GTIDs show that a recorded statement has been done (``preserve`` on MariaDB)."""
-        if pending.gtid is None or self.mode.writes_progress:
-            return False
-        return pending.gtid in _native.GtidSet(self.mode.own_executed(connection))
 
     def blockers(self, connection_id: int) -> list[int]:
         """Connections that hold locks which this one waits for: of rows, and of definitions of tables."""
@@ -322,7 +277,7 @@ class MySqlTarget:
     def is_ours(self) -> bool:
         """Whether no other apply has taken the channel over (R25a)."""
         try:
-            return self.store.is_ours(self._controlled(), self.epoch)
+            return self.context.store.is_ours(self._controlled(), self.context.epoch)
         except ConnectionFailed:
             self.close()
             raise
@@ -339,14 +294,15 @@ class MySqlTarget:
         self._read(lambda control: self._finish(control, executed))
 
     def _finish(self, control: Connection, executed: GtidSet) -> None:
+        context = self.context
         with telling(self.connect, control.connection_id, "the end"):
-            self.mode.finish(control, executed)
-            stored = self.store.read(control)
-            if isinstance(self.ledger, PlaceLedger):
-                places = self.ledger.places()
+            context.mode.finish(control, executed)
+            stored = context.store.read(control)
+            if isinstance(context.ledger, PlaceLedger):
+                places = context.ledger.places()
                 if places.file is not None:
                     stored = replace(stored, file=places.file, position=places.offset)
-            self.store.consolidate(control, stored, str(self.ledger.executed()), "complete")
+            context.store.consolidate(control, stored, str(context.ledger.executed()), "complete")
 
     def close(self) -> None:
         """Closes the connection."""
@@ -356,73 +312,63 @@ class MySqlTarget:
                 control.close()
 
     def _open(self, plan: ApplyPlan, control: Connection) -> Progress:
-        self.server = ServerKind.parse(control.server_version)
-        check_family(self.server, plan)
-        check_server(control, self.server)
-        self.mode = choose_mode(plan, read_facts(control, self.server), self.server)
-        self.grants = check_user(control, self.server, self.mode)
-        # MariaDB does not compare table privileges with rows of BINLOG statements.
-        self.row_privileges = RowPrivileges(Grants(known=False) if self.server.mariadb else self.grants)
-        check_gaps(plan, self.mode)
-        self._configure(control, plan)
-        self.store, self.xa = ProgressStore(plan.channel), XaStore(plan.channel)
-        self.store.create_schema(control)
-        stored = self.store.open(control, plan.fingerprint)
-        self.epoch = stored.epoch
+        server = self._server = ServerKind.parse(control.server_version)
+        check_family(server, plan)
+        check_server(control, server)
+        mode = choose_mode(plan, read_facts(control, server), server)
+        grants = check_user(control, server, mode)
+        check_gaps(plan, mode)
+        quiet = _quieten(control, mode, server)
+        packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
+        checker = TableChecker.of(control, server, plan)
+        last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
+        asks = not server.mariadb and last_writer is None and may_ask(control, mode, grants)
+        channel, stored = self._take_channel(control, plan, server, mode, quiet)
         take_away(control, plan.channel)
-        self._recover_branches(control, plan)
-        stored, settled = settle_at_start(self, control, stored, plan)
-        notes = [self.mode.note, *settled]
-        if not plan.has_gtids:
-            return self._open_without_gtids(plan, control, stored, notes)
-        executed = self._executed(control, stored)
-        self.store.consolidate(control, stored, executed.text())
-        self.ledger = make_ledger(executed, mariadb=self.server.mariadb, gaps=plan.gaps)
-        return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, notes, executed.low)
+        branches = _recover_branches(control, plan)
+        stored, settled = settle_at_start(channel, control, stored, plan)
+        progress, ledger = _read_progress(control, plan, channel, stored)
+        progress.notes.extend([mode.note, *settled])
+        self._context = MySqlContext(
+            connect=channel.connect,
+            server=server,
+            mode=mode,
+            store=channel.store,
+            xa=channel.xa,
+            epoch=channel.epoch,
+            quiet_settings=quiet,
+            branches=branches,
+            ledger=ledger,
+            checker=checker,
+            # MariaDB does not compare table privileges with rows of BINLOG statements.
+            row_privileges=RowPrivileges(Grants(known=False) if server.mariadb else grants),
+            references=References() if asks else None,
+            last_writer=last_writer,
+            max_packet=packet,
+        )
+        return progress
 
-    def _open_without_gtids(self, plan: ApplyPlan, control: Connection, stored: StoredProgress, notes: list[str]) -> Progress:
-        places, nothing = stored.places(), _native.GtidSet("")
-        self.store.consolidate(control, replace(stored, file=places.file, position=places.offset), places.text())
-        self.ledger = PlaceLedger(places, nothing, ordered=not plan.gaps)
-        return Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, notes, done=places.done)
-
-    def _recover_branches(self, control: Connection, plan: ApplyPlan) -> None:
-        """Ends what a killed run left prepared, also where this run prepares nothing itself."""
-        self.branches = BranchStore(plan.channel)
-        if plan.two_phase:
-            self.branches.create_schema(control)
-        if self.branches.exists(control):
-            self.branches.recover(control)
-
-    def _configure(self, control: Connection, plan: ApplyPlan) -> None:
-        self.quiet_settings = session_settings(hidden=self.mode.keeps_out)
-        try:
-            for setting in self.quiet_settings:
-                control.query(setting)
-        except ServerError as error:
-            if error.code == 1227:
-                raise UsageError(
-                    f"--gtid {self.mode.name} needs the privilege to leave the binlog out: grant the user"
-                    f" {'BINLOG ADMIN' if self.server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none"
-                ) from None
-            raise
-        self.max_packet = to_int(rows_of(control.query("SELECT @@GLOBAL.max_allowed_packet"))[0][0])
-        self.checker = TableChecker.of(control, self.server, plan)
-        self.last_writer = MySqlLastWriter(plan.timestamp_column) if plan.timestamp_column else None
-        asks = not self.server.mariadb and self.last_writer is None and may_ask(control, self.mode, self.grants)
-        self.references = References() if asks else None
-
-    def _executed(self, connection: Connection, stored: StoredProgress) -> Executed:
-        return read_executed([*stored.executed, self.mode.own_executed(connection)], _native.GtidSet)
+    def _take_channel(
+        self, control: Connection, plan: ApplyPlan, server: ServerKind, mode: GtidMode, quiet: tuple[str, ...]
+    ) -> tuple[ChannelContext, StoredProgress]:
+        """Raise the channel's epoch, and return the channel with its progress."""
+        store = ProgressStore(plan.channel)
+        store.create_schema(control)
+        stored = store.open(control, plan.fingerprint)
+        channel = ChannelContext(
+            connect=self.connect, server=server, mode=mode, store=store, xa=XaStore(plan.channel), epoch=stored.epoch, quiet_settings=quiet
+        )
+        return channel, stored
 
     def _is_in(self, connection: Connection, block: Block) -> bool:
-        stored = self.store.read(connection)
-        settled = settle_block(self, connection, block, stored)
+        context = self.context
+        stored = context.store.read(connection)
+        settled = settle_block(context, connection, block, stored)
         if settled is not None:
             return settled
         if block.first_gtid is None:
             return stored.places().hold(block)
-        return block.gtids <= self._executed(connection, stored).gtids
+        return block.gtids <= _executed(connection, context.mode, stored).gtids
 
     def _read(self, read: Callable[[Connection], T], tries: int = _TRIES) -> T:
         """What is read on the connection for everything but blocks; done again where that is lost, or KILL QUERY has ended it."""
@@ -444,7 +390,56 @@ class MySqlTarget:
         """The connection for everything but blocks, made anew when it broke."""
         if self._control is None:
             control = self.connect()
-            for setting in self.quiet_settings:
+            for setting in self.context.quiet_settings:
                 control.query(setting)
             self._control = control
         return self._control
+
+
+def _quieten(control: Connection, mode: GtidMode, server: ServerKind) -> tuple[str, ...]:
+    """Make a connection write progress without a trace in the target's log; return the statements that do it.
+
+    Raises:
+        UsageError: The user lacks the privilege.
+    """
+    settings = session_settings(hidden=mode.keeps_out)
+    try:
+        for setting in settings:
+            control.query(setting)
+    except ServerError as error:
+        if error.code == 1227:
+            raise UsageError(
+                f"--gtid {mode.name} needs the privilege to leave the binlog out: grant the user"
+                f" {'BINLOG ADMIN' if server.mariadb else 'SYSTEM_VARIABLES_ADMIN'}, or use --gtid none"
+            ) from None
+        raise
+    return tuple(settings)
+
+
+def _recover_branches(control: Connection, plan: ApplyPlan) -> BranchStore:
+    """End what a killed run left prepared, also where this run prepares nothing itself."""
+    branches = BranchStore(plan.channel)
+    if plan.two_phase:
+        branches.create_schema(control)
+    if branches.exists(control):
+        branches.recover(control)
+    return branches
+
+
+def _read_progress(
+    control: Connection, plan: ApplyPlan, channel: ChannelContext, stored: StoredProgress
+) -> tuple[Progress, ProgressLedger]:
+    """Return what the target holds, and the ledger that goes on from there; moves the progress into the channel's row."""
+    if not plan.has_gtids:
+        places, nothing = stored.places(), GtidSet("")
+        channel.store.consolidate(control, replace(stored, file=places.file, position=places.offset), places.text())
+        progress = Progress(nothing, places.file, places.offset, stored.ordinal, stored.resumed, done=places.done)
+        return progress, PlaceLedger(places, nothing, ordered=not plan.gaps)
+    executed = _executed(control, channel.mode, stored)
+    channel.store.consolidate(control, stored, executed.text())
+    progress = Progress(executed.gtids, stored.file, stored.position, stored.ordinal, stored.resumed, low=executed.low)
+    return progress, make_ledger(executed, mariadb=channel.server.mariadb, gaps=plan.gaps)
+
+
+def _executed(connection: Connection, mode: GtidMode, stored: StoredProgress) -> Executed:
+    return read_executed([*stored.executed, mode.own_executed(connection)], GtidSet)

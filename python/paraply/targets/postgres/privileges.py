@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_table_privileges", "check_user"]
 
-PROGRESS_TABLES = ("channel", "progress", "source_table")
+PROGRESS_TABLES = ("channel", "progress", "source_table", "left_out_xa")
 _ROWS = ("SELECT", "INSERT", "UPDATE", "DELETE")
 _SCHEMA = (
     "SELECT current_user, current_database(), has_database_privilege(current_database(), 'CREATE'),"

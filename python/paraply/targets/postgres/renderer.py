@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.schema.model import Table
-    from paraply.targets.postgres.session import Rendered
     from paraply.targets.postgres.types import TableMapping
 
-__all__ = ["Renderer"]
+__all__ = ["Rendered", "Renderer"]
+
+Rendered = tuple[bytes, int, str]
+"""SQL text, the rows that it must affect, the table."""
 
 
 class Renderer(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.schema.model import Table
-    from paraply.targets.postgres.target import PostgresTarget
+    from paraply.targets.postgres.definitions import PgContext
+    from paraply.targets.postgres.renderer import Rendered
     from paraply.targets.two_phase import Branch
 
 __all__ = ["PostgresSession"]
@@ -28,8 +30,8 @@ MAX_ROUND_TRIP_STATEMENTS = 2000
 MAX_NAMED_ROWS = 5
 """Rows of a failed block whose keys an error names."""
 
-Rendered = tuple[bytes, int, str]
-"""SQL text, the rows that it must affect, the table."""
+#: A quoted value or name, which a doubled quote makes two of, or what stands before a condition.
+_QUOTED_OR_WHERE = re.compile(rb"""'[^']*'|"[^"]*"| WHERE """)
 
 _XA = frozenset({"xa_prepare", "xa_end"})
 
@@ -41,8 +43,8 @@ class PostgresSession:
     and the rows. Every statement must affect exactly the rows that the log says (R32).
     """
 
-    def __init__(self, target: PostgresTarget, connection: PgConnection, slot: int) -> None:
-        self._target = target
+    def __init__(self, context: PgContext, connection: PgConnection, slot: int) -> None:
+        self._context = context
         self._connection = connection
         self._slot = slot
         self._pending: Block | None = None
@@ -78,14 +80,14 @@ class PostgresSession:
     def apply_part(self, block: Block, part: Block, split: str) -> None:
         """As ``apply``, with the rows of one part; its commit decides that the branches with the others are committed."""
         rendered = self._render(part)
-        self._begin(block, rendered, [self._target.branches.decide(self._slot, split)])
+        self._begin(block, rendered, [self._context.branches.decide(self._slot, split)])
 
     def prepare(self, part: Block, branch: Branch) -> None:
         """Applies a part's rows in a transaction of their own and prepares it."""
-        rendered, branches = self._render(part), self._target.branches
+        rendered, branches = self._render(part), self._context.branches
         try:
             epoch = self._connection.run(branches.begin())[-1]
-            self._target.channel.check(1 if epoch.get_value(0, 0) == b"t" else 0)
+            self._context.channel.check(1 if epoch.get_value(0, 0) == b"t" else 0)
             self._send([], rendered, part)
             done = self._connection.run([branches.prepare(branch)])[0]
         except StatementFailed as failed:
@@ -97,7 +99,7 @@ class PostgresSession:
         """Commits a prepared part, or rolls one back however far it came."""
         if self._connection.in_transaction:
             self._connection.run([b"ROLLBACK"])
-        self._target.branches.end(self._connection, branch, commit=commit)
+        self._context.branches.end(self._connection, branch, commit=commit)
 
     def commit(self) -> None:
         """Commits what ``apply`` left open.
@@ -115,7 +117,7 @@ class PostgresSession:
             raise self._failure(failed, block, "") from failed
         if done.command_status != b"COMMIT":
             raise self._located(ApplyFailed("PostgreSQL rolled back where a commit was asked for"), block)
-        self._target.acknowledge(block)
+        self._context.acknowledge(block)
 
     def rollback(self) -> None:
         """Rolls back; never raises for a connection that is gone."""
@@ -135,10 +137,10 @@ class PostgresSession:
             self._record_xa(block)
             return
         try:
-            plan = self._target.plan_ddl(block)
+            plan = self._context.definitions.plan_ddl(block)
         except ParaplyError as error:
             raise self._located(error, block) from error
-        before = self._target.define(plan)
+        before = self._context.definitions.define(plan)
         try:
             self._begin(block, [])
             self._run_plan(block, plan)
@@ -146,24 +148,26 @@ class PostgresSession:
             self.commit()
         except ConnectionLost:
             # Whether it is in is found out by Target.committed, which keeps or takes back the definitions.
-            self._target.undecided(block, before)
+            self._context.definitions.undecided(block, before)
             raise
         except BaseException:
-            self._target.restore(before)
+            self._context.definitions.restore(before)
             self.rollback()
             raise
 
     def _record_xa(self, block: Block) -> None:
-        """Records a part of an XA transaction of which nothing is to be applied: it has no rows, or the filters leave them out.
+        """Record a part of an XA transaction without a row to apply: it has none, or the filters leave them out.
 
         Raises:
-            LogNotUnderstood: It has rows, or they may have been prepared before this run began.
+            LogNotUnderstood: It has rows to apply, or its rows were prepared where no run of this channel saw them.
         """
-        if not self._target.left_out.takes(block):
-            raise self._located(LogNotUnderstood(XA_REFUSED), block)
+        left_out = self._context.left_out
+        if not left_out.takes(block):
+            raise self._located(LogNotUnderstood(f"{block.xid}: {XA_REFUSED}"), block)
         try:
-            self._begin(block, [])
+            self._begin(block, [], [left_out.record(block)])
             self.commit()
+            left_out.recorded(block)
         except ConnectionLost:
             raise
         except BaseException:
@@ -183,19 +187,21 @@ class PostgresSession:
 
     def _render(self, block: Block) -> list[Rendered]:
         try:
-            writer = self._target.last_writer
-            rendered = self._target.renderer.render(block) if writer is None else writer.statements(block)
-            self._target.check_tables(self._connection, {table for _, _, table in rendered}, block.format)
+            writer = self._context.last_writer
+            rendered = self._context.renderer.render(block) if writer is None else writer.statements(block)
+            self._context.definitions.check(self._connection, {table for _, _, table in rendered}, block.format)
         except ParaplyError as error:
-            error.message += self._target.other_case(table for transaction in block.transactions for table in transaction.tables)
+            error.message += self._context.definitions.other_case(
+                table for transaction in block.transactions for table in transaction.tables
+            )
             raise self._located(error, block) from error
         return rendered
 
     def _begin(self, block: Block, rendered: Sequence[Rendered], more: Sequence[bytes] = ()) -> None:
         """Everything up to the block's last row, and before the progress what else is to be written."""
-        channel = self._target.channel
-        progress = channel.write(self._slot, block, self._target.executed_with(block))
-        self._target.remember_slot(block, self._slot)
+        channel = self._context.channel
+        progress = channel.write(self._slot, block, self._context.executed_with(block))
+        self._context.remember_slot(block, self._slot)
         self._send([*channel.begin(), *more, progress], rendered, block)
         self._pending = block
 
@@ -209,14 +215,14 @@ class PostgresSession:
                 place = failed.index - len(head)
                 raise self._failure(failed, block, chunk[place][2] if 0 <= place < len(chunk) else "") from failed
             if head:
-                self._target.channel.check(results[len(head) - 1].command_tuples)
+                self._context.channel.check(results[len(head) - 1].command_tuples)
             for (sql, rows, table), result in zip(chunk, results[len(head) :], strict=True):
                 if result.command_tuples != rows and rows != ANY_ROWS:
                     raise self._located(_not_found(sql, rows, result.command_tuples, table), block)
             head = []
 
     def _run_plan(self, block: Block, plan: DdlPlan) -> None:
-        channel = self._target.channel.name
+        channel = self._context.channel.name
         for step in plan.steps:
             if isinstance(step, MustBeEmpty | MustLack):
                 self._check_condition(step, block)
@@ -247,7 +253,7 @@ class PostgresSession:
 
     def _keys_of(self, block: Block, table: str) -> str | None:
         """Return the primary keys of the table's changed rows; None where there are many, or no primary key."""
-        known = self._target.definition(table)
+        known = self._context.definitions.named(table)
         if known is None or known.primary_key is None:
             return None
         names = [column.name for column in known.columns]
@@ -287,8 +293,21 @@ def _chunks(rendered: Sequence[Rendered], head: Iterable[bytes]) -> Iterator[Seq
 
 def _not_found(sql: bytes, rows: int, affected: int | None, table: str) -> RowNotFound:
     """The rows to change are not there, or there are more of them than one."""
-    _, _, condition = sql.partition(b" WHERE ")
-    key = condition[:200].decode(errors="replace") or None
+    key = _condition(sql)[:200].decode(errors="replace") or None
     problem = f"a statement affected {affected or 0} rows in the target where the log has {rows}"
     advice = "the row was changed by someone else, or the replay began too early"
     return RowNotFound(f"{problem}; {advice}", table=table, key=key)
+
+
+def _condition(sql: bytes) -> bytes:
+    r"""Return the condition of a rendered statement; nothing where it has none.
+
+    Values and names may hold any text, so what is quoted is passed over.
+
+    >>> _condition(b"UPDATE \"d\".\"t\" SET \"a\"='it''s WHERE it was' WHERE \"id\"='1'")
+    b'"id"=\'1\''
+    """
+    for match in _QUOTED_OR_WHERE.finditer(sql):
+        if match.group() == b" WHERE ":
+            return sql[match.end() :]
+    return b""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paraply.targets.postgres.types import quote_literal
 from paraply.targets.xid import canonical_xid
 
 if TYPE_CHECKING:
-    from paraply._native import Block
+    from collections.abc import Iterable
 
-__all__ = ["XA_REFUSED", "LeftOut"]
+    from paraply._native import Block
+    from paraply.targets.postgres.connection import PgConnection
+
+__all__ = ["XA_REFUSED", "LeftOut", "read_left_out"]
 
 XA_REFUSED = (
     "an XA transaction that is prepared and ended apart cannot be applied to PostgreSQL, whose prepared transactions neither hold their"
@@ -19,23 +23,44 @@ XA_REFUSED = (
 
 
 class LeftOut:
-    """The XA transactions that were prepared without a row that is to be applied.
+    """The XA transactions that were prepared without a row to apply.
+
+    Their names are kept with the progress (table ``paraply.left_out_xa``), so that a run that starts between the two parts of such a
+    transaction knows that its end has nothing to commit.
 
     Args:
-        checked: All parts in the logs were looked at before the first write, and none was found that has to be applied.
+        checked: True if all parts in the logs were read before the first write, and none of them has to be applied.
+        channel: Name of the channel.
+        prepared: Names that an earlier run kept.
     """
 
-    def __init__(self, *, checked: bool) -> None:
+    def __init__(self, *, checked: bool, channel: str = "", prepared: Iterable[str] = ()) -> None:
         self._checked = checked
-        self._prepared: set[str] = set()
+        self._channel = channel
+        self._prepared = set(prepared)
 
     def takes(self, block: Block) -> bool:
-        """Return whether a part has only to be recorded."""
-        xid = canonical_xid(block.xid or "")
+        """Return True if this part has only to be recorded."""
         if block.kind == "xa_end":
-            known = xid in self._prepared
-            self._prepared.discard(xid)
-            return known or self._checked
-        if not block.has_rows:
-            self._prepared.add(xid)
+            return self._checked or canonical_xid(block.xid or "") in self._prepared
         return not block.has_rows
+
+    def record(self, block: Block) -> bytes:
+        """Return the statement that keeps the name of a part that ``takes`` accepted; call ``recorded`` once it is committed."""
+        xid = canonical_xid(block.xid or "")
+        values = f"{quote_literal(self._channel)}, {quote_literal(xid)}"
+        if block.kind == "xa_end":
+            return f"DELETE FROM paraply.left_out_xa WHERE (channel, xid) = ({values})".encode()
+        self._prepared.add(xid)  # before the commit: the connection may be lost after it
+        return f"INSERT INTO paraply.left_out_xa VALUES ({values}) ON CONFLICT DO NOTHING".encode()
+
+    def recorded(self, block: Block) -> None:
+        """Forget the name of a transaction whose end is committed."""
+        if block.kind == "xa_end":
+            self._prepared.discard(canonical_xid(block.xid or ""))
+
+
+def read_left_out(connection: PgConnection, channel: str) -> list[str]:
+    """Return the names that are kept of a channel."""
+    result = connection.run([f"SELECT xid FROM paraply.left_out_xa WHERE channel = {quote_literal(channel)}".encode()])[0]
+    return [(result.get_value(row, 0) or b"").decode() for row in range(result.ntuples)]

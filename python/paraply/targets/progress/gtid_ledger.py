@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from paraply import _native
+from paraply._native import Ledger, progress_text, raise_position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,7 +54,7 @@ class Executed:
 
     def text(self) -> str:
         """For the progress tables; ``read_executed`` reads it."""
-        return _native.progress_text(self.low, self.beyond)
+        return progress_text(self.low, self.beyond)
 
 
 def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) -> Executed:
@@ -74,7 +74,7 @@ def read_executed(texts: Iterable[str], new_gtid_set: Callable[[str], GtidSet]) 
                 beyond.setdefault(int(domain), []).extend((first, last, server) for first, last, server in ranges)
         else:
             low = low | new_gtid_set(text)
-    low, beyond = _native.raise_position(low, beyond)
+    low, beyond = raise_position(low, beyond)
     gtids = low | new_gtid_set("")
     for domain, ranges in beyond.items():
         for first, last, server in ranges:
@@ -97,7 +97,7 @@ class ProgressLedger:
     """
 
     def __init__(self, executed: GtidSet, *, has_gtids: bool) -> None:
-        self.native: _native.Ledger | None = _native.Ledger(executed) if has_gtids else None
+        self.native: Ledger | None = Ledger(executed) if has_gtids else None
         """Knows the texts without the interpreter; None where there are none, or a subclass makes them."""
         self._executed = executed
 
@@ -151,7 +151,7 @@ class GapLedger(ProgressLedger):
 
     def __init__(self, executed: Executed, *, most_pieces: int | None = None) -> None:
         super().__init__(executed.gtids, has_gtids=False)
-        self.native = _native.Ledger(executed.gtids, low=executed.low, beyond=executed.beyond, most_pieces=most_pieces)
+        self.native = Ledger(executed.gtids, low=executed.low, beyond=executed.beyond, most_pieces=most_pieces)
 
 
 def make_ledger(executed: Executed, *, mariadb: bool, gaps: bool) -> ProgressLedger:

@@ -8,9 +8,9 @@ pub const CHECKSUM_LENGTH: usize = 4;
 
 const FLAGS_OFFSET: usize = 17;
 
-/// The bytes before the checksum, after comparing it with theirs.
+/// Returns the bytes before the checksum, after comparing it with the computed one.
 ///
-/// `verify` off cuts the checksum without looking at it.
+/// With `verify` off the checksum is cut without a check.
 pub fn strip(event: &[u8], verify: bool) -> Result<&[u8], Fault> {
     let (content, stored) = split(event)?;
     if verify {
@@ -19,7 +19,7 @@ pub fn strip(event: &[u8], verify: bool) -> Result<&[u8], Fault> {
     Ok(content)
 }
 
-/// The same for a format description event: its in-use flag is set and cleared without a new checksum.
+/// Strips the checksum of a format description event, whose in-use flag is set and cleared without a new checksum.
 pub fn strip_format(event: &[u8], verify: bool) -> Result<&[u8], Fault> {
     let (content, stored) = split(event)?;
     if verify {
@@ -28,18 +28,18 @@ pub fn strip_format(event: &[u8], verify: bool) -> Result<&[u8], Fault> {
     Ok(content)
 }
 
-/// Refuses an event that has a checksum although its log says that there are none: then the format description is
-/// damaged, and every event behind it would be misread.
+/// Refuses an event with a checksum in a log that declares none: then the format description is damaged, and every
+/// event after it would be misread.
 pub fn expect_none(event: &[u8]) -> Result<(), Fault> {
     match split(event) {
         Ok((content, stored)) if !content.is_empty() && stored == crc32fast::hash(content) => {
-            Err(Fault::damaged("the log says that it has no checksums, but this event has one"))
+            Err(Fault::damaged("the log declares no checksums, but this event has one"))
         }
         _ => Ok(()),
     }
 }
 
-/// The checksum of a format description event: that of the event without its in-use flag.
+/// Returns the checksum of a format description event: that of the event without its in-use flag.
 pub fn of_format(content: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     let (before, after) = content.split_at(FLAGS_OFFSET.min(content.len()));

@@ -1,30 +1,30 @@
-//! Reading numbers and strings from an event's bytes; whatever does not fit is a fault, never a panic.
+//! Reading numbers and strings from an event's bytes; a read past the end is a fault, never a panic.
 
 use crate::error::Fault;
 
-/// A place in a slice of bytes that moves forward as it is read.
+/// A position in a slice of bytes that moves forward as it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// Starts at the first byte.
+    /// Creates a cursor at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// The bytes not read yet.
+    /// Returns the bytes not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Whether everything was read.
+    /// Returns true if everything was read.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or_else(|| {
             Fault::damaged(format!("an event's field needs {count} bytes, but only {} are left in it", self.rest.len()))
@@ -33,34 +33,34 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// The next `N` bytes as an array.
+    /// Reads the next `N` bytes as an array.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> Result<u8, Fault> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Two bytes, little endian.
+    /// Reads two bytes, little endian.
     pub fn u16(&mut self) -> Result<u16, Fault> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Four bytes, little endian.
+    /// Reads four bytes, little endian.
     pub fn u32(&mut self) -> Result<u32, Fault> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Eight bytes, little endian.
+    /// Reads eight bytes, little endian.
     pub fn u64(&mut self) -> Result<u64, Fault> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A number of up to eight bytes, little endian.
+    /// Reads a number of up to eight bytes, little endian.
     pub fn unsigned(&mut self, width: usize) -> Result<u64, Fault> {
         let mut array = [0; 8];
         let bytes = self.take(width)?;
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(array))
     }
 
-    /// A length-encoded integer of the client protocol.
+    /// Reads a length-encoded integer of the client protocol.
     pub fn lenenc(&mut self) -> Result<u64, Fault> {
         match self.u8()? {
             small @ 0..=250 => Ok(u64::from(small)),
@@ -82,12 +82,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A length-encoded integer that must be usable as a size.
+    /// Reads a length-encoded integer that must be usable as a size.
     pub fn lenenc_size(&mut self) -> Result<usize, Fault> {
         usize::try_from(self.lenenc()?).map_err(|_| Fault::damaged("a length is larger than memory"))
     }
 
-    /// Bytes up to a NUL, which is passed over.
+    /// Reads bytes up to a NUL, which is skipped.
     pub fn until_nul(&mut self) -> Result<&'a [u8], Fault> {
         let end = self.rest.iter().position(|&byte| byte == 0);
         let taken = self.take(end.ok_or_else(|| Fault::damaged("a string has no end"))?)?;

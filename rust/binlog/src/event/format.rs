@@ -1,4 +1,4 @@
-//! The format description event: who wrote the log, and how its events are laid out.
+//! The format description event: the server that wrote the log, and the layout of its events.
 
 use crate::error::Fault;
 use crate::event::checksum::{self, CHECKSUM_LENGTH};
@@ -9,13 +9,13 @@ use crate::transaction::Format;
 const SERVER_VERSION_LENGTH: usize = 50;
 const ALGORITHM_OFF: u8 = 0;
 const ALGORITHM_CRC32: u8 = 1;
-/// MySQL's codes end far below; only MariaDB describes so many types.
+/// More types than MySQL has, whose codes end far below; only MariaDB describes so many.
 const MOST_MYSQL_TYPES: usize = 128;
 
 impl Format {
-    /// Reads a format description event, whole as it stands in the file.
+    /// Reads a complete format description event from the file.
     ///
-    /// `verify` compares its checksum where it has one.
+    /// `verify` compares its checksum where there is one.
     pub fn parse(event: &[u8], verify: bool) -> Result<Self, Fault> {
         let header = EventHeader::parse(event)?;
         let mut cursor = Cursor::new(event.get(HEADER_LENGTH..).unwrap_or_default());
@@ -29,7 +29,7 @@ impl Format {
         let server_version = version_text(cursor.take(SERVER_VERSION_LENGTH)?)?;
         let created = cursor.u32()?;
         if usize::from(cursor.u8()?) != HEADER_LENGTH {
-            return Err(Fault::damaged("the format description event does not say that headers have 19 bytes"));
+            return Err(Fault::damaged("the format description event does not state headers of 19 bytes"));
         }
         let mut post_header_lengths = cursor.rest().to_vec();
         let mariadb = server_version.contains("MariaDB") || post_header_lengths.len() > MOST_MYSQL_TYPES;
@@ -57,19 +57,21 @@ impl Format {
         })
     }
 
-    /// Whether the server that wrote it can write checksums, and so ends this event with an algorithm and one.
+    /// Returns true if the server that wrote it can write checksums, and so ends this event with an algorithm and a
+    /// checksum.
     pub fn knows_checksums(&self) -> bool {
         ends_with_algorithm(self.version, self.mariadb)
     }
 
-    /// Length of the part of fixed size behind the common header, for an event type; none where the log does not say.
+    /// Returns the length of the part of fixed size after the common header, for an event type; none where the log does
+    /// not have it.
     pub fn post_header_length(&self, type_code: u8) -> Option<usize> {
         let index = usize::from(type_code).checked_sub(1)?;
         self.post_header_lengths.get(index).map(|&length| usize::from(length))
     }
 }
 
-/// Reads the algorithm; true for CRC32. Verifies the event's own checksum.
+/// Reads the algorithm; returns true for CRC32. Verifies the event's own checksum.
 fn checksum_algorithm(event: &[u8], header: &EventHeader, verify: bool) -> Result<bool, Fault> {
     let content = checksum::strip_format(event, false)?;
     match content.last() {
@@ -89,7 +91,7 @@ fn checksum_algorithm(event: &[u8], header: &EventHeader, verify: bool) -> Resul
     }
 }
 
-/// The event with algorithm none and not in use, and a checksum that holds for it.
+/// Returns the event with algorithm none and not in use, and a valid checksum.
 fn without_checksums(event: &[u8]) -> Vec<u8> {
     let mut plain = event.to_vec();
     if let Some(flag_byte) = plain.get_mut(17) {
@@ -118,12 +120,12 @@ fn version_numbers(text: &str) -> (u8, u8, u8) {
     (next(), next(), next())
 }
 
-/// Servers that know checksums end the event with the algorithm and a checksum (MySQL 5.6.1, MariaDB 5.3).
+/// Returns true if the event ends with an algorithm and a checksum: servers since MySQL 5.6.1 and MariaDB 5.3.
 fn ends_with_algorithm(version: (u8, u8, u8), mariadb: bool) -> bool {
     if mariadb { version >= (5, 3, 0) } else { version >= (5, 6, 1) }
 }
 
-/// Some previews of row logging numbered the event types differently.
+/// Refuses previews of row logging that numbered the event types differently.
 fn refuse_previews(server_version: &str) -> Result<(), Fault> {
     if server_version.contains("-a_drop") {
         return Err(Fault::not_understood(format!(

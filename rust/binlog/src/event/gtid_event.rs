@@ -18,7 +18,7 @@ const LAST_TAGGED_FIELD: u64 = 11;
 /// Consecutive transactions of one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GtidRange {
-    /// Where they began.
+    /// Origin of the transactions.
     pub origin: Origin,
     /// The first number.
     pub first: u64,
@@ -26,7 +26,7 @@ pub struct GtidRange {
     pub last: u64,
 }
 
-/// What a GTID event says of the transaction behind it.
+/// Content of a GTID event, which describes the transaction after it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GtidEvent {
     /// None for an anonymous transaction.
@@ -73,7 +73,7 @@ impl GtidEvent {
     }
 }
 
-/// A source that does not know the time says 0.
+/// Returns the time; none for 0, which a source writes if it does not know the time.
 fn time(microseconds: u64) -> Option<i64> {
     i64::try_from(microseconds & !ANOTHER_FOLLOWS).ok().filter(|&time| time != 0)
 }
@@ -85,8 +85,8 @@ fn gtid(uuid: [u8; 16], tag: String, number: u64) -> Result<Gtid, Fault> {
     Ok(Gtid { origin: Origin::MySql { uuid, tag }, number })
 }
 
-/// Reads a tagged GTID event, which is in the format of MySQL's serialization library: numbered fields, of which
-/// those without a value are left out.
+/// Reads a tagged GTID event, which is in the format of MySQL's serialization library: numbered fields, without those
+/// that have no value.
 fn parse_tagged(body: &[u8]) -> Result<GtidEvent, Fault> {
     let mut cursor = Cursor::new(body);
     let newer = || Fault::not_understood("the GTID event is of a newer format; use a newer version of this program");
@@ -95,7 +95,7 @@ fn parse_tagged(body: &[u8]) -> Result<GtidEvent, Fault> {
     }
     let size = varint(&mut cursor)?;
     if size > body.len() as u64 {
-        return Err(Fault::damaged("a tagged GTID event says that it is larger than it is"));
+        return Err(Fault::damaged("a tagged GTID event states a size larger than its own"));
     }
     if varint(&mut cursor)? > LAST_TAGGED_FIELD {
         return Err(newer());
@@ -114,7 +114,7 @@ fn parse_tagged(body: &[u8]) -> Result<GtidEvent, Fault> {
             8 => event.transaction_length = Some(varint(&mut cursor)?),
             // Flags, versions of the servers, the commit group's ticket.
             0 | 9..=LAST_TAGGED_FIELD => drop(varint(&mut cursor)?),
-            // Newer fields that may be passed over; they are the last ones.
+            // Newer fields that may be ignored; they are the last ones.
             _ => break,
         }
     }
@@ -146,7 +146,7 @@ fn checked_tag(cursor: &mut Cursor<'_>, length: usize) -> Result<String, Fault> 
     Ok(bytes.iter().map(|&byte| char::from(byte).to_ascii_lowercase()).collect())
 }
 
-/// A number whose first byte tells by its lowest one-bits how many bytes follow it.
+/// Reads a number whose first byte gives, by its lowest one-bits, the number of bytes after it.
 pub(crate) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Fault> {
     let first = cursor.u8()?;
     let following = first.trailing_ones() as usize;
@@ -159,7 +159,7 @@ pub(crate) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Fault> {
     Ok(u64::from(upper) | rest.checked_shl(7 - following as u32).unwrap_or(0))
 }
 
-/// A signed number: the sign is the lowest bit.
+/// Reads a signed number: the sign is the lowest bit.
 fn signed_varint(cursor: &mut Cursor<'_>) -> Result<i64, Fault> {
     let number = varint(cursor)?;
     let magnitude = (number >> 1) as i64;
@@ -188,7 +188,7 @@ pub fn previous_gtids(body: &[u8]) -> Result<Vec<GtidRange>, Fault> {
     Ok(ranges)
 }
 
-/// An `XA_prepare` event: whether it commits in one phase, and the XID.
+/// Reads an `XA_prepare` event: true if it commits in one phase, and the XID.
 pub fn xa_prepare(body: &[u8]) -> Result<(bool, String), Fault> {
     let mut cursor = Cursor::new(body);
     let one_phase = cursor.u8()? != 0;
@@ -198,7 +198,7 @@ pub fn xa_prepare(body: &[u8]) -> Result<(bool, String), Fault> {
     Ok((one_phase, xid_text(cursor.take(transaction_length)?, cursor.take(branch_length)?, format_id)))
 }
 
-/// A XID as servers write it: `X'..',X'..',n`.
+/// Returns a XID as servers write it: `X'..',X'..',n`.
 pub fn xid_text(transaction: &[u8], branch: &[u8], format_id: u32) -> String {
     let mut text = String::new();
     for part in [transaction, branch] {

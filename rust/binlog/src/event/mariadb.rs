@@ -1,4 +1,4 @@
-//! What MariaDB's events have of their own: GTIDs, GTID lists and compressed bodies.
+//! Events of MariaDB only: GTIDs, GTID lists and compressed bodies.
 
 use std::io::Read;
 
@@ -24,9 +24,9 @@ pub const FL_COMPLETED_XA: u8 = 128;
 const EXTRA_MULTI_ENGINE: u8 = 1;
 /// An ALTER TABLE that only starts here.
 pub const EXTRA_START_ALTER: u8 = 2;
-/// The end of one that started earlier.
+/// The end of an ALTER TABLE that started earlier.
 pub const EXTRA_COMMIT_ALTER: u8 = 4;
-/// The failure of one that started earlier.
+/// The failure of an ALTER TABLE that started earlier.
 pub const EXTRA_ROLLBACK_ALTER: u8 = 8;
 /// The session's number follows.
 const EXTRA_THREAD_ID: u8 = 16;
@@ -53,7 +53,7 @@ pub struct MariadbGtid {
 }
 
 impl MariadbGtid {
-    /// Reads the body; the server stands in the header.
+    /// Reads the body; the server is in the header.
     pub fn parse(body: &[u8], server_id: u32) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(body);
         let number = cursor.u64()?;
@@ -73,7 +73,7 @@ impl MariadbGtid {
         Ok(Self { gtid, flags, extra_flags, commit_id, xid, thread_id })
     }
 
-    /// Whether the transaction is the one statement behind the GTID.
+    /// Returns true if the transaction is the one statement after the GTID.
     pub fn is_standalone(&self) -> bool {
         self.flags & FL_STANDALONE != 0
     }
@@ -100,7 +100,7 @@ pub fn gtid_list(body: &[u8]) -> Result<Vec<GtidRange>, Fault> {
     Ok(ranges)
 }
 
-/// The plain type of a compressed row event.
+/// Returns the plain type of a compressed row event.
 pub fn plain_rows_type(type_code: u8) -> Option<u8> {
     match type_code {
         types::MARIADB_WRITE_ROWS_COMPRESSED_V1 => Some(types::WRITE_ROWS_V1),
@@ -136,7 +136,8 @@ pub fn append_plain_rows(event: &[u8], plain_type: u8, format: &Format, data: &m
     decompress(cursor.rest(), data)
 }
 
-/// Appends what a compressed body holds: a mark with the width of the length, the length (big endian), a zlib stream.
+/// Appends the content of a compressed body: a mark with the width of the length, the length (big endian), a zlib
+/// stream.
 pub fn decompress(compressed: &[u8], data: &mut Vec<u8>) -> Result<(), Fault> {
     let mut cursor = Cursor::new(compressed);
     let mark = cursor.u8()?;
@@ -151,7 +152,7 @@ pub fn decompress(compressed: &[u8], data: &mut Vec<u8>) -> Result<(), Fault> {
     }
     let length = cursor.take(width)?.iter().fold(0_u64, |length, &byte| length << 8 | u64::from(byte));
     if length > MAX_UNCOMPRESSED {
-        return Err(Fault::damaged("a compressed event says that it is larger than any event"));
+        return Err(Fault::damaged("a compressed event states a size larger than any event"));
     }
     let start = data.len();
     let mut plain = ZlibDecoder::new(cursor.rest()).take(length + 1);
@@ -159,7 +160,7 @@ pub fn decompress(compressed: &[u8], data: &mut Vec<u8>) -> Result<(), Fault> {
         .read_to_end(data)
         .map_err(|error| Fault::damaged(format!("a compressed event cannot be unpacked: {error}")))?;
     if (data.len() - start) as u64 != length {
-        return Err(Fault::damaged("a compressed event does not have the size that it says"));
+        return Err(Fault::damaged("a compressed event does not have the size that it states"));
     }
     Ok(())
 }

@@ -27,11 +27,11 @@ pub const HEADER_LENGTH: usize = 19;
 pub mod flags {
     /// The log was not closed: it is being written, or its server crashed.
     pub const BINLOG_IN_USE: u16 = 0x1;
-    /// Made up by the server for one connection; stands in no log of the source.
+    /// Made up by the server for one connection; not in the source's log.
     pub const ARTIFICIAL: u16 = 0x20;
     /// Written by the receiver itself into its relay log.
     pub const RELAY_LOG: u16 = 0x40;
-    /// May be passed over by a reader that does not know the type.
+    /// May be skipped by a reader that does not know the type.
     pub const IGNORABLE: u16 = 0x80;
 }
 
@@ -96,7 +96,7 @@ pub mod types {
     pub const MARIADB_PARTIAL_ROW_DATA: u8 = 172;
 }
 
-/// The name of an event's type as `SHOW BINLOG EVENTS` has it; none for types that no row event stands beside.
+/// Returns the name of an event's type as in `SHOW BINLOG EVENTS`; none for types that never accompany row events.
 pub fn type_name(type_code: u8) -> Option<&'static str> {
     Some(match type_code {
         types::START_V3 => "Start_v3",
@@ -177,7 +177,7 @@ impl EventHeader {
         })
     }
 
-    /// Whether a flag is set.
+    /// Returns true if a flag is set.
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
@@ -190,18 +190,18 @@ pub struct Event<'a> {
     pub offset: u64,
     /// File offset after its last byte, checksum included.
     pub end_offset: u64,
-    /// The header as it stands in the file (its size counts the checksum).
+    /// The header as in the file (its size counts the checksum).
     pub header: EventHeader,
     /// Header and body, without the checksum.
     pub bytes: &'a [u8],
-    /// The format that holds for it.
+    /// The format of the event.
     pub format: &'a Arc<Format>,
-    /// Whether it stands in a relay log, as far as was read.
+    /// True if it is in a relay log, as far as was read.
     pub relay_log: bool,
 }
 
 impl<'a> Event<'a> {
-    /// What stands behind the common header, without the checksum.
+    /// Returns the bytes after the common header, without the checksum.
     pub fn body(&self) -> &'a [u8] {
         self.bytes.get(HEADER_LENGTH..).unwrap_or_default()
     }
@@ -212,14 +212,14 @@ impl<'a> Event<'a> {
 pub struct OwnedEvent {
     /// File offset of its first byte.
     pub offset: u64,
-    /// The header as it stands in the file (its size counts the checksum).
+    /// The header as in the file (its size counts the checksum).
     pub header: EventHeader,
     /// Header and body, without the checksum.
     pub bytes: Vec<u8>,
 }
 
 impl OwnedEvent {
-    /// What stands behind the common header, without the checksum.
+    /// Returns the bytes after the common header, without the checksum.
     pub fn body(&self) -> &[u8] {
         self.bytes.get(HEADER_LENGTH..).unwrap_or_default()
     }

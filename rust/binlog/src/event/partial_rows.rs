@@ -1,8 +1,9 @@
 //! MariaDB's pieces of a row event that is larger than `binlog_row_event_fragment_threshold` (since 12.3, MDEV-32570).
 //!
-//! Each piece has its number, how many there are, and flags; the first one has the size of the whole. Together they are the
-//! row event with its header and without a checksum, as `Partial_rows_log_event` in MariaDB's `sql/log_event.h` says. That
-//! text and the manual name the two numbers in a different order. In the first piece one of them is 1, which tells the order.
+//! Each piece has its number, the number of all pieces, and flags; the first one has the size of the whole. Together
+//! they are the row event with its header and without a checksum, according to `Partial_rows_log_event` in MariaDB's
+//! `sql/log_event.h`. That text and the manual name the two numbers in a different order. In the first piece one of
+//! them is 1, which shows the order.
 
 use crate::error::Fault;
 use crate::event::cursor::Cursor;
@@ -21,15 +22,15 @@ const CHECKSUM_LENGTH: u64 = 4;
 pub(crate) struct Pieces {
     /// The whole event's bytes up to now; only those of the first piece where rows are not kept.
     bytes: Vec<u8>,
-    /// Bytes that have come.
+    /// Number of bytes read.
     length: u64,
-    /// Bytes that the whole event has.
+    /// Size of the whole event in bytes.
     size: u64,
     next: u32,
     count: u32,
     number_first: bool,
     keeps_rows: bool,
-    /// Where the first piece stands.
+    /// Offset of the first piece.
     offset: u64,
 }
 
@@ -40,9 +41,9 @@ pub(crate) struct Joined {
     pub(crate) bytes: Vec<u8>,
     /// The header.
     pub(crate) header: EventHeader,
-    /// Bytes of the whole, also where they are not kept.
+    /// Size of the whole event, also where its bytes are not kept.
     pub(crate) length: u64,
-    /// Where the first piece stands.
+    /// Offset of the first piece.
     pub(crate) offset: u64,
 }
 
@@ -54,15 +55,13 @@ struct Piece<'a> {
 }
 
 impl Pieces {
-    /// Begins with the first piece.
+    /// Creates the pieces with the first one.
     pub(crate) fn begin(body: &[u8], format: &Format, offset: u64, keeps_rows: bool) -> Result<Self, Fault> {
         let piece = Piece::parse(body, format)?;
         let number_first = piece.numbers.0 == 1;
         let (number, count) = if number_first { piece.numbers } else { (piece.numbers.1, piece.numbers.0) };
         let Some(size) = piece.size.filter(|_| number == 1 && count > 0) else {
-            return Err(Fault::damaged(
-                "a piece of a row event is not the first one, and no first one stands before it",
-            ));
+            return Err(Fault::damaged("a piece of a row event is not the first one, and no first one precedes it"));
         };
         let bytes = piece.content.to_vec();
         Ok(Self { length: bytes.len() as u64, bytes, size, next: 2, count, number_first, keeps_rows, offset })
@@ -74,7 +73,7 @@ impl Pieces {
         let (number, count) = if self.number_first { piece.numbers } else { (piece.numbers.1, piece.numbers.0) };
         if number != self.next || count != self.count || piece.size.is_some() {
             return Err(Fault::damaged(format!(
-                "piece {} of {} of a row event is missing: piece {number} of {count} stands in its place",
+                "piece {} of {} of a row event is missing: piece {number} of {count} was found instead",
                 self.next, self.count
             )));
         }
@@ -89,17 +88,17 @@ impl Pieces {
         Ok(())
     }
 
-    /// Bytes that have come.
+    /// Returns the number of bytes read.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Whether the last piece has come.
+    /// Returns true if the last piece has come.
     pub(crate) fn is_whole(&self) -> bool {
         self.next > self.count
     }
 
-    /// Returns the row event that all pieces are together.
+    /// Returns the row event that the pieces make up.
     pub(crate) fn join(self) -> Result<Joined, Fault> {
         if self.length != self.size && self.length + CHECKSUM_LENGTH != self.size {
             return Err(self.wrong_size());
@@ -126,7 +125,7 @@ impl Pieces {
 
     fn wrong_size(&self) -> Fault {
         Fault::damaged(format!(
-            "the pieces of a row event have {} bytes together, the first one says {}",
+            "the pieces of a row event have {} bytes together, the first one states {}",
             self.length, self.size
         ))
     }

@@ -1,4 +1,4 @@
-//! Query events: statements in text, and the status variables that their meaning depends on (rule R33).
+//! Query events: statements in text, and the status variables that determine their meaning (rule R33).
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use crate::transaction::{Format, Statement, StatementContext};
 const POST_HEADER_LENGTH: usize = 13;
 /// The bit of `sql_mode`.
 const NO_BACKSLASH_ESCAPES: u64 = 1 << 20;
-/// So many databases that the source does not name them.
+/// Number of databases that stands for too many to be named.
 const TOO_MANY_DATABASES: u8 = 254;
 
-/// A Query event, its status variables not looked at yet.
+/// A Query event, its status variables not parsed yet.
 #[derive(Debug, Clone)]
 pub struct QueryEvent<'a> {
     /// The session that ran it.
@@ -60,7 +60,7 @@ impl<'a> QueryEvent<'a> {
         Ok(Self { thread_id, error_code, database, sql, status })
     }
 
-    /// What the statement does to the transaction that it stands in.
+    /// Returns the effect of the statement on its transaction.
     pub fn kind(&self) -> Result<TextKind, Fault> {
         match self.sql.as_ref() {
             b"BEGIN" => Ok(TextKind::Begin),
@@ -72,7 +72,7 @@ impl<'a> QueryEvent<'a> {
         }
     }
 
-    /// The statement with its status variables read.
+    /// Returns the statement with its status variables read.
     pub fn statement(&self, timestamp: u32, offset: u64) -> Result<Statement, Fault> {
         let mut context = parse_status(self.status)?;
         context.thread_id = self.thread_id;
@@ -81,7 +81,7 @@ impl<'a> QueryEvent<'a> {
     }
 }
 
-/// Reads status variables; behind one that is not known nothing more can be read.
+/// Reads status variables; after an unknown one nothing more can be read.
 fn parse_status(status: &[u8]) -> Result<StatementContext, Fault> {
     let mut context = StatementContext::default();
     let mut cursor = Cursor::new(status);
@@ -95,7 +95,7 @@ fn parse_status(status: &[u8]) -> Result<StatementContext, Fault> {
     Ok(context)
 }
 
-/// Reads one variable; false if the code is not known.
+/// Reads one variable; returns false if the code is not known.
 fn parse_variable(code: u8, cursor: &mut Cursor<'_>, context: &mut StatementContext) -> Result<bool, Fault> {
     match code {
         0 => context.flags2 = Some(cursor.u32()?),
@@ -138,7 +138,7 @@ fn updated_databases(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Fault> {
     }
 }
 
-/// Flags that the GTID event has too.
+/// Reads flags that the GTID event has too.
 fn gtid_flags(cursor: &mut Cursor<'_>) -> Result<(), Fault> {
     let flags = cursor.u8()?;
     if flags & (mariadb::EXTRA_COMMIT_ALTER | mariadb::EXTRA_ROLLBACK_ALTER) != 0 {

@@ -1,14 +1,14 @@
-//! What an intact log may hold that cannot be replayed exactly, and what to do about it (rule R27).
+//! Contents of an intact log that cannot be replayed exactly, and what to do about them (rule R27).
 
 use crate::error::Fault;
 use crate::event::types;
 
-/// Return True if a statement with this first word changes rows.
+/// Returns true if a statement with this first word changes rows.
 pub(crate) fn changes_rows(word: &str) -> bool {
     matches!(word, "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "CALL" | "SELECT" | "WITH")
 }
 
-/// A statement that changes rows in text, or one that is not known.
+/// Returns the fault of a statement that changes rows in text, or of an unknown statement.
 pub(crate) fn statement(word: &str) -> Fault {
     if changes_rows(word) {
         return Fault::not_understood(format!(
@@ -21,56 +21,56 @@ pub(crate) fn statement(word: &str) -> Fault {
     ))
 }
 
-/// A rollback in the log of a server that logs changes of all tables together.
+/// Returns the fault of a rollback in the log of a server that logs changes of all tables together.
 pub(crate) fn rolled_back() -> Fault {
     Fault::not_understood(
         "the source rolled back, wholly or to a savepoint, a transaction with row changes; servers before MySQL 5.5.9 and \
-         MariaDB 5.5 log those of tables that cannot be rolled back among them, so what is left of it is not known; \
+         MariaDB 5.5 log those of tables that cannot be rolled back among them, so its remaining changes are not known; \
          replay it with mysqlbinlog",
     )
 }
 
-/// A rollback to a savepoint between the row events of one statement.
+/// Returns the fault of a rollback to a savepoint between the row events of one statement.
 pub(crate) fn rolled_back_inside_statement() -> Fault {
     Fault::not_understood(
         "a stored function or trigger rolled back to a savepoint in the middle of a statement, and servers do not log \
-         the rows before and behind such a savepoint apart, so what is left of the statement is not known; copy the \
-         tables of this transaction from the source, and go on behind it",
+         the rows before and after such a savepoint separately, so the statement's remaining rows are not known; copy the \
+         tables of this transaction from the source, and continue after it",
     )
 }
 
-/// A statement that commits by itself, and a rollback behind it.
+/// Returns the fault of a statement that commits by itself, with a rollback after it.
 pub(crate) fn rolled_back_statement() -> Fault {
     Fault::not_understood(
-        "a statement that commits by itself stands in a transaction that the source rolled back, so it is not known \
-         whether it was executed; compare its tables with the source, and go on behind it",
+        "a statement that commits by itself is in a transaction that the source rolled back, so it is not known \
+         whether it was executed; compare its tables with the source, and continue after it",
     )
 }
 
-/// An event between a transaction's first event and its commit that is not known, whatever its flags say.
+/// Returns the fault of an unknown event between a transaction's first event and its commit, whatever its flags are.
 pub(crate) fn inside_transaction(type_code: u8) -> Fault {
     Fault::not_understood(format!(
-        "it is of type {type_code}, which this version does not know, and it stands inside of a transaction, so a part of \
+        "it is of type {type_code}, which this version does not know, and it is inside of a transaction, so a part of \
          the transaction would be lost without it; use a newer version, or replay the log with its server's own \
          mysqlbinlog or mariadb-binlog"
     ))
 }
 
-/// A transaction that does not fit into the memory that it may take.
+/// Returns the fault of a transaction that does not fit into the memory limit.
 pub(crate) fn too_large(most_bytes: u64) -> Fault {
     Fault::not_understood(format!(
         "its transaction has more than {most_bytes} bytes of row events; raise the limit, or apply it with mysqlbinlog"
     ))
 }
 
-/// A DDL between the row events of a transaction.
+/// Returns the fault of a DDL between the row events of a transaction.
 pub(crate) fn statement_inside() -> Fault {
     Fault::not_understood(
-        "a statement that commits by itself stands in the middle of a transaction; replay it with mysqlbinlog",
+        "a statement that commits by itself is in the middle of a transaction; replay it with mysqlbinlog",
     )
 }
 
-/// An event type that is refused, or not known.
+/// Returns the fault of an event type that is refused, or not known.
 pub(crate) fn event_type(type_code: u8) -> Fault {
     match type_code {
         types::INTVAR | types::RAND | types::USER_VAR => Fault::not_understood(

@@ -1,13 +1,14 @@
-//! What a statement in text is: how a transaction begins or ends, a DDL, or a change of rows that is not in row format.
+//! Classification of statements in text: the begin or end of a transaction, a DDL, or a change of rows that is not in
+//! row format.
 
 mod changed_table;
 
 pub(crate) use changed_table::changed_table;
 
-/// What a statement does to the transaction that it stands in.
+/// Effect of a statement on its transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextKind {
-    /// Only comments: MariaDB writes such statements in place of events that a replica does not know.
+    /// Only comments: MariaDB writes such statements instead of events that a replica does not know.
     Nothing,
     /// BEGIN.
     Begin,
@@ -39,11 +40,11 @@ pub enum TextKind {
         /// CREATE TABLE ... START TRANSACTION: the rows of a CREATE TABLE ... SELECT follow, then the commit.
         opens_transaction: bool,
     },
-    /// A change in statement format, or something unknown: its first word.
+    /// A change in statement format, or an unknown statement: its first word.
     Refused(String),
 }
 
-/// Finds out what a statement is. `escapes` says whether a backslash escapes in quotes (not under the `sql_mode`
+/// Classifies a statement. `escapes` is true if a backslash escapes in quotes (not under the `sql_mode`
 /// `NO_BACKSLASH_ESCAPES`).
 pub fn classify(sql: &[u8], escapes: bool) -> TextKind {
     let mut words = Words { rest: sql, escapes };
@@ -61,7 +62,7 @@ pub fn classify(sql: &[u8], escapes: bool) -> TextKind {
     }
 }
 
-/// What a statement with these two first words is; `words` stands behind the first.
+/// Classifies a statement with these two first words; `words` is positioned after the first.
 fn kind_of(sql: &[u8], mut words: Words<'_>, first: String, second: &str) -> TextKind {
     match (first.as_str(), second) {
         ("BEGIN", _) | ("START", "TRANSACTION") => TextKind::Begin,
@@ -85,8 +86,8 @@ fn kind_of(sql: &[u8], mut words: Words<'_>, first: String, second: &str) -> Tex
     }
 }
 
-/// Returns the TRUNCATE TABLE that a server means by `DELETE FROM db.table`, as it writes it for a table in memory that is empty after
-/// a restart (MariaDB 10.5; 11.8 writes TRUNCATE TABLE itself).
+/// Returns the TRUNCATE TABLE that a server means by `DELETE FROM db.table`, which it writes for a table in memory that
+/// is empty after a restart (MariaDB 10.5; 11.8 writes TRUNCATE TABLE itself).
 pub(crate) fn emptied_table(sql: &[u8]) -> Option<Vec<u8>> {
     let table = sql.strip_prefix(b"DELETE FROM ")?;
     let mut quotes = table.iter().filter(|&&byte| byte == b'`');
@@ -95,7 +96,7 @@ pub(crate) fn emptied_table(sql: &[u8]) -> Option<Vec<u8>> {
     (is_name && separated).then(|| [b"TRUNCATE TABLE ", table].concat())
 }
 
-/// Takes the XID out of `XA COMMIT xid` as it is written.
+/// Returns the XID of `XA COMMIT xid` as written.
 fn xid_behind(sql: &[u8], verb: &str) -> TextKind {
     let text = String::from_utf8_lossy(sql);
     let upper = text.to_ascii_uppercase();
@@ -105,7 +106,7 @@ fn xid_behind(sql: &[u8], verb: &str) -> TextKind {
     TextKind::XaFinish { xid, rolls_back: verb == "ROLLBACK" }
 }
 
-/// Returns the name behind `ROLLBACK TO [SAVEPOINT]`; the words stand behind TO.
+/// Returns the name after `ROLLBACK TO [SAVEPOINT]`; the words are positioned after TO.
 fn rolled_back_to(words: &Words<'_>) -> Vec<u8> {
     let mut behind = words.clone();
     let name = identifier(words.rest);
@@ -116,7 +117,7 @@ fn rolled_back_to(words: &Words<'_>) -> Vec<u8> {
     if second.is_empty() { name } else { second }
 }
 
-/// Returns the identifier that a text begins with, without its quotes; nothing if it begins with something else.
+/// Returns the identifier at the start of a text, without its quotes; empty if there is none.
 fn identifier(text: &[u8]) -> Vec<u8> {
     let text = text.trim_ascii_start();
     match text.split_first() {
@@ -137,7 +138,7 @@ fn identifier(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// CREATE is a DDL, unless it is CREATE TEMPORARY TABLE or CREATE TABLE ... SELECT in statement format.
+/// Classifies a CREATE: a DDL, unless it is CREATE TEMPORARY TABLE or CREATE TABLE ... SELECT in statement format.
 fn classify_create(words: Words<'_>) -> TextKind {
     let words: Vec<String> = words.take(MOST_WORDS).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -149,17 +150,18 @@ fn classify_create(words: Words<'_>) -> TextKind {
     }
 }
 
-/// A statement of more words is no CREATE TABLE that a server has written.
+/// Number of words beyond which a statement is no CREATE TABLE that a server has written.
 const MOST_WORDS: usize = 1 << 20;
 
-/// Whether a CREATE TABLE takes rows from a query: SELECT, TABLE or VALUES ROW(..) outside of quotes and comments.
+/// Returns true if a CREATE TABLE takes rows from a query: SELECT, TABLE or VALUES ROW(..) outside of quotes and
+/// comments.
 fn reads_rows(words: &[&str]) -> bool {
     let second_table = words.iter().filter(|&&word| word == "TABLE").nth(1).is_some();
     words.contains(&"SELECT") || second_table || words.windows(2).any(|pair| pair == ["VALUES", "ROW"])
 }
 
-/// The words of a statement in upper case: quoted parts, numbers' signs and comments are passed over, what stands in
-/// a version comment counts.
+/// The words of a statement in upper case. Quoted parts, signs of numbers and comments are skipped; the content of a
+/// version comment counts.
 #[derive(Debug, Clone)]
 struct Words<'a> {
     rest: &'a [u8],
@@ -176,7 +178,7 @@ impl Words<'_> {
         self.skip(found.map_or(self.rest.len(), |at| at + end.len()));
     }
 
-    /// Passes over `/*`: of a version comment only the opening and the number.
+    /// Skips `/*`; of a version comment only the opening and the number.
     fn skip_comment(&mut self) {
         let opening = [&b"/*!"[..], b"/*M!"].into_iter().find(|opening| self.rest.starts_with(opening));
         match opening {
@@ -189,7 +191,7 @@ impl Words<'_> {
         }
     }
 
-    /// Passes over a quoted part; a doubled quote is two quoted parts one behind the other.
+    /// Skips a quoted part; a doubled quote is two consecutive quoted parts.
     fn skip_quoted(&mut self, quote: u8) {
         self.skip(1);
         while let Some((&byte, rest)) = self.rest.split_first() {

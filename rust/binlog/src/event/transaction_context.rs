@@ -1,15 +1,15 @@
-//! The context that a group member sends before a transaction: what it had executed when the transaction began.
+//! The context that a group member sends before a transaction: the set that it had executed when the transaction began.
 //!
-//! Members take it out of what they hand to their relay logs; it stands only in captures of a group's messages.
+//! Members do not write it to their relay logs; it is only in captures of a group's messages.
 
 use paraply_core::gtid::GtidSet;
 
 use crate::event::cursor::Cursor;
 use crate::event::gtid_event::previous_gtids;
 
-/// The snapshot version of a `Transaction_context` event's body.
+/// Returns the snapshot version of a `Transaction_context` event's body.
 ///
-/// None where it cannot be read: nothing that is applied depends on it.
+/// None if it cannot be read: nothing that is applied depends on it.
 pub(crate) fn snapshot(body: &[u8]) -> Option<GtidSet> {
     let mut cursor = Cursor::new(body);
     let uuid_length = usize::from(cursor.u8().ok()?);

@@ -21,10 +21,10 @@ const INNODB_MAGIC: [u8; 4] = [0xfe, 0xfe, 0x0d, 0x01];
 /// No event is larger: servers bound packets and payloads at 1 GiB; a little is left for headers.
 const MAX_EVENT_SIZE: u32 = (1 << 30) + (1 << 20);
 const BUFFER_SIZE: usize = 256 << 10;
-/// A buffer that grew beyond this for one event is given back after it.
+/// A buffer that grew beyond this for one event is released after the event.
 const KEPT_BUFFER_SIZE: usize = 4 << 20;
 
-/// Where bytes come from: a file, memory, or a decompressor.
+/// Source of bytes: a file, memory, or a decompressor.
 pub type Source<'s> = Box<dyn Read + Send + 's>;
 
 /// A window over a source that grows only as far as bytes really arrive.
@@ -38,12 +38,12 @@ struct Window<'s> {
 }
 
 impl<'s> Window<'s> {
-    /// A window that first has `least` bytes.
+    /// Creates a window that first has `least` bytes.
     fn new(source: Source<'s>, least: usize) -> Self {
         Self { source, buffer: Vec::new(), start: 0, end: 0, offset: 0, least }
     }
 
-    /// Reads until `wanted` bytes are there or the source ends; gives how many of them are there.
+    /// Reads until `wanted` bytes are available or the source ends; returns the number of these available.
     fn fill(&mut self, wanted: usize) -> io::Result<usize> {
         if self.end - self.start < wanted {
             self.make_room(wanted);
@@ -64,7 +64,7 @@ impl<'s> Window<'s> {
         Ok((self.end - self.start).min(wanted))
     }
 
-    /// Moves what is left to the front where the wanted bytes would not fit behind it.
+    /// Moves the rest to the front where the wanted bytes would not fit after it.
     fn make_room(&mut self, wanted: usize) {
         if self.start == 0 || self.start + wanted <= self.buffer.len() {
             return;
@@ -88,7 +88,7 @@ impl<'s> Window<'s> {
     }
 }
 
-/// A file, or so many bytes of it.
+/// Returns a source over a file, or over its first `bytes` bytes.
 fn bounded<'s>(file: File, bytes: Option<u64>) -> Source<'s> {
     match bytes {
         Some(bytes) => Box::new(file.take(bytes)),
@@ -109,21 +109,21 @@ pub struct EventReader<'s> {
     /// Events of a decompressed payload: no magic, no checksums, no positions.
     nested: bool,
     pending: usize,
-    /// The last event was a format description.
+    /// True if the last event was a format description.
     new_format: bool,
-    /// Where the format description that holds begins.
+    /// Offset of the format description in use.
     format_at: u64,
-    /// Where the file ends, whatever was written behind it since.
+    /// Size of the file when it was opened, without what was written since.
     size: Option<u64>,
 }
 
 impl<'s> EventReader<'s> {
-    /// Opens a file and looks at its magic.
+    /// Opens a file and checks its magic.
     pub fn open(path: &Path, verify_checksums: bool) -> Result<Self, LogError> {
         Self::open_sized(path, None, verify_checksums)
     }
 
-    /// Opens the first `size` bytes of a file: what is written behind them is not seen.
+    /// Opens the first `size` bytes of a file: what is written after them is not read.
     pub fn open_sized(path: &Path, size: Option<u64>, verify_checksums: bool) -> Result<Self, LogError> {
         let name: Arc<str> = path.display().to_string().into();
         match File::open(path) {
@@ -132,7 +132,7 @@ impl<'s> EventReader<'s> {
         }
     }
 
-    /// Reads a log from any source; `name` stands in errors.
+    /// Reads a log from any source; `name` is used in errors.
     pub fn new(name: Arc<str>, source: Source<'s>, verify_checksums: bool) -> Result<Self, LogError> {
         let mut window = Window::new(source, BUFFER_SIZE);
         let there = window.fill(MAGIC.len()).map_err(|error| LogError::io(&name, 0, error))?;
@@ -159,7 +159,7 @@ impl<'s> EventReader<'s> {
         })
     }
 
-    /// Opens a file, or its first `size` bytes, between two of its events, under the format that holds there.
+    /// Opens a file, or its first `size` bytes, between two of its events, under the format in use there.
     pub fn open_at(path: &Path, place: Resume, size: Option<u64>, verify_checksums: bool) -> Result<Self, LogError> {
         let mut reader = Self::open_sized(path, size, verify_checksums)?;
         reader.relay = place.relay_log;
@@ -181,12 +181,13 @@ impl<'s> EventReader<'s> {
         Ok(())
     }
 
-    /// The place behind the last event given out.
+    /// Returns the position after the last event returned.
     pub fn place(&self) -> Resume {
         Resume { offset: self.offset(), format: self.format_at, relay_log: self.relay }
     }
 
-    /// The events inside a decompressed payload of about `size` bytes; errors name the file that it stands in.
+    /// Reads the events inside a decompressed payload of about `size` bytes; errors name the file that holds the
+    /// payload.
     pub(crate) fn nested(name: Arc<str>, source: Source<'s>, format: Arc<Format>, size: usize) -> Self {
         let window = Window::new(source, size.clamp(1 << 10, BUFFER_SIZE));
         Self {
@@ -203,27 +204,27 @@ impl<'s> EventReader<'s> {
         }
     }
 
-    /// The name that stands in errors.
+    /// Returns the name that is used in errors.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// The format that holds for the last event given out.
+    /// Returns the format of the last event returned.
     pub fn format(&self) -> Option<&Arc<Format>> {
         self.format.as_ref()
     }
 
-    /// Whether this is a relay log, as far as was read.
+    /// Returns true if this is a relay log, as far as was read.
     pub fn is_relay_log(&self) -> bool {
         self.relay
     }
 
-    /// Offset after the last event given out.
+    /// Returns the offset after the last event returned.
     pub fn offset(&self) -> u64 {
         self.window.offset + self.pending as u64
     }
 
-    /// The next event, or none at the end of the file.
+    /// Returns the next event, or none at the end of the file.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, LogError> {
         self.window.consume(std::mem::take(&mut self.pending));
         let offset = self.window.offset;
@@ -252,7 +253,7 @@ impl<'s> EventReader<'s> {
         let header = EventHeader::parse(self.window.peek(HEADER_LENGTH)).map_err(fault)?;
         let least = HEADER_LENGTH as u32;
         if !(least..=MAX_EVENT_SIZE).contains(&header.event_size) {
-            let message = format!("the event says that it has {} bytes, which no event has", header.event_size);
+            let message = format!("the event states a size of {} bytes, which no event has", header.event_size);
             return Err(fault(Fault::damaged(message)));
         }
         Ok(Some(header))
@@ -283,14 +284,15 @@ impl<'s> EventReader<'s> {
         }
     }
 
-    /// In a binlog every event tells the offset after it; in a relay log that is the source's.
+    /// Checks an event's end position. In a binlog every event has the offset after it; in a relay log that is the
+    /// source's.
     fn check_position(&mut self, header: &EventHeader, end_offset: u64) -> Result<(), Fault> {
         self.relay |= header.type_code == types::ROTATE && header.log_pos == 0;
         if self.relay || self.nested || header.log_pos == 0 || header.log_pos == end_offset as u32 {
             return Ok(());
         }
         Err(Fault::damaged(format!(
-            "the event says that it ends at {}, but it ends at {end_offset}: part of the log is missing before it",
+            "the event states its end as {}, but it ends at {end_offset}: part of the log is missing before it",
             header.log_pos
         )))
     }
@@ -324,7 +326,7 @@ impl<'s> EventReader<'s> {
     }
 }
 
-/// `Err((true, ..))` for something that is no log, `Err((false, ..))` for a log that cannot be read.
+/// Checks the magic: `Err((true, ..))` for a file that is no log, `Err((false, ..))` for a log that cannot be read.
 fn check_magic(start: &[u8]) -> Result<(), (bool, String)> {
     if start == MAGIC {
         Ok(())
@@ -348,19 +350,19 @@ fn check_magic(start: &[u8]) -> Result<(), (bool, String)> {
     }
 }
 
-/// The events of a file one by one, with bytes of their own: for tests and tools.
+/// Iterates over the events of a file, with bytes of their own: for tests and tools.
 pub fn events(path: &Path) -> Result<Events, LogError> {
     Ok(Events { reader: EventReader::open(path, true)?, failed: false })
 }
 
-/// See [`events`].
+/// Iterator of [`events`].
 pub struct Events {
     reader: EventReader<'static>,
     failed: bool,
 }
 
 impl Events {
-    /// The format that holds for the last event.
+    /// Returns the format of the last event.
     pub fn format(&self) -> Option<&Arc<Format>> {
         self.reader.format()
     }

@@ -1,4 +1,4 @@
-//! Groups of events become transactions: where one begins, what belongs to it, and where it ends.
+//! Assembly of event groups into transactions: the first event, the events that belong to it, and the last.
 
 mod rows;
 
@@ -19,11 +19,11 @@ use crate::read::payload::Payload;
 use crate::read::start::Group;
 use crate::transaction::{Identity, Kind, Transaction};
 
-/// Puts events together to transactions.
+/// Assembles events into transactions.
 #[derive(Debug)]
 pub struct Assembler {
     open: Option<Group>,
-    /// What a context of certification says of the transaction behind it.
+    /// Snapshot that a context of certification gives for the transaction after it.
     snapshot: Option<Arc<GtidSet>>,
     most_bytes: u64,
     keeps_rows: bool,
@@ -33,24 +33,24 @@ type Done = Result<Option<Transaction>, LogError>;
 type Taken = Result<Option<Transaction>, Failure>;
 
 impl Assembler {
-    /// Transactions of more than `most_bytes` bytes (uncompressed) are refused.
+    /// Creates an assembler that refuses transactions of more than `most_bytes` bytes (uncompressed).
     pub fn new(most_bytes: u64) -> Self {
         Self { open: None, snapshot: None, most_bytes, keeps_rows: true }
     }
 
-    /// Transactions without their row events: one empty event stands for however many there are.
+    /// Creates an assembler of transactions without their row events: one empty event replaces however many there are.
     ///
     /// Compressed row events of MariaDB are not unpacked, so their compressed size counts.
     pub fn without_rows(most_bytes: u64) -> Self {
         Self { keeps_rows: false, ..Self::new(most_bytes) }
     }
 
-    /// Whether a transaction has begun and not yet ended.
+    /// Returns true if a transaction has begun and not yet ended.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// The GTID of the transaction that has begun and not yet ended.
+    /// Returns the GTID of the transaction that has begun and not yet ended.
     pub fn open_gtid(&self) -> Option<&Gtid> {
         match &self.open.as_ref()?.transaction.identity {
             Identity::Gtid(gtid) => Some(gtid),
@@ -58,7 +58,7 @@ impl Assembler {
         }
     }
 
-    /// A file has ended. Only a relay log's transaction may be left open, if the next file can bring it again.
+    /// Notes the end of a file. Only a relay log's transaction may be left open, if the next file can repeat it.
     pub fn end_of_file(&mut self, relay_log: bool, more_files: bool) -> Result<(), LogError> {
         let Some(group) = &mut self.open else { return Ok(()) };
         if relay_log && more_files && group.transaction.identity != Identity::Anonymous {
@@ -68,7 +68,7 @@ impl Assembler {
         Err(group.unfinished("the file ends before it"))
     }
 
-    /// Takes an event in; gives the transaction that it ends.
+    /// Adds an event; returns the transaction that it ends.
     pub fn accept(&mut self, event: &Event<'_>, name: &Arc<str>, file: u32) -> Done {
         self.take(event, name, file).map_err(|failure| match failure {
             Failure::Fault(fault) => fault.at(name, event.offset),
@@ -111,7 +111,7 @@ impl Assembler {
         Ok(None)
     }
 
-    /// Passes over an event that is not known, where nothing can be lost by it (rule R27).
+    /// Ignores an event of unknown type, where nothing can be lost by that (rule R27).
     fn unknown(&self, event: &Event<'_>) -> Result<(), Fault> {
         let type_code = event.header.type_code;
         match &self.open {
@@ -121,7 +121,7 @@ impl Assembler {
         }
     }
 
-    /// Opens a group. One that is open already may only be sent again, by a receiver that was interrupted.
+    /// Opens a group. A group that is open already may only be repeated, by a receiver that was interrupted.
     fn begin(&mut self, mut group: Group) -> Result<(), Failure> {
         group.transaction.snapshot = self.snapshot.take();
         if let Some(open) = &self.open {
@@ -138,11 +138,12 @@ impl Assembler {
 
     fn open_group(&mut self, event: &Event<'_>) -> Result<&mut Group, Fault> {
         let code = event.header.type_code;
-        let outside = || Fault::damaged(format!("an event of type {code} stands outside of a transaction"));
+        let outside = || Fault::damaged(format!("an event of type {code} is outside of a transaction"));
         self.open.as_mut().filter(|group| group.begun).ok_or_else(outside)
     }
 
-    /// The receiver of a relay log writes these between any two events; in a binlog they end transactions for good.
+    /// Handles events that the receiver of a relay log writes between any two events; in a binlog they end transactions
+    /// for good.
     fn interruption(&mut self, event: &Event<'_>) -> Result<(), Failure> {
         match &mut self.open {
             Some(group) if event.relay_log => group.interrupted = true,
@@ -155,7 +156,7 @@ impl Assembler {
     fn query(&mut self, event: &Event<'_>, name: &Arc<str>, file: u32) -> Result<Option<Transaction>, Failure> {
         let mut query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
         let mut kind = query.kind()?;
-        // Where servers write BEGIN around row changes, no user's statement stands alone.
+        // Where servers write BEGIN around row changes, no user's statement is outside of a transaction.
         let alone = self.open.as_ref().is_none_or(|group| group.standalone || !group.begun)
             && !rows::is_without_begin(event.format);
         if let (true, TextKind::Refused(_), Some(truncate)) = (alone, &kind, emptied_table(&query.sql)) {
@@ -240,7 +241,7 @@ impl Assembler {
         self.end(event, Kind::XaPrepare)
     }
 
-    /// Takes in the events of a payload; their offset is that of the payload event.
+    /// Adds the events of a payload; their offset is that of the payload event.
     fn payload(&mut self, event: &Event<'_>, name: &Arc<str>, file: u32) -> Result<Option<Transaction>, Failure> {
         let payload = Payload::parse(event.body())?;
         let mut events = payload.events(name, event)?;
@@ -254,7 +255,7 @@ impl Assembler {
         }
         let size = events.offset();
         if payload.uncompressed_size.is_some_and(|said| said != size) {
-            return Err(Fault::damaged("a compressed transaction does not have the size that it says").into());
+            return Err(Fault::damaged("a compressed transaction does not have the size that it states").into());
         }
         if done.is_none() {
             return Err(Fault::damaged("a compressed transaction has no commit").into());
@@ -262,7 +263,7 @@ impl Assembler {
         Ok(done)
     }
 
-    /// Closes the group; `kind` says what its last event makes of it.
+    /// Closes the group; `kind` is the kind that its last event gives it.
     fn end(&mut self, event: &Event<'_>, kind: Kind) -> Result<Option<Transaction>, Failure> {
         self.open_group(event)?;
         let Some(group) = self.open.take() else { return Ok(None) };
@@ -284,7 +285,7 @@ impl Assembler {
     }
 }
 
-/// A fault of the event at hand, or an error of another place.
+/// A fault of the current event, or an error at another position.
 enum Failure {
     Fault(Fault),
     Error(Box<LogError>),
@@ -302,7 +303,7 @@ impl From<LogError> for Failure {
     }
 }
 
-/// An error inside a payload is one of the payload event: it was read whole.
+/// Turns an error inside a payload into one of the payload event: the payload was read whole.
 fn inside_payload(error: LogError, event: &Event<'_>) -> Failure {
     let position = event.offset;
     let damaged = |file: String, message: String| {

@@ -1,4 +1,4 @@
-//! What a log file tells of itself without being read: its first events, and the event that closes it.
+//! Content of a log file that is known without reading it all: its first events, and the event that closes it.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -14,7 +14,7 @@ use crate::event::{Event, EventHeader, HEADER_LENGTH, flags, types};
 use crate::read::file::EventReader;
 use crate::transaction::Format;
 
-/// Events after which a transaction must have begun, or there is none.
+/// Number of events within which a transaction must have begun, or the file has none.
 const MOST_HEAD_EVENTS: usize = 64;
 /// Bytes at a file's end that hold the event that closes it: header, position, the longest file name, checksum.
 const TAIL: u64 = 19 + 8 + 512 + 4;
@@ -24,18 +24,18 @@ const TAIL: u64 = 19 + 8 + 512 + 4;
 pub struct FirstTransaction {
     /// None where the log has no GTIDs.
     pub gtid: Option<Gtid>,
-    /// When it was committed on its original source, microseconds since 1970, UTC.
+    /// Commit time on its original source, microseconds since 1970, UTC.
     pub committed_at: i64,
 }
 
-/// How a file ends.
+/// End of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closing {
-    /// With the name of the file behind it.
+    /// A rotate event with the name of the next file.
     Next(String),
-    /// Its server was shut down.
+    /// A stop event: the server was shut down.
     Stopped,
-    /// Neither: it is still written, its server crashed, or it is a relay log.
+    /// Neither: the file is still written, its server crashed, or it is a relay log.
     Open,
 }
 
@@ -44,23 +44,23 @@ pub enum Closing {
 pub struct FileHead {
     /// The first format description.
     pub format: Arc<Format>,
-    /// When the file was begun, seconds since 1970.
+    /// Time when the file was begun, seconds since 1970.
     pub begun: u32,
-    /// Whether it is a relay log, as far as its head tells.
+    /// True if it is a relay log, as far as its head shows.
     pub relay_log: bool,
-    /// What was executed before this file; none where it does not say.
+    /// Set that was executed before this file; none where the file does not have it.
     pub previous_gtids: Option<GtidSet>,
     /// The first transaction; none where there is none, or it is damaged.
     pub first: Option<FirstTransaction>,
-    /// How it ends.
+    /// End of the file.
     pub closing: Closing,
-    /// Bytes.
+    /// Size of the file in bytes.
     pub size: u64,
 }
 
 /// Reads the head and the tail of a file, whatever its size.
 ///
-/// Damage behind the format description is left to whoever reads the file.
+/// Damage after the format description is ignored; reading the file reports it.
 pub fn read_head(path: &Path) -> Result<FileHead, LogError> {
     let name = path.display().to_string();
     let mut reader = EventReader::open(path, false)?;
@@ -94,9 +94,10 @@ pub fn read_head(path: &Path) -> Result<FileHead, LogError> {
     Ok(head)
 }
 
-/// The GTIDs of all transactions of a file: walks over all events and decodes none but those that begin a transaction.
+/// Returns the GTIDs of all transactions of a file. Walks over all events and decodes only those that begin a
+/// transaction.
 ///
-/// Ends quietly where the file is damaged: that is for whoever reads it.
+/// Stops without an error where the file is damaged; reading the file reports the damage.
 pub fn gtids_of(path: &Path) -> Result<GtidSet, LogError> {
     let mut reader = EventReader::open(path, false)?;
     let mut set = GtidSet::new();
@@ -116,7 +117,7 @@ fn set_of(ranges: &[GtidRange]) -> GtidSet {
     set
 }
 
-/// What a file says of the transactions before it.
+/// Returns the transactions before a file, as the file states them.
 pub(crate) fn previous_gtids(event: &Event<'_>) -> Option<Result<Vec<GtidRange>, crate::error::Fault>> {
     match event.header.type_code {
         types::PREVIOUS_GTIDS => Some(gtid_event::previous_gtids(event.body())),
@@ -125,14 +126,14 @@ pub(crate) fn previous_gtids(event: &Event<'_>) -> Option<Result<Vec<GtidRange>,
     }
 }
 
-/// The next file's name, if the event is the Rotate that closes a binlog.
+/// Returns the next file's name, if the event is the Rotate that closes a binlog.
 pub(crate) fn next_file(event: &Event<'_>) -> Option<String> {
     let closes = event.header.type_code == types::ROTATE && !event.relay_log && !event.header.has(flags::ARTIFICIAL);
     let name = event.body().get(8..).filter(|_| closes)?;
     Some(String::from_utf8_lossy(name).into_owned())
 }
 
-/// The GTID that an event gives to its transaction.
+/// Returns the GTID that an event gives to its transaction.
 pub fn gtid_of(event: &Event<'_>) -> Option<Gtid> {
     match event.header.type_code {
         types::GTID | types::GTID_TAGGED => GtidEvent::parse(event.header.type_code, event.body()).ok()?.gtid,
@@ -169,7 +170,7 @@ fn read_tail(path: &Path) -> std::io::Result<(u64, Vec<u8>)> {
     Ok((size, tail))
 }
 
-/// Finds the event that ends with the file: one that says so by its type, its size and its end position.
+/// Finds the event that ends with the file: its type, its size and its end position must fit.
 fn closing(tail: &[u8], size: u64, checksum: bool) -> Closing {
     let trailer = if checksum { 4 } else { 0 };
     for length in HEADER_LENGTH + trailer..=tail.len() {

@@ -21,11 +21,11 @@ const LARGEST_WINDOW_LOG: u32 = 27;
 /// A payload event's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Payload<'a> {
-    /// How the content is compressed: 0 zstd, 255 not at all.
+    /// Compression of the content: 0 zstd, 255 none.
     pub compression: u64,
-    /// Bytes of the content uncompressed; none where the event does not say.
+    /// Bytes of the content uncompressed; none where the event does not have it.
     pub uncompressed_size: Option<u64>,
-    /// The content as it stands in the file.
+    /// The content as in the file.
     pub content: &'a [u8],
 }
 
@@ -50,14 +50,14 @@ impl<'a> Payload<'a> {
         }
         let content = cursor.rest();
         if size.is_some_and(|size| size != content.len() as u64) {
-            return Err(Fault::damaged("a compressed transaction does not have the size that it says"));
+            return Err(Fault::damaged("a compressed transaction does not have the size that it states"));
         }
         let compression =
-            compression.ok_or_else(|| Fault::damaged("a payload event does not say how it is compressed"))?;
+            compression.ok_or_else(|| Fault::damaged("a payload event does not state its compression"))?;
         Ok(Self { compression, uncompressed_size, content })
     }
 
-    /// The events inside; `event` is the payload event itself.
+    /// Reads the events inside; `event` is the payload event itself.
     pub fn events(&self, name: &Arc<str>, event: &Event<'a>) -> Result<EventReader<'a>, Fault> {
         let source: Source<'a> = match self.compression {
             COMPRESSION_ZSTD => Box::new(zstd_source(self.content)?),

@@ -1,4 +1,4 @@
-//! Parts of a file that can be read by themselves: what lies between two places outside of any transaction.
+//! Parts of a file that can be read by themselves: from one position outside of any transaction to another.
 
 /// A place in the log right after a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,22 +14,22 @@ pub struct Place {
 pub struct Resume {
     /// Offset of the next event.
     pub offset: u64,
-    /// Offset of the format description event that holds there.
+    /// Offset of the format description event in use there.
     pub format: u64,
-    /// Whether the file is a relay log.
+    /// True if the file is a relay log.
     pub relay_log: bool,
 }
 
 impl Resume {
-    /// The begin of a file, of which nothing is known yet.
+    /// The start of a file of which nothing is known yet.
     pub const BEGIN: Self = Self { offset: 4, format: 4, relay_log: false };
 }
 
 /// A part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it begins.
+    /// Start of the part.
     pub start: Resume,
-    /// Offset behind its last event; none where it goes to the end of the file, whatever stands there.
+    /// Offset after its last event; none where it goes to the end of the file, whatever is there.
     pub end: Option<u64>,
 }

@@ -21,12 +21,13 @@ use crate::rows::filter::TableFilter;
 use crate::transaction::{Kind, Transaction};
 use crate::write::relay::Follower;
 
-/// How a log is read.
+/// Options for reading a log.
 #[derive(Debug, Clone, Copy)]
 pub struct ReaderOptions {
     /// Compare every event's CRC32 where the log has them.
     pub verify_checksums: bool,
-    /// Transactions whose row events have more bytes (uncompressed) are refused: what memory one may take.
+    /// Limit on the bytes (uncompressed) of a transaction's row events; larger transactions are refused. It bounds the
+    /// memory.
     pub max_transaction_bytes: u64,
 }
 
@@ -41,7 +42,7 @@ impl Default for ReaderOptions {
 pub struct LogFile {
     /// The file as it was named.
     pub name: Arc<str>,
-    /// What was executed before this file, as its `Previous_gtids` or GTID list event says; none until that was read.
+    /// Transactions executed before this file, from its `Previous_gtids` or GTID list event; none until that was read.
     pub previous_gtids: Option<Vec<GtidRange>>,
 }
 
@@ -53,15 +54,15 @@ enum Input {
 
 /// Reads the transactions of several files in the order in which the files are given.
 ///
-/// Memory is taken for one transaction and a read buffer, whatever the size of the files.
+/// Memory is used for one transaction and a read buffer, whatever the size of the files.
 pub struct LogReader {
     files: Vec<LogFile>,
     inputs: VecDeque<Input>,
-    /// Bytes of the inputs; none behind the last one: as many as there are.
+    /// Bytes to read of each input, as many as there are without an entry.
     sizes: VecDeque<u64>,
     current: Option<EventReader<'static>>,
     current_file: u32,
-    /// Where the piece that is read ends.
+    /// End of the piece that is read.
     current_end: Option<u64>,
     assembler: Assembler,
     options: ReaderOptions,
@@ -72,14 +73,14 @@ pub struct LogReader {
     filter: Option<TableFilter>,
     stop: Option<StopPoint>,
     stopped: Option<StopPlace>,
-    /// Brings further files, and says when to wait, where the log is still written.
+    /// Source of further files, and of waiting, where the log is still written.
     follower: Option<Follower>,
-    /// A statement that begins the next batch: with a filter it stands in one of its own.
+    /// A statement that begins the next batch: with a filter it gets a batch of its own.
     held: Option<Transaction>,
 }
 
 impl LogReader {
-    /// Opens a log's files, in order; each must be there and start as a log.
+    /// Opens a log's files, in order; each must exist and start as a log.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self, LogError> {
         for path in paths {
             check_start(path)?;
@@ -95,14 +96,14 @@ impl LogReader {
         Ok(Self::new(std::iter::once((path.display().to_string(), input)), options))
     }
 
-    /// Reads so many bytes of each file, as if it ended there, so that a log that grows is read twice as the same.
+    /// Limits the bytes read of each file, as if it ended there, so that a log that grows is read twice alike.
     #[must_use]
     pub fn sized(mut self, sizes: impl IntoIterator<Item = u64>) -> Self {
         self.sizes = sizes.into_iter().collect();
         self
     }
 
-    /// Reads a log from memory or any other source; the names stand in errors.
+    /// Reads a log from memory or any other source; the names are used in errors.
     pub fn from_sources(sources: Vec<(String, Source<'static>)>, options: ReaderOptions) -> Self {
         Self::new(sources.into_iter().map(|(name, source)| (name, Input::Memory(source))), options)
     }
@@ -132,13 +133,13 @@ impl LogReader {
 
     /// Reads a relay log from its oldest file on, while it is written.
     ///
-    /// Where everything published was read, there is no next transaction for the moment: ask [`is_over`](Self::is_over), and
-    /// [`wait`](Self::wait).
+    /// Once everything published was read, there is no next transaction for the moment: call
+    /// [`is_over`](Self::is_over), and [`wait`](Self::wait).
     pub fn follow(follower: Follower, options: ReaderOptions) -> Self {
         Self { follower: Some(follower), ..Self::new(std::iter::empty(), options) }
     }
 
-    /// Whether there is no next transaction and none will come.
+    /// Returns true if there is no next transaction and none will come.
     pub fn is_over(&self) -> bool {
         self.failed.is_some() || self.stopped.is_some() || self.follower.as_ref().is_none_or(Follower::is_over)
     }
@@ -150,38 +151,39 @@ impl LogReader {
         }
     }
 
-    /// Takes the row changes of tables that are not chosen out of every transaction, before it is handed out.
+    /// Removes the row changes of tables that are not chosen from every transaction before it is returned.
     ///
-    /// Whether a statement is about chosen tables is not for this reader to tell; each stands in a batch of its own.
+    /// This reader does not decide which tables a statement is about; each statement gets a batch of its own.
     #[must_use]
     pub fn filtered(mut self, filter: TableFilter) -> Self {
         self.filter = Some(filter).filter(|filter| !filter.is_empty());
         self
     }
 
-    /// Ends the log at a point; nothing behind it is read.
+    /// Ends the log at a point; nothing after it is read.
     #[must_use]
     pub fn until(mut self, stop: StopPoint) -> Self {
         self.stop = Some(stop).filter(|stop| *stop != StopPoint::default());
         self
     }
 
-    /// The transaction at which the log was left, once it was met.
+    /// Returns the transaction at which reading stopped, once it was found.
     pub fn stopped(&self) -> Option<&StopPlace> {
         self.stopped.as_ref()
     }
 
-    /// The files, in order.
+    /// Returns the files, in order.
     pub fn files(&self) -> &[LogFile] {
         &self.files
     }
 
-    /// The GTID of the transaction that is read and not yet whole: behind an error the one that it stands in, if it is known.
+    /// Returns the GTID of the transaction that is read and incomplete; after an error that of the failed one, if
+    /// known.
     pub fn open_gtid(&self) -> Option<&Gtid> {
         self.assembler.open_gtid()
     }
 
-    /// The next transaction; none at the end, and none behind an error.
+    /// Returns the next transaction; none at the end, and none after an error.
     pub fn next_transaction(&mut self) -> Option<Result<Transaction, LogError>> {
         if self.failed.is_some() {
             return self.failed.clone().filter(|_| !std::mem::replace(&mut self.failure_given, true)).map(Err);
@@ -197,10 +199,10 @@ impl LogReader {
         next.transpose()
     }
 
-    /// The next transactions, or none at the end.
+    /// Returns the next transactions, or none at the end.
     ///
-    /// A batch ends with a statement that may change a schema, and before an error: that is given by the next call,
-    /// and by every one behind it.
+    /// A batch ends with a statement that may change a schema, and before an error: the error is returned by the next
+    /// call, and by every later one.
     pub fn next_batch(
         &mut self,
         max_transactions: usize,
@@ -232,7 +234,7 @@ impl LogReader {
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
 
-    /// Leaves out what is behind the stop, and what is not chosen.
+    /// Drops what is after the stop, and what is not chosen.
     fn cut(&mut self, next: Option<Transaction>) -> Result<Option<Transaction>, LogError> {
         let Some(mut transaction) = next else { return Ok(None) };
         if let Some(place) = self.stop.as_ref().and_then(|stop| stop.meets(&transaction)) {
@@ -305,7 +307,7 @@ impl LogReader {
         Ok(true)
     }
 
-    /// Where the last file's end names the next one by number, another number is a gap.
+    /// Checks the order of the files: where the last file's end names the next one by number, another number is a gap.
     fn check_order(&mut self, name: &Arc<str>) -> Result<(), LogError> {
         let Some(announced) = self.announced.take() else { return Ok(()) };
         match (number_of(&announced), number_of(name)) {
@@ -321,7 +323,7 @@ impl LogReader {
     }
 }
 
-/// The number that ends a log file's name.
+/// Returns the number that ends a log file's name.
 fn number_of(name: &str) -> Option<u64> {
     Path::new(name).extension()?.to_str()?.parse().ok()
 }
@@ -332,7 +334,7 @@ fn note_previous_gtids(file: &mut LogFile, event: &Event<'_>) -> Result<(), LogE
     Ok(())
 }
 
-/// Refuses what is no log before anything is read; of what is no plain file only the existence is checked.
+/// Refuses a file that is no log before anything is read; for anything but a plain file only its existence is checked.
 fn check_start(path: &Path) -> Result<(), LogError> {
     let name = path.display().to_string();
     let failed = |error| LogError::io(&name, 0, error);

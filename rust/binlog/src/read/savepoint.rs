@@ -1,9 +1,9 @@
-//! Savepoints of a transaction, and what a rollback leaves of it.
+//! Savepoints of a transaction, and rollbacks.
 //!
-//! Servers write a rollback into a row log only together with changes that they could not undo, for example of temporary
-//! tables, which have no rows in the log. Since MySQL 5.5 and MariaDB 5.5 row changes of tables without rollback stand in
-//! transactions of their own, as asked of MySQL 9.7 and of MariaDB 10.5 to 11.8 (`tests/server/test_rolled_back.py`). So
-//! row events before a rollback are exactly those that the source took back.
+//! Servers write a rollback into a row log only together with changes that they could not undo, for example of
+//! temporary tables, which have no rows in the log. Since MySQL 5.5 and MariaDB 5.5 row changes of tables without
+//! rollback are in transactions of their own, as seen on MySQL 9.7 and MariaDB 10.5 to 11.8
+//! (`tests/server/test_rolled_back.py`). So row events before a rollback are exactly those that the source undid.
 
 use paraply_core::collation::Collation;
 
@@ -14,12 +14,12 @@ use crate::transaction::Format;
 
 /// The collation by which servers compare names of savepoints.
 const NAMES: &str = "utf8mb3_general_ci";
-/// The first versions whose non-transactional row changes never stand in a transaction that is rolled back.
+/// The first versions that never log non-transactional row changes inside a transaction that is rolled back.
 const FIRST_MYSQL: (u8, u8, u8) = (5, 5, 9);
 const FIRST_MARIADB: (u8, u8, u8) = (5, 5, 0);
 
 impl Group {
-    /// Sets a savepoint; one of the same name is forgotten.
+    /// Sets a savepoint; an older one of the same name is forgotten.
     pub(crate) fn set_savepoint(&mut self, name: &[u8]) -> Result<(), Fault> {
         let name = comparable(name, self.transaction.format.mariadb)?;
         self.savepoints.retain(|savepoint| savepoint.name != name);
@@ -33,7 +33,7 @@ impl Group {
         Ok(())
     }
 
-    /// Takes the row events behind a savepoint out again.
+    /// Removes the row events after a savepoint.
     pub(crate) fn roll_back_to(&mut self, name: &[u8]) -> Result<(), Fault> {
         let name = comparable(name, self.transaction.format.mariadb)?;
         let place = self.savepoints.iter().position(|savepoint| savepoint.name == name);
@@ -55,8 +55,8 @@ impl Group {
         Ok(())
     }
 
-    /// Takes all row events out. A DROP TABLE stays: MariaDB writes one that it has executed, with a rollback behind it, where
-    /// CREATE OR REPLACE TABLE ... SELECT fails.
+    /// Removes all row events. A DROP TABLE stays: MariaDB writes one that it has executed, with a rollback after it,
+    /// where CREATE OR REPLACE TABLE ... SELECT fails.
     pub(crate) fn roll_back(&mut self) -> Result<(), Fault> {
         let transaction = &mut self.transaction;
         if !transaction.events.is_empty() {

@@ -1,4 +1,4 @@
-//! Looking through a file once, without its rows: where it can be cut, how many transactions it has, what its statements are.
+//! Reading a file once, without its rows: positions where it can be cut, its number of transactions, its statements.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,43 +11,44 @@ use crate::read::piece::{Piece, Resume};
 use crate::read::reader::ReaderOptions;
 use crate::transaction::{Kind, Transaction};
 
-/// Where a file is cut.
+/// Positions at which a file is cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Split<'c> {
-    /// At the first transaction boundary behind so many bytes.
+    /// Bytes after which the file is cut at the next transaction boundary.
     pub bytes: u64,
-    /// And at these offsets, where they are boundaries.
+    /// Further offsets at which it is cut, where they are boundaries.
     pub at: &'c [u64],
 }
 
-/// A part of a file and what it holds.
+/// A part of a file and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScannedPiece {
-    /// Where it lies.
+    /// Position of the part.
     pub piece: Piece,
-    /// Transactions in it.
+    /// Number of transactions in it.
     pub transactions: u64,
-    /// Earliest and latest commit time of those that say one, microseconds since 1970.
+    /// Earliest and latest commit time of transactions that have one, microseconds since 1970.
     pub committed: Option<(i64, i64)>,
 }
 
-/// What a scan found.
+/// Result of a scan.
 #[derive(Debug)]
 pub struct Scan {
-    /// The pieces in order; the last one ends behind the last whole transaction.
+    /// The pieces in order; the last one ends after the last whole transaction.
     pub pieces: Vec<ScannedPiece>,
-    /// Transactions with statements, each with the number of the piece that it stands in.
+    /// Transactions with statements, each with the index of its piece.
     pub statements: Vec<(usize, Transaction)>,
-    /// Behind the last whole transaction, or behind the last event where none is open: where a later scan goes on.
+    /// Position after the last whole transaction, or after the last event where none is open: a later scan continues
+    /// there.
     pub end: Resume,
-    /// What ended the scan before the file's end; a transaction that is not whole is `Truncated`.
+    /// Error that ended the scan before the file's end; an incomplete transaction is `Truncated`.
     pub failure: Option<LogError>,
 }
 
 /// Cuts a file at transaction boundaries.
 ///
-/// Checksums are not compared and rows are not looked at: that is for whoever reads the pieces. Damage ends the scan and stands in
-/// [`Scan::failure`].
+/// Checksums are not compared and rows are not decoded: reading the pieces does both. Damage ends the scan and is kept
+/// in [`Scan::failure`].
 ///
 /// # Errors
 /// The file cannot be opened, or is no log.
@@ -58,7 +59,7 @@ pub fn scan_transactions(path: &Path, from: Resume, split: Split<'_>) -> Result<
         let name = Arc::clone(scanner.reader.name());
         match scanner.reader.next_event() {
             Ok(Some(event)) => {
-                // It says something of the transaction behind it, so it is read with that.
+                // The context belongs to the transaction after it, so it is read with that.
                 let leads = event.header.type_code == types::TRANSACTION_CONTEXT;
                 match assembler.accept(&event, &name, 0) {
                     Ok(Some(transaction)) => scanner.take(transaction),
@@ -76,7 +77,7 @@ pub fn scan_transactions(path: &Path, from: Resume, split: Split<'_>) -> Result<
     }
 }
 
-/// The same for events: cuts only where a GTID event begins a transaction, and understands nothing else.
+/// Cuts a file like [`scan_transactions`], but by events: only where a GTID event begins a transaction.
 ///
 /// # Errors
 /// The file cannot be opened, or is no log.
@@ -105,7 +106,7 @@ pub fn scan_events(path: &Path, from: Resume, split: Split<'_>) -> Result<Scan, 
     }
 }
 
-/// Whether an event is the first of a transaction.
+/// Returns true if an event is the first of a transaction.
 pub fn begins_transaction(event: &Event<'_>) -> bool {
     matches!(event.header.type_code, types::GTID | types::GTID_TAGGED | types::ANONYMOUS_GTID)
         || (event.header.type_code == types::MARIADB_GTID && event.format.mariadb)
@@ -160,7 +161,7 @@ impl<'c> Scanner<'c> {
         self.end = self.reader.place();
     }
 
-    /// Moves on to a later place outside of any transaction.
+    /// Moves on to a later position outside of any transaction.
     fn go_on(&mut self, place: Resume) {
         if self.split.at.contains(&self.end.offset) {
             self.cut();
@@ -168,7 +169,7 @@ impl<'c> Scanner<'c> {
         self.end = place;
     }
 
-    /// Ends the piece behind the last whole transaction, if it is large enough.
+    /// Ends the piece after the last whole transaction, if it is large enough.
     fn cut(&mut self) {
         let end = self.end.offset;
         let split = self.split;

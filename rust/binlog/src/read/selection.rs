@@ -1,4 +1,4 @@
-//! Which transactions of a log are wanted: conditions on what stands in their headers.
+//! Selection of transactions of a log, by conditions on their headers.
 
 use paraply_core::gtid::Gtid;
 
@@ -9,25 +9,26 @@ use crate::rows::row_walk::RowsError;
 use crate::rows::table_map::name_of;
 use crate::transaction::{Identity, Kind, Transaction};
 
-/// Conditions that a transaction must meet, all of them; what is not said is not asked.
+/// Conditions that a transaction must meet, all of them; an absent condition is always met.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// First and last position.
     pub positions: (Option<i64>, Option<i64>),
-    /// Earliest and latest commit time, both included, microseconds since 1970; one whose time is not known is not chosen then.
+    /// Earliest and latest commit time, both included, microseconds since 1970; transactions without a known time are
+    /// then not chosen.
     pub committed: (Option<i64>, Option<i64>),
-    /// Any of these kinds.
+    /// Kinds, any of which is chosen.
     pub kinds: Option<Vec<Kind>>,
-    /// Any of these GTIDs.
+    /// GTIDs, any of which is chosen.
     pub gtids: Option<Vec<Gtid>>,
-    /// Any of these servers.
+    /// Servers, any of which is chosen.
     pub server_ids: Option<Vec<u32>>,
     /// Tables of which it must change rows.
     pub tables: TableFilter,
 }
 
 impl Selection {
-    /// Whether a transaction at this position is wanted.
+    /// Returns true if a transaction at this position is chosen.
     pub fn chooses(&self, position: i64, transaction: &Transaction) -> Result<bool, RowsError> {
         let told = within(self.positions, Some(position))
             && within(self.committed, transaction.committed_at)

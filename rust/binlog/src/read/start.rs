@@ -1,4 +1,4 @@
-//! How a transaction starts: what its first event says of it.
+//! Start of a transaction: the content of its first event.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::event::mariadb::{EXTRA_ROLLBACK_ALTER, EXTRA_START_ALTER, FL_PREPARED
 use crate::event::partial_rows::Pieces;
 use crate::transaction::{Identity, Kind, Transaction};
 
-/// What is set aside for a transaction's bytes at once; more comes as it is needed.
+/// Memory reserved for a transaction's bytes at once; it grows as needed.
 const MOST_RESERVED: u64 = 1 << 20;
 
 /// A savepoint that can be rolled back to.
@@ -29,36 +29,37 @@ pub(crate) struct Savepoint {
     reason = "independent facts, each met or not met on the way through the events"
 )]
 pub(crate) struct Group {
-    /// What is known of it so far.
+    /// The transaction as far as it is known.
     pub(crate) transaction: Transaction,
-    /// The file that it begins in.
+    /// Name of the file that it begins in.
     pub(crate) name: Arc<str>,
-    /// A BEGIN was met, or the GTID event says that there is none.
+    /// True if a BEGIN was read, or the GTID event shows that there is none.
     pub(crate) begun: bool,
-    /// MariaDB: the one statement behind the GTID is all.
+    /// MariaDB: true if the transaction is the one statement after the GTID.
     pub(crate) standalone: bool,
-    /// MariaDB: the start or the failure of an ALTER TABLE, of which only the end counts.
+    /// MariaDB: true for the start or the failure of an ALTER TABLE, of which only the end counts.
     pub(crate) unfinished_alter: bool,
-    /// An XA transaction up to its XA PREPARE.
+    /// True for an XA transaction up to its XA PREPARE.
     pub(crate) xa: bool,
-    /// A view change was met.
+    /// True if a view change was read.
     pub(crate) view_change: bool,
-    /// The receiver began a new file or connected again inside the transaction; it may be sent once more.
+    /// True if the receiver began a new file or connected again inside the transaction; the transaction may be
+    /// repeated.
     pub(crate) interrupted: bool,
     /// Bytes of row events, whether they are kept or not.
     pub(crate) row_bytes: u64,
     /// Savepoints that are set, the oldest first.
     pub(crate) savepoints: Vec<Savepoint>,
-    /// The last row event was not the last one of its statement.
+    /// True if the last row event was not the last one of its statement.
     pub(crate) inside_statement: bool,
-    /// One statement whose row events stand in a log of MySQL 5.1 without BEGIN and COMMIT.
+    /// True for one statement whose row events are in a log of MySQL 5.1 without BEGIN and COMMIT.
     pub(crate) one_statement: bool,
-    /// Pieces of a row event, of which some have not come yet.
+    /// Pieces of an incomplete row event.
     pub(crate) pieces: Option<Pieces>,
 }
 
 impl Group {
-    /// A transaction of a log without GTIDs starts with its first statement.
+    /// Starts a transaction of a log without GTIDs with its first statement.
     pub(crate) fn without_gtid(event: &Event<'_>, name: &Arc<str>, file: u32) -> Self {
         Self {
             transaction: empty_transaction(event, file),
@@ -77,7 +78,7 @@ impl Group {
         }
     }
 
-    /// A transaction behind one of MySQL's GTID events.
+    /// Starts a transaction after one of MySQL's GTID events.
     pub(crate) fn of_mysql(event: &Event<'_>, gtid: GtidEvent, name: &Arc<str>, file: u32) -> Self {
         let mut group = Self::without_gtid(event, name, file);
         let transaction = &mut group.transaction;
@@ -89,7 +90,7 @@ impl Group {
         group
     }
 
-    /// A transaction behind MariaDB's GTID event, which is its BEGIN too.
+    /// Starts a transaction after MariaDB's GTID event, which is its BEGIN too.
     pub(crate) fn of_mariadb(event: &Event<'_>, gtid: MariadbGtid, name: &Arc<str>, file: u32) -> Result<Self, Fault> {
         if gtid.gtid.number == 0 {
             return Err(Fault::damaged("0 cannot be the number of a GTID"));
@@ -108,7 +109,7 @@ impl Group {
         Ok(group)
     }
 
-    /// The error of a transaction without an end.
+    /// Returns the error of a transaction without an end.
     pub(crate) fn unfinished(&self, because: &str) -> LogError {
         LogError::Truncated {
             file: self.name.to_string(),

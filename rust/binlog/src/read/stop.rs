@@ -1,39 +1,39 @@
-//! Where a replay stops: before a time, at or before a transaction.
+//! Stop points of a replay: before a time, at or before a transaction.
 
 use paraply_core::gtid::{Gtid, GtidSet};
 
 use crate::transaction::{Identity, Kind, Transaction};
 
-/// The point behind which nothing is applied; whatever comes first counts.
+/// The point after which nothing is applied; the first condition that is met counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StopPoint {
     /// Before the first transaction in the log's order that was not committed earlier: microseconds since 1970, UTC.
     pub time: Option<i64>,
     /// Before this transaction.
     pub before: Option<Gtid>,
-    /// Behind this transaction.
+    /// After this transaction.
     pub after: Option<Gtid>,
-    /// Behind the next view change of a group that is not among these (rule R30).
+    /// After the next view change of a group that is not among these (rule R30).
     pub view_change: Option<GtidSet>,
 }
 
-/// The transaction at which a log was left.
+/// The transaction at which reading a log stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopPlace {
     /// The file, as an index into the reader's list.
     pub file: u32,
     /// Offset of its first event.
     pub offset: u64,
-    /// Who it is.
+    /// Identity of the transaction.
     pub identity: Identity,
-    /// When the source committed it.
+    /// Commit time on the source.
     pub committed_at: Option<i64>,
-    /// Whether it is the last one that is applied; otherwise the first that is not.
+    /// True if it is the last transaction that is applied; false if it is the first that is not.
     pub included: bool,
 }
 
 impl StopPoint {
-    /// Whether a transaction is the stop; `included` tells whether it is still applied.
+    /// Returns the stop if a transaction is the stop point; its `included` is true if the transaction is still applied.
     pub fn meets(&self, transaction: &Transaction) -> Option<StopPlace> {
         let gtid = match &transaction.identity {
             Identity::Gtid(gtid) => Some(gtid),

@@ -1,8 +1,9 @@
-//! Finds XA transactions (rule R35) and row changes in statement format (rule R27) ahead of reading: what a target cannot replay is
-//! refused, or announced, before the first write.
+//! Finds XA transactions (rule R35) and row changes in statement format (rule R27) before the log is read: anything
+//! that a target cannot replay is refused, or announced, before the first write.
 //!
-//! Only the events that begin and end transactions are looked at, nothing is unpacked or copied, so a scan takes a fraction
-//! of what reading takes. What is wrong with a log is not this scan's to say: it ends there, and the reader tells.
+//! Only the events that begin and end transactions are read, and nothing is unpacked or copied, so a scan takes a
+//! fraction of the time of reading. This scan reports no errors of a log: it ends at the error, and the reader reports
+//! it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,48 +23,48 @@ use crate::read::payload::Payload;
 use crate::read::piece::Place;
 use crate::rows::table_map::name_of;
 
-/// One part of a transaction that is prepared and ended apart.
+/// One part of a transaction that is prepared and ended separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XaFound {
     /// The file, as it was named.
     pub file: String,
-    /// Where the part begins.
+    /// Offset of the start of the part.
     pub offset: u64,
-    /// The file's number and the offset behind the event that says so; for MySQL's logs the end of the part.
+    /// The file's number and the offset after the XA event; for MySQL's logs the end of the part.
     pub end: Place,
-    /// Its GTID, where it has one.
+    /// Its GTID, if it has one.
     pub gtid: Option<Gtid>,
     /// The XID as servers write it.
     pub xid: String,
-    /// XA COMMIT or XA ROLLBACK; otherwise XA PREPARE.
+    /// True for XA COMMIT or XA ROLLBACK; false for XA PREPARE.
     pub ends: bool,
     /// Tables of its row events, each once; an end has none.
     pub tables: Vec<TableName>,
 }
 
-/// A change of rows in statement format. What MySQL compresses as a whole holds none.
+/// A change of rows in statement format. Payloads that MySQL compresses as a whole hold none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementFound {
     /// The file, as it was named.
     pub file: String,
-    /// Where its transaction begins.
+    /// Offset of the start of its transaction.
     pub offset: u64,
-    /// The file's number and the offset behind the statement.
+    /// The file's number and the offset after the statement.
     pub end: Place,
-    /// The transaction's GTID, where it has one.
+    /// The transaction's GTID, if it has one.
     pub gtid: Option<Gtid>,
-    /// Where the statement stands.
+    /// Offset of the statement.
     pub statement_offset: u64,
     /// The table that it names first; else its first word.
     pub table: String,
-    /// Its text; empty behind the first so many.
+    /// Its text; empty after the first hundred statements.
     pub sql: Vec<u8>,
 }
 
-/// Statements whose texts are kept.
+/// Number of statements whose texts are kept.
 const MOST_TEXTS: usize = 100;
 
-/// What a look at some logs finds.
+/// Result of scanning some logs.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Every XA PREPARE, XA COMMIT and XA ROLLBACK, in order. XA transactions that commit in one phase are ordinary ones.
@@ -72,25 +73,25 @@ pub struct Found {
     pub statements: Vec<StatementFound>,
 }
 
-/// Every XA PREPARE, XA COMMIT and XA ROLLBACK of some logs, in order.
+/// Returns every XA PREPARE, XA COMMIT and XA ROLLBACK of some logs, in order.
 pub fn xa_transactions(paths: &[PathBuf]) -> Vec<XaFound> {
     look_ahead(paths).xa
 }
 
-/// Look through some logs.
+/// Scans some logs.
 pub fn look_ahead(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for (path, file) in paths.iter().zip(0..) {
-        // What is no plain file can be read only once, and that is the reader's.
+        // Anything but a plain file can be read only once, and the reader does that.
         if path.is_file() {
-            // An error ends the scan of this file; the reader tells it.
+            // An error ends the scan of this file; the reader reports it.
             let _ = EventReader::open(path, true).and_then(|events| in_file(events, file, &mut found));
         }
     }
     found
 }
 
-/// What one file holds.
+/// Scans one file.
 fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<(), LogError> {
     let mut start = Start::default();
     let mut tables = Tables::default();
@@ -98,7 +99,7 @@ fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<()
     while let Some(event) = events.next_event()? {
         let fault = |fault: Fault| fault.at(&name, event.offset);
         if event.header.type_code == types::TABLE_MAP {
-            // MariaDB's GTID event has said already that they are of an XA transaction.
+            // MariaDB's GTID event has already shown that the rows are of an XA transaction.
             let has_begun = tables.has_begun;
             let of_last = tables.is_of_mariadb.then(|| all.xa.last_mut()).flatten();
             let into = of_last.map_or(&mut tables.names, |found| &mut found.tables);
@@ -138,7 +139,7 @@ fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<()
     Ok(())
 }
 
-/// What an event says of an XA transaction in two phases.
+/// An event's part of an XA transaction in two phases.
 struct Part {
     xid: String,
     ends: bool,
@@ -164,7 +165,7 @@ fn add_table(has_begun: bool, into: &mut Vec<TableName>, event: &Event<'_>) -> R
     Ok(())
 }
 
-/// The table and the text of a change of rows in statement format.
+/// Returns the table and the text of a change of rows in statement format.
 fn row_change(event: &Event<'_>, with_text: bool) -> Result<Option<(String, Vec<u8>)>, Fault> {
     let is_query = match event.header.type_code {
         types::QUERY | types::EXECUTE_LOAD_QUERY => true,
@@ -183,7 +184,7 @@ fn row_change(event: &Event<'_>, with_text: bool) -> Result<Option<(String, Vec<
     Ok(Some((table, if with_text { query.sql.to_vec() } else { Vec::new() })))
 }
 
-/// The GTID event that the events behind it belong to; read only where it is needed.
+/// The GTID event that the events after it belong to; parsed only if needed.
 #[derive(Default)]
 struct Start {
     type_code: u8,
@@ -193,7 +194,7 @@ struct Start {
 }
 
 impl Start {
-    /// Takes a GTID event; false if there is more to see in the event.
+    /// Takes a GTID event; returns false if the event has more to evaluate.
     fn note(&mut self, event: &Event<'_>) -> bool {
         let type_code = event.header.type_code;
         let mariadb = type_code == types::MARIADB_GTID && event.format.mariadb;
@@ -217,7 +218,7 @@ impl Start {
     }
 }
 
-/// Returns what an event says, if it belongs to an XA transaction in two phases.
+/// Returns the part that an event begins or ends, if it belongs to an XA transaction in two phases.
 fn part_of(event: &Event<'_>, tables: &mut Tables) -> Result<Option<Part>, Fault> {
     match event.header.type_code {
         types::MARIADB_GTID if event.format.mariadb => {
@@ -229,7 +230,7 @@ fn part_of(event: &Event<'_>, tables: &mut Tables) -> Result<Option<Part>, Fault
         types::XA_PREPARE => {
             let (one_phase, xid) = gtid_event::xa_prepare(event.body())?;
             let names = std::mem::take(tables).names;
-            // MariaDB's GTID event has said it.
+            // MariaDB's GTID event has already shown it.
             Ok((!one_phase && !event.format.mariadb).then_some(Part { xid, ends: false, tables: names }))
         }
         types::QUERY if !event.format.mariadb => {
@@ -246,7 +247,7 @@ fn part_of(event: &Event<'_>, tables: &mut Tables) -> Result<Option<Part>, Fault
     }
 }
 
-/// The same for the events of a payload, which are unpacked only as far as needed: an XA transaction starts as one.
+/// Returns the part of a payload's events, which are unpacked only as far as needed: an XA transaction starts as one.
 fn in_payload(name: &Arc<str>, event: &Event<'_>) -> Result<Option<Part>, LogError> {
     let fault = |fault: Fault| fault.at(name, event.offset);
     let payload = Payload::parse(event.body()).map_err(fault)?;

@@ -25,7 +25,7 @@ pub enum PlainValue {
     Double(f64),
     /// DECIMAL and times as the server prints them; a TIMESTAMP as seconds since 1970.
     Text(String),
-    /// Text and binary in the column's character set; JSON, geometries and vectors as they are stored.
+    /// Text and binary in the column's character set; JSON, geometries and vectors as stored.
     Bytes(Vec<u8>),
 }
 
@@ -41,7 +41,7 @@ pub struct Change {
     pub after: Option<PlainImage>,
 }
 
-/// The changes of one table's rows in order, the first `most` of them, with the columns that are named by their index.
+/// Returns the first `most` changes of one table's rows in order, with the columns that are named by their index.
 ///
 /// # Errors
 /// An event is damaged, or a wanted column cannot be decoded.

@@ -9,10 +9,10 @@ use crate::rows::table_map::name_of;
 use crate::rows::{RowsHeader, STMT_END, flags_place};
 use crate::transaction::{Format, Kind, RawEvent, Transaction};
 
-/// Which databases and tables are applied; names are compared as they stand in the log.
+/// Databases and tables to apply; names are compared as they are in the log.
 ///
-/// Where databases or tables are named, only those are applied (a table is if its database or itself is named). What is
-/// excluded never is.
+/// If databases or tables are named, only those are applied (a table is applied if its database or the table itself
+/// is named). Excluded ones are never applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableFilter {
     /// Databases that are applied with all their tables.
@@ -26,12 +26,12 @@ pub struct TableFilter {
 }
 
 impl TableFilter {
-    /// Whether everything is applied.
+    /// Returns true if everything is applied.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a table's changes are applied.
+    /// Returns true if a table's changes are applied.
     pub fn chooses(&self, database: &str, table: &str) -> bool {
         let named = |tables: &HashSet<(String, String)>| {
             // A tuple of owned strings cannot be looked up by borrowed ones without an allocation; sets are small.
@@ -43,9 +43,9 @@ impl TableFilter {
         included && !self.exclude_databases.contains(database) && !named(&self.exclude_tables)
     }
 
-    /// Takes the row changes of other tables out of a transaction.
+    /// Removes the row changes of other tables from a transaction.
     ///
-    /// A transaction of row changes that loses them all becomes an empty one, which keeps its identity and its turn.
+    /// A transaction of row changes that loses all of them becomes an empty one, which keeps its identity and its turn.
     pub fn keep_chosen(&self, transaction: &mut Transaction, file: &str) -> Result<(), LogError> {
         if transaction.events.is_empty() {
             return Ok(());
@@ -67,7 +67,7 @@ impl TableFilter {
         transaction.events = sieve.kept;
         match transaction.kind {
             Kind::Dml if transaction.events.is_empty() => transaction.empty_out(),
-            // Its XID must be remembered: what ends it has no rows either.
+            // The XID must be remembered: the XA COMMIT or ROLLBACK has no rows either.
             Kind::XaPrepare if transaction.events.is_empty() => transaction.filtered = true,
             _ => {}
         }
@@ -81,11 +81,11 @@ struct Sieve<'t> {
     format: &'t Format,
     data: &'t mut Vec<u8>,
     kept: Vec<RawEvent>,
-    /// Table ids met, and whether their table is chosen; the last entry of an id holds.
+    /// Table ids found, each true if its table is chosen; the last entry of an id is in use.
     tables: Vec<(u64, bool)>,
-    /// Where the statement under way begins in `kept`.
+    /// Start of the current statement in `kept`.
     statement: usize,
-    /// The last row event of that statement that was kept.
+    /// Index of the last row event of that statement that was kept.
     last_rows: Option<usize>,
 }
 
@@ -121,7 +121,7 @@ impl Sieve<'_> {
         Ok(())
     }
 
-    /// The event that ended the statement is left out, so the last one that is kept ends it.
+    /// Marks the last kept event as the end of the statement, if the event that ended it is left out.
     fn end_with_last_rows(&mut self) -> Decoded<()> {
         let Some(event) = self.last_rows.and_then(|index| self.kept.get(index)) else { return Ok(()) };
         let at = event.range.start + flags_place(event.type_code, self.format);

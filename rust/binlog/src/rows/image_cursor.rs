@@ -9,15 +9,15 @@ use crate::error::Fault;
 pub const UNKNOWN_FRACTION: &str =
     "a temporal value of MariaDB's format of before 10.1.2, whose digits of a second are not known";
 
-/// Bytes of an event that do not mean anything the format allows.
+/// Bytes of an event that have no meaning in the format.
 ///
 /// The position counts from the first byte of what was being read: an event's header, or a JSON document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} (byte {at})")]
 pub struct Malformed {
-    /// What is wrong, as a whole phrase.
+    /// Description of the error, as a whole phrase.
     pub what: &'static str,
-    /// Where, in bytes.
+    /// Position in bytes.
     pub at: usize,
 }
 
@@ -41,27 +41,27 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Starts at an offset of the bytes; an offset behind the end leaves nothing to read.
+    /// Creates a cursor at an offset of the bytes; an offset after the end leaves nothing to read.
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at: at.min(bytes.len()) }
     }
 
-    /// The offset of the next byte.
+    /// Returns the offset of the next byte.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// Whether no byte is left.
+    /// Returns true if no byte is left.
     pub fn is_at_end(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
-    /// An error at the next byte.
+    /// Returns an error at the next byte.
     pub fn malformed(&self, what: &'static str) -> Malformed {
         Malformed { what, at: self.at }
     }
@@ -75,7 +75,7 @@ impl<'a> Cursor<'a> {
         Ok(bytes)
     }
 
-    /// Passes over the next `length` bytes.
+    /// Skips the next `length` bytes.
     #[inline]
     pub fn skip(&mut self, length: usize) -> Decoded<()> {
         if length > self.remaining() {
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Takes everything that is left.
+    /// Takes all remaining bytes.
     pub fn rest(&mut self) -> &'a [u8] {
         let bytes = self.bytes.get(self.at..).unwrap_or_default();
         self.at = self.bytes.len();
@@ -99,43 +99,43 @@ impl<'a> Cursor<'a> {
         self.take(N)?.try_into().map_err(|_| Malformed { what: "the event ends too early", at })
     }
 
-    /// One byte.
+    /// Reads one byte.
     #[inline]
     pub fn u8(&mut self) -> Decoded<u8> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// Two bytes, the least significant first.
+    /// Reads two bytes, the least significant first.
     #[inline]
     pub fn u16(&mut self) -> Decoded<u16> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    /// Four bytes, the least significant first.
+    /// Reads four bytes, the least significant first.
     #[inline]
     pub fn u32(&mut self) -> Decoded<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    /// Eight bytes, the least significant first.
+    /// Reads eight bytes, the least significant first.
     #[inline]
     pub fn u64(&mut self) -> Decoded<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// An unsigned number of 0 to 8 bytes, the least significant first.
+    /// Reads an unsigned number of 0 to 8 bytes, the least significant first.
     #[inline]
     pub fn uint_le(&mut self, width: usize) -> Decoded<u64> {
         Ok(self.take(width)?.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
-    /// An unsigned number of 0 to 8 bytes, the most significant first.
+    /// Reads an unsigned number of 0 to 8 bytes, the most significant first.
     #[inline]
     pub fn uint_be(&mut self, width: usize) -> Decoded<u64> {
         Ok(self.take(width)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
-    /// A length-encoded integer of the client protocol: 1, 3, 4 or 9 bytes.
+    /// Reads a length-encoded integer of the client protocol: 1, 3, 4 or 9 bytes.
     pub fn packed(&mut self) -> Decoded<u64> {
         match self.u8()? {
             252 => self.uint_le(2),
@@ -146,7 +146,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A length-encoded integer that must not exceed what is left to read.
+    /// Reads a length-encoded integer that must not exceed what is left to read.
     pub fn packed_length(&mut self) -> Decoded<usize> {
         let at = self.at;
         let length = self.packed()?;
@@ -156,7 +156,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A length-encoded integer and as many bytes.
+    /// Reads a length-encoded integer and as many bytes.
     pub fn packed_bytes(&mut self) -> Decoded<&'a [u8]> {
         let length = self.packed_length()?;
         self.take(length)

@@ -12,17 +12,17 @@ use crate::rows::table_check::{Difference, compare};
 use crate::rows::table_map::{TableMap, split_table_id};
 use crate::transaction::Format;
 
-/// Why rows of a table cannot be hashed.
+/// Reason why rows of a table cannot be hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unusable {
     /// No definition is known.
     UnknownTable,
-    /// The known definition is not the one that the rows were written under.
+    /// The known definition differs from the one that the rows were written under.
     OtherDefinition(Difference),
 }
 
 impl Unusable {
-    /// The reason as it is reported.
+    /// Returns the reason for reports.
     pub fn reason(self) -> &'static str {
         match self {
             Self::UnknownTable => "the table's keys are not known",
@@ -31,41 +31,41 @@ impl Unusable {
     }
 }
 
-/// Where foreign keys carry a change of a table's rows.
+/// Tables that foreign keys' cascades reach from a change of a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cascades {
-    /// Nowhere.
+    /// None.
     Nowhere,
-    /// To rows of other tables.
+    /// Other tables only.
     ToOthers,
-    /// To other rows of the same table too, be it by way of other tables.
+    /// Other rows of the same table too, possibly by way of other tables.
     ToItself,
 }
 
-/// A table as its rows need it.
+/// A table with what its rows need.
 #[derive(Debug)]
 pub struct KnownTable {
     /// The table map, its signs completed from the definition.
     pub map: TableMap,
-    /// The definition, or why there is none to use.
+    /// The definition, or the reason why there is none to use.
     pub definition: Result<Arc<Table>, Unusable>,
-    /// The columns that some hash depends on; the others are passed over.
+    /// For each column: true if some hash depends on it; the others are skipped.
     pub hashed: Vec<bool>,
-    /// Where a change of this table's rows may go on to (ON DELETE CASCADE and the like).
+    /// Tables that cascades reach from a change of this table's rows (ON DELETE CASCADE and the like).
     pub cascades: Cascades,
-    /// Whether it is read under a previous definition because its table id stood for that before.
+    /// True if it is read under a previous definition because its table id meant that definition before.
     by_sight: bool,
     body: Vec<u8>,
     mariadb: bool,
 }
 
-/// Tables kept before everything is forgotten and read again; a log repeats far fewer.
+/// Number of tables kept before all are forgotten and read again; a log repeats far fewer.
 const MOST_TABLES: usize = 10_000;
 
-/// Sightings of table ids kept before all of them are forgotten.
+/// Number of table ids remembered before all of them are forgotten.
 const MOST_SEEN: usize = 100_000;
 
-/// The definition that a server's table id stood for, with the hash of the table map.
+/// The definition that a server's table id referred to, with the hash of the table map.
 ///
 /// A server gives a table a new id when it opens it anew, as it has to after each change of its definition.
 #[derive(Debug)]
@@ -80,21 +80,23 @@ pub struct KnownTables {
     version: u64,
     tables: Vec<KnownTable>,
     by_body: HashMap<u64, Vec<usize>>,
-    /// Whether rows may be read under a previous definition; else they are not usable where the present one does not fit.
+    /// True if rows may be read under a previous definition; else they are not usable where the present one does not
+    /// fit.
     previous: bool,
     seen: HashMap<(u32, u64), Seen>,
 }
 
 impl KnownTables {
-    /// Tables whose rows may have been written under the definition before the last statement.
+    /// Creates the tables of a log whose rows may have been written under the definition before the last statement.
     ///
-    /// A group's member may certify rows behind a statement that another member ran meanwhile. The server hashed them under the old
-    /// definition, so its numbers are found only with that. What is to be applied must not use this: there the statement comes first.
+    /// A group's member may certify rows after a statement that another member ran meanwhile. The server hashed them
+    /// under the old definition, so its numbers are found only with that definition. An applier must not use this mode:
+    /// there the statement comes first.
     pub fn with_previous() -> Self {
         Self { previous: true, ..Self::default() }
     }
 
-    /// Must be called before a transaction's first table: what another catalog said is forgotten.
+    /// Sets the catalog. Must be called before a transaction's first table: results of another catalog are forgotten.
     pub fn begin(&mut self, catalog: &Catalog) {
         if self.version != catalog.version() || self.tables.len() > MOST_TABLES {
             self.tables.clear();
@@ -103,7 +105,7 @@ impl KnownTables {
         }
     }
 
-    /// A table by the index that [`Self::find`] gave.
+    /// Returns a table by the index that [`Self::find`] returned.
     pub fn get(&self, index: usize) -> Option<&KnownTable> {
         self.tables.get(index)
     }
@@ -130,7 +132,7 @@ impl KnownTables {
         Ok((table_id, index))
     }
 
-    /// A table that was read before from the same bytes, and under the same definition if one is asked for.
+    /// Returns a table that was read before from the same bytes, and under the same definition if `wanted` is given.
     fn same(&self, hash: u64, body: &[u8], format: &Format, wanted: Option<&Arc<Table>>) -> Option<usize> {
         let agrees = |known: &KnownTable| match wanted {
             Some(wanted) => known.definition.as_ref().is_ok_and(|own| Arc::ptr_eq(own, wanted)),
@@ -141,13 +143,13 @@ impl KnownTables {
         candidates.iter().copied().find(|index| self.tables.get(*index).is_some_and(is_same))
     }
 
-    /// The previous definition that a table id stood for before.
+    /// Returns the previous definition that a table id referred to before.
     fn kept(&self, map: &TableMap, catalog: &Catalog, seen: Option<&Arc<Table>>) -> Option<Arc<Table>> {
         let seen = seen.filter(|_| self.previous)?;
         catalog.previous(&map.name).find(|table| Arc::ptr_eq(table, seen)).map(Arc::clone)
     }
 
-    /// The present definition, else the newest previous one that fits.
+    /// Returns the present definition, else the newest previous one that fits.
     fn definition(&self, map: &TableMap, catalog: &Catalog, format: &Format) -> Result<Arc<Table>, Unusable> {
         let fits = |table: &Arc<Table>| compare(map, table, format.mariadb);
         let unusable = match catalog.get(&map.name) {
@@ -194,14 +196,14 @@ fn prepare(
     KnownTable { map, definition, hashed, cascades, by_sight: false, body: body.to_vec(), mariadb: format.mariadb }
 }
 
-/// The tables whose rows foreign keys change where a row of this one changes.
+/// Iterates over the tables whose rows foreign keys change where a row of this one changes.
 fn affected<'c>(name: &'c TableName, catalog: &'c Catalog) -> impl Iterator<Item = &'c TableName> {
     let acts = |key: &ForeignKey| key.on_delete != ReferenceAction::Refuse || key.on_update != ReferenceAction::Refuse;
     let is_affected = move |child: &&Arc<Table>| child.foreign_keys.iter().any(|key| key.parent == *name && acts(key));
     catalog.children(name).iter().filter(is_affected).map(|child| &child.name)
 }
 
-/// Where a cascade that begins in a table leads.
+/// Returns the tables that a cascade reaches which begins in a table.
 fn cascades(name: &TableName, catalog: &Catalog) -> Cascades {
     let mut seen: Vec<&TableName> = Vec::new();
     let mut next: Vec<&TableName> = affected(name, catalog).collect();
@@ -218,7 +220,7 @@ fn cascades(name: &TableName, catalog: &Catalog) -> Cascades {
     }
 }
 
-/// Marks the columns of unique keys, of foreign keys, and those that children's foreign keys point at.
+/// Marks the columns of unique keys, of foreign keys, and those that children's foreign keys refer to.
 fn mark_hashed(table: &Table, catalog: &Catalog, hashed: &mut [bool]) {
     let mut mark = |column: usize| {
         if let Some(flag) = hashed.get_mut(column) {
@@ -240,8 +242,8 @@ fn mark_hashed(table: &Table, catalog: &Catalog, hashed: &mut [bool]) {
     }
 }
 
-/// Marks the columns out of which marked generated columns are computed where an image leaves them out; an expression reads only
-/// generated columns that stand before its own.
+/// Marks the columns from which marked generated columns are computed where an image leaves them out. An expression
+/// reads only generated columns before its own.
 fn mark_sources(table: &Table, hashed: &mut [bool]) {
     for index in (0..table.columns.len()).rev() {
         if hashed.get(index) == Some(&true)

@@ -1,4 +1,4 @@
-//! How a column's values lie in a row image: derived from the type and metadata of the table-map event.
+//! Layout of a column's values in a row image, derived from the type and metadata of the table-map event.
 
 use crate::rows::image_cursor::{Cursor, Decoded, Malformed, UNKNOWN_FRACTION};
 
@@ -41,14 +41,14 @@ pub mod type_code {
     pub const GEOMETRY: u8 = 255;
 }
 
-/// How a value lies in the row image.
+/// Layout of a value in the row image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// An integer, least significant byte first.
     Int {
         /// 1, 2, 3, 4 or 8 bytes.
         width: u8,
-        /// Whether it has no sign.
+        /// True if it has no sign.
         unsigned: bool,
     },
     /// 4 bytes.
@@ -59,7 +59,7 @@ pub enum Layout {
     Decimal {
         /// Digits in all.
         precision: u8,
-        /// Digits behind the point.
+        /// Digits after the point.
         scale: u8,
         /// Bytes.
         width: u8,
@@ -89,19 +89,20 @@ pub enum Layout {
     OldDateTime,
     /// 4 bytes (before 5.6).
     OldTimestamp,
-    /// A TIME, DATETIME or TIMESTAMP of `MariaDB` in its format of before 10.1.2, whose digits of a second the log does not say.
+    /// A TIME, DATETIME or TIMESTAMP of `MariaDB` in its format of before 10.1.2, whose digits of a second are not in
+    /// the log.
     OldUnknown,
     /// TIME of `MariaDB` in its format of before 10.1.2, with a fraction: the time as one number, most significant byte first.
     HiresTime {
         /// Digits of the fraction, 1 to 6.
         decimals: u8,
     },
-    /// DATETIME in that format.
+    /// DATETIME in the format of before 10.1.2.
     HiresDateTime {
         /// Digits of the fraction, 1 to 6.
         decimals: u8,
     },
-    /// TIMESTAMP in that format: 4 bytes and the fraction.
+    /// TIMESTAMP in the format of before 10.1.2: 4 bytes and the fraction.
     HiresTimestamp {
         /// Digits of the fraction, 1 to 6.
         decimals: u8,
@@ -151,7 +152,7 @@ pub enum Layout {
 impl Layout {
     /// Derives the layout from a type (the real one where CHAR, ENUM and SET share a code) and its metadata.
     ///
-    /// Integers come out signed: the sign is told elsewhere.
+    /// Integers come out signed: the sign is in another part of the event.
     pub fn new(code: u8, metadata: u16, at: usize) -> Decoded<Self> {
         use type_code as t;
         let int = |width| Self::Int { width, unsigned: false };
@@ -204,7 +205,8 @@ impl Layout {
         }
     }
 
-    /// The bytes that every value takes; none where a length stands before the value, or where it is not known.
+    /// Returns the number of bytes of every value; none where a length precedes the value, or where the width is not
+    /// known.
     pub fn fixed_width(self) -> Option<usize> {
         Some(match self {
             Self::Int { width, .. } | Self::Decimal { width, .. } | Self::Enum { width } | Self::Set { width } => {
@@ -224,7 +226,7 @@ impl Layout {
         })
     }
 
-    /// The bytes of the length before the value; none where the width is fixed.
+    /// Returns the bytes of the length before the value; none where the width is fixed.
     pub fn prefix(self) -> Option<u8> {
         match self {
             Self::Bytes { prefix }
@@ -236,7 +238,7 @@ impl Layout {
         }
     }
 
-    /// Passes over one value.
+    /// Skips one value.
     #[inline]
     pub fn skip(self, cursor: &mut Cursor<'_>) -> Decoded<()> {
         let length = match self.prefix() {
@@ -252,7 +254,7 @@ pub(crate) fn fraction_bytes(decimals: u8) -> usize {
     usize::from(decimals).div_ceil(2)
 }
 
-/// Bytes that a packed DECIMAL takes; 9 digits go into 4 bytes.
+/// Returns the number of bytes of a packed DECIMAL; 9 digits go into 4 bytes.
 pub(crate) fn decimal_bytes(precision: u8, scale: u8) -> usize {
     digits_bytes(precision.saturating_sub(scale)) + digits_bytes(scale)
 }

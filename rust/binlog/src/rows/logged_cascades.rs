@@ -1,18 +1,22 @@
-//! Row events that a server with logged cascades (MySQL 9.6 and later) writes otherwise than it changed the rows.
+//! Row events of a server with logged cascades (MySQL 9.6 and later) that differ from its changes of the rows.
 //!
-//! Such a server carries out foreign keys itself and logs every row that a cascade changes. Four kinds of statements are logged so that
-//! the server's own applier ends with other rows, or stops (seen on 9.7.4; kindred reports are bugs 80821 and 102586 of bugs.mysql.com):
+//! Such a server handles foreign keys itself and logs every row that a cascade changes. Four kinds of statements are
+//! logged so that the server's own applier ends with other rows, or stops (seen on 9.7.4; similar reports are bugs 80821
+//! and 102586 of bugs.mysql.com):
 //!
-//! - REPLACE of a parent's row leaves the children alone that refer to what the new row has as well. The log holds a deletion and an
-//!   insertion, both with foreign keys checked, so that the deletion cascades once more. Here it is marked [`CHILDREN_STAY`]: the key
-//!   comes back in the same statement, so no reference is left open if nothing is checked. A key that does not come back stays checked.
-//! - DELETE from a parent and a child logs the child's row twice: deleted by the cascade, and deleted by the statement, which finds the
-//!   row that is marked as deleted. Here the second one is left out. Where the cascade sets NULL, the statement's image is the row
-//!   before the cascade; here it becomes the row as the cascade left it.
-//! - UPDATE of a parent's key to one that its collation calls equal cascades to the children first. Whoever then changes the parent with
-//!   foreign keys checked is refused, because the children still refer to the key. Here such a change is marked [`CHILDREN_STAY`] too.
-//! - UPDATE of a child and then its parent puts what cascades into the child into the event of the child's own changes, which checks
-//!   foreign keys, before the parent has the new key. Here those of the child's rows are marked [`CHILDREN_STAY`].
+//! - REPLACE of a parent's row keeps the children that refer to values of the new row. The log holds a deletion and an
+//!   insertion, both with foreign keys checked, so that the deletion cascades once more. Here it is marked
+//!   [`CHILDREN_STAY`]: the key comes back in the same statement, so no reference is left open if nothing is checked. A
+//!   key that does not come back stays checked.
+//! - DELETE from a parent and a child logs the child's row twice: deleted by the cascade, and deleted by the statement,
+//!   which finds the row that is marked as deleted. Here the second deletion is left out. Where the cascade sets NULL,
+//!   the statement's image is the row before the cascade; here it becomes the row after the cascade.
+//! - UPDATE of a parent's key to one that its collation calls equal cascades to the children first. A later change of
+//!   the parent with foreign keys checked is refused, because the children still refer to the key. Here such a change is
+//!   marked [`CHILDREN_STAY`] too.
+//! - UPDATE of a child and then its parent puts the cascaded changes of the child into the event of the child's own
+//!   changes, which checks foreign keys, before the parent has the new key. Here the events of the child's rows are
+//!   marked [`CHILDREN_STAY`].
 
 mod repeated;
 mod returned;
@@ -75,14 +79,14 @@ pub fn corrected(
     Ok(rewritten.into_transaction(transaction))
 }
 
-/// What row events of a statement have done to one table.
+/// Effects of a statement's row events on one table.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     deleted: bool,
     cascaded: bool,
 }
 
-/// The statements that may be of one of the two kinds, as ranges of the transaction's events.
+/// Returns the statements that may be of one of these kinds, as ranges of the transaction's events.
 fn suspects(transaction: &Transaction) -> Result<Vec<Range<usize>>, RowsError> {
     let mut found = Vec::new();
     let mut tables: Vec<(u64, Seen)> = Vec::new();
@@ -108,7 +112,7 @@ fn suspects(transaction: &Transaction) -> Result<Vec<Range<usize>>, RowsError> {
     Ok(found)
 }
 
-/// Note a row event; return True if a row may have come back, or be deleted a second time.
+/// Notes a row event; returns true if a row may have come back, or be deleted a second time.
 fn is_suspect(tables: &mut Vec<(u64, Seen)>, header: &RowsHeader<'_>) -> bool {
     let place = tables.iter().position(|(id, _)| *id == header.table_id).unwrap_or_else(|| {
         tables.push((header.table_id, Seen::default()));
@@ -124,8 +128,8 @@ fn is_suspect(tables: &mut Vec<(u64, Seen)>, header: &RowsHeader<'_>) -> bool {
             seen.deleted = true;
             before.cascaded
         }
-        // A key that keeps its value but for upper and lower case is found by its children, which have the new one already.
-        // A cascade may stand in the event of the child's own changes, before the parent's.
+        // A key that keeps its value but for upper and lower case is found by its children, which have the new one
+        // already. A cascade may be in the event of the child's own changes, before the parent's.
         RowsKind::Update => {
             is_checked
                 && (tables.iter().any(|(_, seen)| seen.cascaded) || tables.iter().any(|(id, _)| *id != header.table_id))
@@ -169,7 +173,7 @@ impl<'a> Statement<'a> {
         Ok(())
     }
 
-    /// Do something with a row event under its table.
+    /// Calls a function with a row event and its table.
     fn visit<T>(
         &self,
         step: &Step,
@@ -189,7 +193,7 @@ impl<'a> Statement<'a> {
     }
 }
 
-/// The head of a row event, and what becomes of each of its rows.
+/// The head of an event of deletions, and the result for each of its rows.
 type Deletions<'a> = (&'a [u8], Vec<Deletion<'a>>);
 
 fn deletions<'a>(
@@ -217,7 +221,7 @@ fn deletions<'a>(
     Ok((event.head(), found))
 }
 
-/// The same of an event of changes.
+/// Returns the head of an event of changes, and the result for each of its rows.
 fn changes<'a>(
     step: &Step,
     table: &'a KnownTable,

@@ -25,7 +25,7 @@ use crate::rows::table_map::{EVENT_HEADER, TableMap, bit_is_set, table_id};
 use crate::rows::values::decode::{decode, decode_json_diff};
 use crate::transaction::{Format, RowsKind};
 
-/// The last event of a statement.
+/// Flag of the last event of a statement.
 pub const STMT_END: u16 = 1;
 /// The session ran with `foreign_key_checks=0`, or the rows come from a cascade.
 pub const NO_FOREIGN_KEY_CHECKS: u16 = 2;
@@ -40,10 +40,10 @@ pub const CHILDREN_STAY: u16 = 1 << 15;
 /// The table id of an event that carries no rows, only the end of a statement.
 const DUMMY_TABLE_ID: u64 = 0x00ff_ffff;
 
-/// The value option that says: some JSON columns hold differences.
+/// The value option for JSON columns that hold differences.
 const PARTIAL_JSON: u64 = 1;
 
-/// What a row event's type code means; none for other events.
+/// Returns the meaning of a row event's type code; none for other events.
 pub fn rows_kind(type_code: u8) -> Option<RowsKind> {
     Some(match type_code {
         23 | 30 => RowsKind::Insert,
@@ -60,16 +60,16 @@ pub fn flags_place(type_code: u8, format: &Format) -> usize {
     EVENT_HEADER + if short { 4 } else { 6 }
 }
 
-/// The part of a row event that stands before its columns.
+/// The part of a row event before its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowsHeader<'a> {
-    /// What the rows do.
+    /// Kind of the change.
     pub kind: RowsKind,
     /// The table, as its table-map event named it.
     pub table_id: u64,
     /// The event's flags: [`STMT_END`], [`NO_FOREIGN_KEY_CHECKS`], ...
     pub flags: u16,
-    /// Extra row information (partitions, NDB) as it stands there.
+    /// Extra row information (partitions, NDB), unparsed.
     pub extra: &'a [u8],
     body: usize,
 }
@@ -92,7 +92,7 @@ impl<'a> RowsHeader<'a> {
         Ok(Self { kind, table_id, flags, extra, body: cursor.position() })
     }
 
-    /// Whether the event has no rows and only ends a statement.
+    /// Returns true if the event has no rows and only ends a statement.
     pub fn is_dummy(&self) -> bool {
         self.table_id == DUMMY_TABLE_ID
     }
@@ -116,7 +116,7 @@ impl<'a> RowsEvent<'a> {
         Self::with_header(RowsHeader::parse(event, format)?, event, table)
     }
 
-    /// Reads an event whose header is read already.
+    /// Reads an event with a parsed header.
     pub fn with_header(header: RowsHeader<'a>, event: &'a [u8], table: &'a TableMap) -> Decoded<Self> {
         let mut cursor = Cursor::new(event, header.body);
         let at = cursor.position();
@@ -131,24 +131,24 @@ impl<'a> RowsEvent<'a> {
         Ok(Self { header, table, event, before, after, rows_at: cursor.position() })
     }
 
-    /// The table map that the rows are read under.
+    /// Returns the table map of the rows.
     pub fn table(&self) -> &'a TableMap {
         self.table
     }
 
-    /// Walks the rows, decoding the columns that are wanted (all where nothing is said).
+    /// Iterates over the rows, decoding the columns that are wanted (all if `wanted` is none).
     pub fn rows<'b>(&self, buffer: &'b mut RowBuffer<'a>, wanted: Option<&'b [bool]>) -> Rows<'a, 'b> {
         buffer.reset(self.table.columns.len());
         let cursor = Cursor::new(self.event, self.rows_at);
         Rows { event: *self, cursor, buffer, wanted, stopped: false, images: RowBytes::default() }
     }
 
-    /// The event up to its first row.
+    /// Returns the event up to its first row.
     pub(crate) fn head(&self) -> &'a [u8] {
         self.event.get(..self.rows_at).unwrap_or_default()
     }
 
-    /// Which columns the images before and after the change hold, as bits; none where there is no such image.
+    /// Returns the columns in the images before and after the change, as bits; none where there is no such image.
     pub(crate) fn columns(&self) -> (Option<&'a [u8]>, Option<&'a [u8]>) {
         (self.before, self.after)
     }
@@ -165,7 +165,7 @@ impl<'a> RowsEvent<'a> {
         Ok(count)
     }
 
-    /// An insert of nothing but default values under a minimal row image takes no byte at all.
+    /// Returns true for an empty row: under a minimal row image, an insert of nothing but default values has no byte.
     fn is_empty_row(&self) -> bool {
         let columns = self.table.columns.len();
         let is_empty = |bits: Option<&[u8]>| bits.is_none_or(|bits| count_bits(bits, columns) == 0);
@@ -173,9 +173,9 @@ impl<'a> RowsEvent<'a> {
     }
 }
 
-/// Room for one row's images, used again for each row.
+/// Reusable buffer for one row's images.
 ///
-/// None stands for a column that is not in the image or not wanted, `Some(Value::Null)` for NULL.
+/// None marks a column that is not in the image or not wanted, `Some(Value::Null)` is NULL.
 #[derive(Debug, Default)]
 pub struct RowBuffer<'a> {
     before: Vec<Option<Value<'a>>>,
@@ -204,12 +204,12 @@ pub struct Row<'a, 'r> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RowBytes<'a> {
     pub(crate) before: &'a [u8],
-    /// Without the bits that say which JSON columns hold differences.
+    /// The after image without the bits for JSON columns that hold differences.
     pub(crate) after: &'a [u8],
     pub(crate) whole: &'a [u8],
 }
 
-/// Walks the rows of an event.
+/// Iterator over the rows of an event.
 #[derive(Debug)]
 pub struct Rows<'a, 'b> {
     event: RowsEvent<'a>,
@@ -221,12 +221,12 @@ pub struct Rows<'a, 'b> {
 }
 
 impl<'a> Rows<'a, '_> {
-    /// The bytes of the row that was given last.
+    /// Returns the bytes of the row that was returned last.
     pub(crate) fn bytes(&self) -> RowBytes<'a> {
         self.images
     }
 
-    /// The next row; none behind the last one or behind an error.
+    /// Returns the next row; none after the last one or after an error.
     pub fn next_row(&mut self) -> Option<Decoded<Row<'a, '_>>> {
         if self.stopped {
             return None;
@@ -269,7 +269,8 @@ impl<'a> Rows<'a, '_> {
         Ok(())
     }
 
-    /// Which JSON columns of the after image hold differences: a bit for each JSON column of the table.
+    /// Reads the bits for the JSON columns of the after image that hold differences: one for each JSON column of the
+    /// table.
     fn partial_bits(&mut self) -> Decoded<&'a [u8]> {
         if self.event.header.kind != RowsKind::PartialUpdate {
             return Ok(&[]);
@@ -321,7 +322,7 @@ impl ImageReader<'_> {
     }
 }
 
-/// How many of the first `columns` bits are set.
+/// Returns the number of set bits among the first `columns`.
 fn count_bits(bits: &[u8], columns: usize) -> usize {
     let mut count = 0;
     for (index, &byte) in bits.iter().enumerate() {

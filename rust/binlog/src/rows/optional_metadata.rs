@@ -18,7 +18,7 @@ const ENUM_AND_SET_COLUMN_CHARSET: u8 = 11;
 const COLUMN_VISIBILITY: u8 = 12;
 const VECTOR_DIMENSIONALITY: u8 = 13;
 
-/// Reads the rest of a table-map event into the columns; fields that are not known are passed over.
+/// Reads the rest of a table-map event into the columns; unknown fields are ignored.
 ///
 /// The lists in them have no column numbers: one must know which columns each server counts.
 pub(crate) fn read(
@@ -68,17 +68,18 @@ fn read_field(
     }
 }
 
-/// Both servers write a sign for YEAR too (seen on MySQL 9.7 and MariaDB 10.11), although it says nothing.
+/// Returns true if the field has a sign for the column. Both servers write one for YEAR too (seen on MySQL 9.7 and
+/// MariaDB 10.11), although it means nothing.
 fn is_signed(column: &MappedColumn) -> bool {
     has_sign(column.type_code) || column.type_code == type_code::YEAR
 }
 
-/// MySQL counts a VECTOR among the character columns.
+/// Returns true for character columns as MySQL counts them: a VECTOR is one.
 fn is_character_of_mysql(column: &MappedColumn) -> bool {
     is_character(column) || column.type_code == type_code::VECTOR
 }
 
-/// MariaDB's geometries are BLOBs, which have a (binary) collation.
+/// Returns true for character columns as MariaDB counts them: geometries are BLOBs, which have a (binary) collation.
 fn is_character_of_mariadb(column: &MappedColumn) -> bool {
     is_character(column) || column.type_code == type_code::GEOMETRY
 }
@@ -103,7 +104,7 @@ fn is_enum_or_set(column: &MappedColumn) -> bool {
     matches!(column.type_code, type_code::ENUM | type_code::SET)
 }
 
-/// A bit for each column of a kind, the most significant first.
+/// Reads a bit for each column of a kind, the most significant first.
 fn flags(
     field: &mut Cursor<'_>,
     columns: &mut [MappedColumn],
@@ -118,7 +119,7 @@ fn flags(
     Ok(())
 }
 
-/// A number for each column of a kind.
+/// Reads a number for each column of a kind.
 fn numbers(
     field: &mut Cursor<'_>,
     columns: &mut [MappedColumn],
@@ -134,7 +135,7 @@ fn numbers(
     end(field)
 }
 
-/// One number for most columns of a kind, then index and number of the others.
+/// Reads one number for most columns of a kind, then index and number of the others.
 fn default_charset(
     field: &mut Cursor<'_>,
     columns: &mut [MappedColumn],

@@ -1,4 +1,4 @@
-//! Where the values stand in a row event, for whoever has to change them in place.
+//! Offsets of the values in a row event, for changing them in place.
 
 use super::{RowsEvent, count_bits};
 use crate::rows::image_cursor::{Cursor, Decoded};
@@ -6,7 +6,7 @@ use crate::rows::table_map::bit_is_set;
 use crate::transaction::RowsKind;
 
 impl RowsEvent<'_> {
-    /// Visits the values of all images: the column, and the offset in the event at which its value begins; NULL has none.
+    /// Visits the values of all images: the column, and the offset of the value in the event; NULL has none.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The rows of whole transactions: finding each row event's table, walking the rows, counting them.
+//! Rows of whole transactions: finding each row event's table, iterating over the rows, counting them.
 
 use paraply_core::schema::Catalog;
 
@@ -19,26 +19,26 @@ pub struct RowsError {
     pub file: u32,
     /// The event's offset in the file (of the payload event where it was compressed).
     pub offset: u64,
-    /// What is wrong, and at which byte of the event.
+    /// The error, with the byte of the event.
     pub source: Malformed,
-    /// Where values have a length that is not known: the column and its table.
+    /// Column, with its table, whose values have a length that is not known.
     column: Option<Box<str>>,
 }
 
 impl RowsError {
-    /// An error of one of a transaction's events.
+    /// Creates the error of one of a transaction's events.
     pub fn new(transaction: &Transaction, event: &RawEvent, source: Malformed) -> Self {
         let unknown = source.what == UNKNOWN_FRACTION;
         let column = unknown.then(|| unknown_column(transaction, event)).flatten();
         Self { file: transaction.file, offset: event.offset, source, column }
     }
 
-    /// Whether the log is intact, and only the length of a column's values is not known.
+    /// Returns true if the log is intact, and only the length of a column's values is not known.
     pub fn is_unknown_fraction(&self) -> bool {
         self.source.what == UNKNOWN_FRACTION
     }
 
-    /// The log's error, now that the file's name is known.
+    /// Returns the log's error for a file's name.
     pub fn into_log_error(&self, file: &str) -> LogError {
         let fault = match &self.column {
             Some(column) => Fault::not_understood(format!(
@@ -51,7 +51,8 @@ impl RowsError {
     }
 }
 
-/// The first column of a row event's table whose values have a length that the log does not say, and its table.
+/// Returns the first column of a row event's table whose values have a length that the log does not have, and its
+/// table.
 fn unknown_column(transaction: &Transaction, event: &RawEvent) -> Option<Box<str>> {
     let id = RowsHeader::parse(event_bytes(transaction, event).ok()?, &transaction.format).ok()?.table_id;
     let maps = transaction.events.iter().filter(|e| e.type_code == TABLE_MAP && e.offset <= event.offset);
@@ -66,13 +67,13 @@ fn unknown_column(transaction: &Transaction, event: &RawEvent) -> Option<Box<str
 /// One row event of a transaction with its table.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// Its place among the transaction's events.
+    /// Index among the transaction's events.
     pub event: usize,
-    /// The table's index among those that are known.
+    /// Index of the table among those that are known.
     pub table: usize,
 }
 
-/// Which table each row event of a transaction changes; used again for each transaction.
+/// Table that each row event of a transaction changes; reused for each transaction.
 #[derive(Debug, Default)]
 pub struct RowPlan {
     steps: Vec<Step>,
@@ -125,33 +126,34 @@ impl RowPlan {
         Ok(())
     }
 
-    /// Whether rows of the last prepared transaction cannot be walked, because the length of a column's values is not known.
+    /// Returns true if rows of the last prepared transaction cannot be decoded, because the length of a column's values
+    /// is not known.
     pub fn has_unknown_fractions(&self, known: &KnownTables) -> bool {
         self.unknown_fractions(known).next().is_some()
     }
 
-    /// The tables of such rows, once for each of their events.
+    /// Iterates over the tables of such rows, once for each of their events.
     pub fn unknown_fractions<'k>(&self, known: &'k KnownTables) -> impl Iterator<Item = &'k KnownTable> {
         let tables = self.steps.iter().filter_map(|step| known.get(step.table));
         tables.filter(|table| table.map.unknown_fraction().is_some())
     }
 
-    /// The row events of the last prepared transaction with their tables, in order.
+    /// Returns the row events of the last prepared transaction with their tables, in order.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// Row events that the last prepared transaction has.
+    /// Returns the number of row events of the last prepared transaction.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether it has none.
+    /// Returns true if the last prepared transaction has no row event.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// A row event of the transaction, in order, and its table.
+    /// Returns a row event of the transaction, in order, and its table.
     pub fn event<'t, 'k>(
         &self,
         index: usize,
@@ -174,7 +176,8 @@ impl RowPlan {
         Ok(rows)
     }
 
-    /// Walks the rows, decoding the columns that are hashed; the visitor also gets where a row stands.
+    /// Iterates over the rows, decoding the columns that are hashed; the visitor also gets the index of the row's
+    /// event.
     pub fn walk<'a>(
         &self,
         transaction: &'a Transaction,
@@ -208,7 +211,7 @@ fn visit_event<'a>(
     Ok(())
 }
 
-/// The bytes of a transaction's event.
+/// Returns the bytes of a transaction's event.
 pub fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decoded<&'a [u8]> {
     let bytes = transaction.data.get(event.range.clone());
     bytes.ok_or(Malformed { what: "an event outside its transaction's bytes", at: 0 })
@@ -216,8 +219,8 @@ pub fn event_bytes<'a>(transaction: &'a Transaction, event: &RawEvent) -> Decode
 
 /// Counts the rows of one event.
 ///
-/// `MariaDB`'s old temporal columns of unknown precision are taken for such without a fraction; where the bytes are no such rows, they
-/// count as one row: a transaction with rows must never look like one without.
+/// `MariaDB`'s old temporal columns of unknown precision are taken for columns without a fraction. Where the bytes do
+/// not fit that, they count as one row: a transaction with rows must never look like one without.
 ///
 /// # Errors
 ///
@@ -243,8 +246,8 @@ pub fn count_event(bytes: &[u8], map: &TableMap, format: &Format) -> Decoded<u64
 
 /// Counts the changed rows of a transaction (an update's two images are one row).
 ///
-/// Rows of `MariaDB`'s tables with old temporal columns are counted as if those had no fraction; where that cannot be, an event counts
-/// as one row.
+/// Rows of `MariaDB`'s tables with old temporal columns are counted as if these had no fraction; where that is
+/// impossible, an event counts as one row.
 pub fn count_rows(transaction: &Transaction) -> Result<u64, RowsError> {
     let mut known = KnownTables::default();
     let mut plan = RowPlan::default();

@@ -1,4 +1,4 @@
-//! Whether a table's definition is the one that rows were written under (rules R13, R31).
+//! Check that a table's definition is the one that rows were written under (rules R13, R31).
 
 use paraply_core::collation::{Collation, name_of};
 use paraply_core::schema::{Column, Table};
@@ -6,7 +6,7 @@ use paraply_core::schema::{Column, Table};
 use crate::rows::layout::{Layout, type_code};
 use crate::rows::table_map::{MappedColumn, TableMap};
 
-/// How a definition differs from a table map.
+/// Difference between a definition and a table map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Difference {
     /// The number of columns.
@@ -17,14 +17,14 @@ pub enum Difference {
     ColumnType,
     /// A column's sign.
     ColumnSign,
-    /// Whether a column may be NULL.
+    /// The nullability of a column.
     ColumnNull,
     /// A text column's collation.
     ColumnCollation,
 }
 
 impl Difference {
-    /// The reason as it is reported.
+    /// Returns the reason for reports.
     pub fn reason(self) -> &'static str {
         match self {
             Self::ColumnCount => "the known definition has another number of columns than the log",
@@ -37,7 +37,7 @@ impl Difference {
     }
 }
 
-/// Compares a definition with a table map; what the map does not say is taken as equal.
+/// Compares a definition with a table map; a property that the map lacks is taken as equal.
 pub fn compare(map: &TableMap, table: &Table, mariadb: bool) -> Result<(), Difference> {
     if map.columns.len() != table.columns.len() && !(mariadb && holds_key_hashes(map, table)) {
         return Err(Difference::ColumnCount);
@@ -46,7 +46,7 @@ pub fn compare(map: &TableMap, table: &Table, mariadb: bool) -> Result<(), Diffe
     columns.try_for_each(|(mapped, column)| compare_column(mapped, column, mariadb))
 }
 
-/// Whether all that the log has more than the table are hashes of its unique keys.
+/// Returns true if the log's additional columns are all hashes of the table's unique keys.
 fn holds_key_hashes(map: &TableMap, table: &Table) -> bool {
     let keys = table.unique_keys.iter().filter(|key| key.name != "PRIMARY").count();
     let columns = table.columns.len();
@@ -63,7 +63,7 @@ fn compare_column(mapped: &MappedColumn, column: &Column, mariadb: bool) -> Resu
     if matches!(mapped.layout, Layout::Int { .. }) && mapped.unsigned.is_some_and(|sign| sign != column.unsigned) {
         return Err(Difference::ColumnSign);
     }
-    // The other way round is harmless: a key over a column that is taken for nullable only counts as coarser.
+    // The reverse is harmless: a key over a column that is taken for nullable only counts as coarser.
     if mapped.nullable && !column.nullable {
         return Err(Difference::ColumnNull);
     }
@@ -73,12 +73,12 @@ fn compare_column(mapped: &MappedColumn, column: &Column, mariadb: bool) -> Resu
     Ok(())
 }
 
-/// CHAR, VARCHAR and the like: types whose values a collation compares.
+/// Returns true for types whose values a collation compares: CHAR, VARCHAR and the like.
 fn has_text(code: u8) -> bool {
     matches!(code, type_code::STRING | type_code::VARCHAR | type_code::VAR_STRING | type_code::BLOB)
 }
 
-/// What one side does not say, or a collation that is not known here, is taken as equal.
+/// Compares collations; a missing one, or one that is not known here, is taken as equal.
 fn same_collation(id: Option<u32>, declared: Option<&str>, mariadb: bool) -> bool {
     let logged =
         id.and_then(|id| u16::try_from(id).ok()).and_then(|id| name_of(id, mariadb)).and_then(Collation::by_name);
@@ -90,7 +90,7 @@ fn same_name(one: &str, other: &str) -> bool {
     one == other || one.to_lowercase() == other.to_lowercase()
 }
 
-/// Whether a column declared with this keyword is written with this type.
+/// Returns true if a column declared with this keyword is written with this type.
 fn matches_type(code: u8, data_type: &str) -> bool {
     use type_code as t;
     match data_type {
@@ -136,7 +136,7 @@ mod tests {
 
     const MARIADB: bool = true;
 
-    /// The map of a table `d.t` with columns of these types, all of them nullable.
+    /// Returns the map of a table `d.t` with columns of these types, all of them nullable.
     fn map(types: &[u8]) -> TableMap {
         let mut event = vec![0; 19];
         event.extend([1, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, b't', 0]);
@@ -157,7 +157,7 @@ mod tests {
         TableMap::parse(&event, &format).unwrap()
     }
 
-    /// `d.t (a INT NULL)` with these unique keys over it.
+    /// Returns the table `d.t (a INT NULL)` with these unique keys over it.
     fn table(keys: &[&str]) -> Table {
         let column = Column {
             name: "a".to_owned(),

@@ -1,4 +1,4 @@
-//! Table-map events: what the source's table looked like when the rows behind them were written.
+//! Table-map events: the definition of the source's table when the rows after them were written.
 
 use paraply_core::schema::{Table, TableName};
 
@@ -11,7 +11,7 @@ pub use crate::rows::mapped_column::{MappedColumn, PrimaryKeyPart};
 use crate::rows::optional_metadata;
 use crate::transaction::Format;
 
-/// Bytes of the header that stands before every event.
+/// Bytes of the header before every event.
 pub(crate) const EVENT_HEADER: usize = 19;
 
 const TABLE_MAP_EVENT: u8 = 19;
@@ -19,7 +19,7 @@ const TABLE_MAP_EVENT: u8 = 19;
 /// A table-map event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableMap {
-    /// The number by which the row events behind it name the table.
+    /// The number by which the row events after it name the table.
     pub table_id: u64,
     /// The event's flags.
     pub flags: u16,
@@ -27,7 +27,7 @@ pub struct TableMap {
     pub name: TableName,
     /// The columns in the order of the row image.
     pub columns: Vec<MappedColumn>,
-    /// The primary key, where the source wrote it.
+    /// The primary key, if the source wrote it.
     pub primary_key: Vec<PrimaryKeyPart>,
     fingerprint: u64,
 }
@@ -58,17 +58,17 @@ impl TableMap {
         Ok(map)
     }
 
-    /// A hash of all that the event says but the table id: equal for events that say the same.
+    /// Returns a hash of the whole event but the table id: equal events have equal hashes.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// Whether the event says the sign of every number.
+    /// Returns true if the event has the sign of every number.
     pub fn knows_signs(&self) -> bool {
         self.columns.iter().all(|column| column.unsigned.is_some() || !matches!(column.layout, Layout::Int { .. }))
     }
 
-    /// Takes the signs that the event does not say from a table's definition.
+    /// Takes the signs that the event lacks from a table's definition.
     pub fn take_signs(&mut self, table: &Table) {
         for (mapped, column) in self.columns.iter_mut().zip(&table.columns) {
             if mapped.unsigned.is_none() && has_sign(mapped.type_code) {
@@ -78,12 +78,13 @@ impl TableMap {
         self.apply_signs();
     }
 
-    /// Takes the digits of a second, which the log does not say of `MariaDB`'s old temporal columns, from a table's definition.
+    /// Takes the digits of a second, which the log lacks for `MariaDB`'s old temporal columns, from a table's
+    /// definition.
     pub fn take_fractions(&mut self, table: &Table) {
         self.set_fractions(table.columns.iter().map(|column| column.decimals));
     }
 
-    /// Takes the digits of a second of each column, where they are known.
+    /// Sets the digits of a second of each column, where they are known.
     pub fn set_fractions(&mut self, decimals: impl Iterator<Item = Option<u8>>) {
         for (mapped, decimals) in self.columns.iter_mut().zip(decimals) {
             if let (Layout::OldUnknown, Some(decimals)) = (mapped.layout, decimals) {
@@ -92,12 +93,13 @@ impl TableMap {
         }
     }
 
-    /// The first column whose values have a length that neither the log nor a definition says.
+    /// Returns the first column whose values have a length that neither the log nor a definition has.
     pub fn unknown_fraction(&self) -> Option<usize> {
         self.columns.iter().position(|column| column.layout == Layout::OldUnknown)
     }
 
-    /// Before 10.1.2 `MariaDB` kept fractions under the type codes of columns without; other servers had none.
+    /// Forgets the fractions of old temporal columns. Before 10.1.2 `MariaDB` kept fractions under the type codes of
+    /// columns without; other servers had none.
     fn forget_fractions(&mut self) {
         use type_code::{DATETIME, TIME, TIMESTAMP};
         for column in self.columns.iter_mut().filter(|c| matches!(c.type_code, TIME | DATETIME | TIMESTAMP)) {
@@ -105,7 +107,7 @@ impl TableMap {
         }
     }
 
-    /// Whether the columns behind the first so many are none of the table's, but what MariaDB keeps there: a hash for each unique key
+    /// Returns true if the columns after the first `columns` are hashes that MariaDB keeps: one for each unique key
     /// that is too long for an index, or declared `USING HASH`.
     ///
     /// Source: logs of MariaDB 10.11.14; with `binlog_row_metadata=FULL` the columns are called `DB_ROW_HASH_1` and so on.
@@ -114,13 +116,13 @@ impl TableMap {
         !behind.is_empty() && behind.iter().all(MappedColumn::may_be_key_hash)
     }
 
-    /// How many columns there are in front of those that the log itself calls hashes of keys.
+    /// Returns the number of columns before those that the log itself calls hashes of keys.
     pub fn named_columns(&self) -> usize {
         let is_hash = |column: &&MappedColumn| column.name.is_some() && column.may_be_key_hash();
         self.columns.len() - self.columns.iter().rev().take_while(is_hash).count()
     }
 
-    /// How many of the columns are JSON documents in the server's binary form.
+    /// Returns the number of columns that are JSON documents in the server's binary form.
     pub fn json_columns(&self) -> usize {
         self.columns.iter().filter(|column| matches!(column.layout, Layout::Json { .. })).count()
     }
@@ -134,7 +136,7 @@ impl TableMap {
     }
 }
 
-/// The table id of a table-map event and the table's name; nothing else is read.
+/// Returns the table id of a table-map event and the table's name; nothing else is read.
 pub(crate) fn name_of(event: &[u8], format: &Format) -> Decoded<(u64, TableName)> {
     let (table_id, mut cursor) = open(event, format)?;
     cursor.u16()?;
@@ -159,7 +161,7 @@ pub(crate) fn bit_is_set(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
-/// Database and table of a whole table-map event; nothing else of it is looked at.
+/// Returns database and table of a whole table-map event; nothing else is read.
 pub fn table_name(event: &[u8], format: &Format) -> Decoded<TableName> {
     let (_, mut cursor) = open(event, format)?;
     cursor.u16()?;
@@ -230,7 +232,8 @@ fn read_metadata(code: u8, cursor: &mut Cursor<'_>) -> Decoded<(u8, u16)> {
     Ok((code, metadata))
 }
 
-/// CHAR, ENUM and SET: the real type, and the length, whose two highest bits are hidden in the type since 5.1.
+/// Decodes the metadata of CHAR, ENUM and SET: the real type, and the length, whose two highest bits are hidden in the
+/// type since 5.1.
 fn string_metadata([kind, length]: [u8; 2]) -> (u8, u16) {
     if kind & 0x30 != 0x30 {
         let high = u16::from(kind & 0x30 ^ 0x30) << 4;

@@ -1,4 +1,5 @@
-//! What a source sends to a replica that asks for its log (`COM_BINLOG_DUMP_GTID`): a log's transactions, with other stamps, as those of a
+//! Events that a source sends to a replica that asks for its log (`COM_BINLOG_DUMP_GTID`): a log's transactions, with
+//! other stamps, as those of a log of paraply, which has checksums.
 //! log of paraply's own, which has checksums.
 
 use std::sync::Arc;
@@ -11,19 +12,19 @@ use crate::transaction::Format;
 use crate::write::relay::{Head, compose_event, rotate_body};
 use crate::write::restamp::{Stamps, restamped};
 
-/// Where the body of a format description event holds the second in which its log was begun.
+/// Position in a format description event of the second in which its log was begun.
 const CREATED: std::ops::Range<usize> = HEADER_LENGTH + 52..HEADER_LENGTH + 56;
 const ALGORITHM_CRC32: u8 = 1;
 const SERVER_ID: std::ops::Range<usize> = 5..9;
 const SIZE: std::ops::Range<usize> = 9..13;
 const POSITION: std::ops::Range<usize> = 13..17;
-/// A log of ours is ended behind so many bytes; positions have 32 bits.
+/// Bytes after which a log file of the dump is ended; positions have 32 bits.
 const MOST_BYTES: u64 = 1 << 30;
 /// The first position of a log.
 const FIRST: u64 = 4;
-/// The most that one packet of the protocol holds; one as full as that is followed by another one.
+/// The most that one packet of the protocol holds; a full packet is followed by another one.
 const MOST_PACKET: usize = 0xff_ffff;
-/// The byte in front of an event.
+/// The byte before an event.
 const EVENT: u8 = 0;
 
 /// Events of one dump, as packets.
@@ -41,25 +42,26 @@ pub struct Dump {
 }
 
 impl Dump {
-    /// A dump that nothing was sent of.
+    /// Creates a dump of which nothing was sent.
     ///
-    /// `packet` is the number of its first packet, `server_id` the source's. A replica passes over events of its own number, `replica_id`;
-    /// they get the source's.
+    /// `packet` is the number of its first packet, `server_id` the source's. A replica ignores events with its own
+    /// server id, `replica_id`; such events get the source's.
     pub fn new(server_id: u32, replica_id: u32, packet: u8) -> Self {
         Self { server_id, replica_id, packet, file: 0, position: FIRST, base: 0, format: None, most_bytes: MOST_BYTES }
     }
 
-    /// The same with shorter files.
+    /// Returns the dump with shorter files.
     #[must_use]
     pub fn with_files_of(self, most_bytes: u64) -> Self {
         Self { most_bytes, ..self }
     }
 
-    /// Appends a transaction: the events that stand in a log between its beginning and its end.
+    /// Appends a transaction: the events of a log between its beginning and its end.
     ///
-    /// Events that are no part of a transaction (those of a relay log's own, a certifier's context, a group's view) are left out. `rows`
-    /// may hold the table maps and row events in another form, joined and without checksums; they take the place of those between
-    /// the transaction's `BEGIN` and its end, if they stand there uncompressed and in no XA transaction.
+    /// Events that are no part of a transaction (those of a relay log's own, a certifier's context, a group's view) are
+    /// left out. `rows` may hold the table maps and row events in another form, joined and without checksums. These
+    /// replace those between the transaction's `BEGIN` and its end, if the latter are uncompressed and in no XA
+    /// transaction.
     pub fn transaction(
         &mut self,
         out: &mut Vec<u8>,
@@ -87,8 +89,8 @@ impl Dump {
         events.into_iter().try_for_each(|event| self.of_log(out, event, format, stamps))
     }
 
-    /// Appends the first events of a transaction that stand in `events` as a whole, and gives how many bytes they take; for one that is
-    /// too large to be sent in one piece. `first` says whether it begins with them.
+    /// Appends the complete events at the start of `events`, and returns their length in bytes; for a transaction that
+    /// is too large to be sent in one piece. `first` is true if the transaction begins with them.
     pub fn part(
         &mut self,
         out: &mut Vec<u8>,
@@ -114,7 +116,7 @@ impl Dump {
         Ok(taken)
     }
 
-    /// Begins another file where that is due.
+    /// Begins another file if the current one is full.
     fn begin_transaction(&mut self, out: &mut Vec<u8>, format: &Arc<Format>, stamps: Stamps) {
         let known = self.format.as_ref().is_some_and(|known| self.is_same(known, format));
         if !known || self.position > self.most_bytes {
@@ -122,7 +124,7 @@ impl Dump {
         }
     }
 
-    /// The stamps as they are in the file.
+    /// Returns the stamps relative to the file.
     fn rebased(&self, stamps: Stamps) -> Stamps {
         let sequence_number = stamps.sequence_number.saturating_sub(self.base);
         // An applier waits for everything before a transaction whose last_committed is 0, which stands for "not known".
@@ -130,7 +132,7 @@ impl Dump {
         Stamps { last_committed, sequence_number }
     }
 
-    /// Appends a sign of life, which says where the log stands; nothing before its first transaction.
+    /// Appends a heartbeat with the position in the log; nothing before its first transaction.
     pub fn heartbeat(&mut self, out: &mut Vec<u8>) {
         if self.format.is_none() {
             return;
@@ -143,7 +145,7 @@ impl Dump {
         format!("paraply.{:06}", self.file)
     }
 
-    /// A rotate event, which no log holds, and a format description: as a server begins a file.
+    /// Begins a file as a server does: with a rotate event, which no log holds, and a format description.
     fn begin_file(&mut self, out: &mut Vec<u8>, format: &Arc<Format>, base: u64) {
         self.file += 1;
         self.position = FIRST;
@@ -157,7 +159,8 @@ impl Dump {
         self.format = Some(Arc::clone(format));
     }
 
-    /// The format description, as one of our own: it says that there are checksums, and not that the source was just started.
+    /// Returns the format description of the dump: it declares checksums, and does not show that the source was just
+    /// started.
     fn described(&self, format: &Format) -> Vec<u8> {
         let mut event = format.event.clone();
         event[SERVER_ID].copy_from_slice(&self.server_id.to_le_bytes());
@@ -172,7 +175,7 @@ impl Dump {
         event
     }
 
-    /// Whether events of the one can follow a description of the other.
+    /// Returns true if events of `format` can follow the description of `known`.
     fn is_same(&self, known: &Arc<Format>, format: &Arc<Format>) -> bool {
         if Arc::ptr_eq(known, format) || known.event == format.event {
             return true;
@@ -183,7 +186,7 @@ impl Dump {
         content(&known) == content(&format)
     }
 
-    /// Appends an event of a log, unpacked where a replica would pass over what is packed in it.
+    /// Appends an event of a log, unpacked where a replica would ignore packed content.
     fn of_log(
         &mut self,
         out: &mut Vec<u8>,
@@ -233,13 +236,13 @@ impl Dump {
         Ok(())
     }
 
-    /// Gives an event of our log its place in it.
+    /// Sets the position of an event in the dumped log.
     fn place(&mut self, event: &mut [u8]) {
         self.position += event.len() as u64;
         event[POSITION].copy_from_slice(&(self.position as u32).to_le_bytes());
     }
 
-    /// An event that stands in no log.
+    /// Appends an event that is in no log.
     fn made(&mut self, out: &mut Vec<u8>, type_code: u8, flags: u16, position: u64, body: &[u8]) {
         let mut event = Vec::new();
         let head = Head { type_code, flags, timestamp: 0, server_id: self.server_id, offset: None };
@@ -274,7 +277,7 @@ impl Dump {
     }
 }
 
-/// Bytes of the event that begins there; none where its header is not there as a whole.
+/// Returns the number of bytes of the first event; none where its header is incomplete.
 fn size_of_first(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     if bytes.len() < HEADER_LENGTH {
         return Ok(None);
@@ -286,7 +289,7 @@ fn size_of_first(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     Ok(Some(size))
 }
 
-/// The events that stand one behind the other.
+/// Splits bytes into consecutive events.
 fn split(mut bytes: &[u8]) -> Result<Vec<(EventHeader, &[u8])>, Fault> {
     let mut events = Vec::new();
     while !bytes.is_empty() {
@@ -308,7 +311,7 @@ fn sum_up(event: &mut [u8]) {
     }
 }
 
-/// Whether an event between the first and the last one of a transaction belongs to it.
+/// Returns true if an event between the first and the last one of a transaction belongs to it.
 fn is_of_transaction(header: &EventHeader) -> bool {
     !header.has(flags::ARTIFICIAL)
         && !matches!(

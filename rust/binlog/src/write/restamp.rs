@@ -1,4 +1,4 @@
-//! GTID events that get other numbers: `last_committed` and `sequence_number` as paraply's own certification has them (WL#8440).
+//! GTID events with other numbers: `last_committed` and `sequence_number` of paraply's own certification (WL#8440).
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::event::cursor::Cursor;
 use crate::event::gtid_event::{LOGICAL_TIMESTAMP, varint};
 use crate::event::types;
 
-/// Flags, UUID and number in front of the logical timestamps of an event without a tag.
+/// Flags, UUID and number before the logical timestamps of an event without a tag.
 const LOGICAL_TIMESTAMP_OFFSET: usize = 1 + 16 + 8;
 const UUID_BYTES: usize = 16;
 const FIELD_TAG: u64 = 3;
@@ -15,7 +15,7 @@ const FIELD_LAST_COMMITTED: u64 = 4;
 const FIELD_SEQUENCE_NUMBER: u64 = 5;
 const FIELD_LENGTH: u64 = 8;
 
-/// The two numbers that an applier goes by.
+/// The two numbers that an applier uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamps {
     /// The transaction may start once everything up to this number is committed.
@@ -24,9 +24,9 @@ pub struct Stamps {
     pub sequence_number: u64,
 }
 
-/// The body of a GTID event with other numbers; an event of MySQL 5.6, which has none, stays as it is.
+/// Returns the body of a GTID event with other numbers; an event of MySQL 5.6, which has none, stays unchanged.
 ///
-/// The event of a tagged GTID may become longer or shorter by that; the length of the transaction that stands in it goes with it.
+/// The event of a tagged GTID may become longer or shorter; the transaction's length that it holds is adjusted.
 pub fn restamped(type_code: u8, body: &[u8], stamps: Stamps) -> Result<Vec<u8>, Fault> {
     if type_code == types::GTID_TAGGED {
         return tagged(body, stamps);
@@ -41,7 +41,7 @@ pub fn restamped(type_code: u8, body: &[u8], stamps: Stamps) -> Result<Vec<u8>, 
     Ok(out)
 }
 
-/// Where the values that change stand in a tagged event.
+/// Positions of the values that change in a tagged event.
 #[derive(Default)]
 struct Fields {
     begin: usize,
@@ -76,7 +76,7 @@ fn tagged(body: &[u8], stamps: Stamps) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// Version, size of the whole, and the last field that must be understood, in front of the fields.
+/// Prepends version, size of the whole, and the last field that must be understood.
 fn headed(version: u64, last_known: u64, rest: &[u8]) -> Vec<u8> {
     let mut size = rest.len();
     loop {
@@ -125,7 +125,7 @@ fn fields(body: &[u8]) -> Result<Fields, Fault> {
     Ok(found)
 }
 
-/// The bytes behind `begin` with other values in these places.
+/// Returns the bytes after `begin` with other values at these ranges.
 fn spliced(body: &[u8], begin: usize, mut values: Vec<(Range<usize>, Vec<u8>)>) -> Result<Vec<u8>, Fault> {
     values.sort_by_key(|(range, _)| range.start);
     let mut out = Vec::with_capacity(body.len() + 16);
@@ -140,7 +140,7 @@ fn spliced(body: &[u8], begin: usize, mut values: Vec<(Range<usize>, Vec<u8>)>) 
     Ok(out)
 }
 
-/// A number as MySQL's serialization library writes it; the inverse of [`varint`].
+/// Encodes a number as MySQL's serialization library does; the inverse of [`varint`].
 fn encoded(number: u64) -> Vec<u8> {
     let bits = 64 - number.leading_zeros() as usize;
     let following = bits.saturating_sub(1) / 7;

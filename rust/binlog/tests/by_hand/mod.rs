@@ -1,4 +1,4 @@
-//! Logs built by hand, event by event, and short forms of reading them.
+//! Logs built by hand, event by event, and short ways of reading them.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::Cursor;
@@ -25,19 +25,19 @@ pub const RELAY_FLAG: u16 = 0x40;
 pub struct Log {
     pub bytes: Vec<u8>,
     pub checksums: bool,
-    /// What the format description says of the server.
+    /// The server's version in the format description.
     pub version: &'static str,
-    /// In a relay log the events keep the positions of the source's log.
+    /// True for a relay log: the events keep the positions of the source's log.
     pub relay: bool,
 }
 
 impl Log {
-    /// A binlog of MySQL 8.0 with its format description.
+    /// Creates a binlog of MySQL 8.0 with its format description.
     pub fn new(checksums: bool) -> Self {
         Self::starting_with(checksums, 0)
     }
 
-    /// A relay log: the receiver's own format description, then the source's.
+    /// Creates a relay log: the receiver's own format description, then the source's.
     pub fn relay(checksums: bool) -> Self {
         let mut log = Self::starting_with(checksums, RELAY_FLAG);
         log.relay = true;
@@ -49,7 +49,7 @@ impl Log {
         Self { bytes, checksums, relay: false, version: "8.0.36" }.format(flags)
     }
 
-    /// A log of another server; MariaDB describes more types of events.
+    /// Creates a log of another server; MariaDB describes more types of events.
     pub fn of(version: &'static str, checksums: bool) -> Self {
         Self { bytes: vec![0xfe, b'b', b'i', b'n'], checksums, relay: false, version }.format(0)
     }
@@ -117,18 +117,18 @@ impl Log {
         self.event(QUERY, 0, &body)
     }
 
-    /// A GTID event as MySQL 8.0 writes it, stamped `(number - 1, number)`.
+    /// Appends a GTID event as MySQL 8.0 writes it, stamped `(number - 1, number)`.
     pub fn gtid(self, number: u64) -> Self {
         self.gtid_event(GTID, number)
     }
 
-    /// MariaDB's GTID event in front of a transaction with an end event.
+    /// Appends MariaDB's GTID event of a transaction with an end event.
     pub fn mariadb_gtid(self, number: u64) -> Self {
         let body = [&number.to_le_bytes()[..], &0_u32.to_le_bytes(), &[0; 7]].concat();
         self.event(162, 0, &body)
     }
 
-    /// The bytes of the last event, without a checksum.
+    /// Returns the bytes of the last event, without a checksum.
     pub fn last_event(&self) -> Vec<u8> {
         let (mut at, mut last) = (4, 4);
         while at < self.bytes.len() {
@@ -160,23 +160,23 @@ impl Log {
         self.event(XID, 0, &99_u64.to_le_bytes())
     }
 
-    /// A table map and an insert; the flag in the row event's own header.
+    /// Appends a table map and an insert; `flags` are in the row event's own header.
     pub fn rows(self, flags: u16) -> Self {
         self.table_map(5, b't').insert(5, flags | 1)
     }
 
-    /// A table map of a table in database `d` with one integer.
+    /// Appends a table map of a table in database `d` with one integer.
     pub fn table_map(self, id: u8, table: u8) -> Self {
         let map = [id, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 1, table, 0, 1, 3, 0, 0];
         self.event(TABLE_MAP, 0, &map)
     }
 
-    /// An insert of one row; the flags are all that the event has.
+    /// Appends an insert of one row; the event has exactly these flags.
     pub fn insert(self, id: u8, flags: u16) -> Self {
         self.insert_of(id, flags, 9)
     }
 
-    /// An insert of one row with this value.
+    /// Appends an insert of one row with this value.
     pub fn insert_of(self, id: u8, flags: u16, value: u8) -> Self {
         let mut rows = vec![id, 0, 0, 0, 0, 0];
         rows.extend(flags.to_le_bytes());
@@ -184,7 +184,7 @@ impl Log {
         self.event(WRITE_ROWS, 0, &rows)
     }
 
-    /// A whole transaction with one insert.
+    /// Appends a whole transaction with one insert.
     pub fn transaction(self, number: u64) -> Self {
         self.gtid(number).query("BEGIN").rows(0).xid()
     }
@@ -200,7 +200,7 @@ impl Log {
     }
 }
 
-/// Reads logs from memory up to their end or the first error; calls that a broken reader would repeat for ever end.
+/// Reads logs from memory up to their end or the first error; calls that a broken reader would repeat forever end.
 pub fn read(logs: Vec<(String, Vec<u8>)>) -> (Vec<Transaction>, Option<LogError>) {
     let sources = logs.into_iter().map(|(name, bytes)| (name, Box::new(Cursor::new(bytes)) as _)).collect();
     collect(LogReader::from_sources(sources, ReaderOptions { max_transaction_bytes: 1 << 24, ..Default::default() }))
@@ -221,7 +221,7 @@ pub fn collect(mut reader: LogReader) -> (Vec<Transaction>, Option<LogError>) {
     (transactions, None)
 }
 
-/// `d.<name>(id INT NOT NULL PRIMARY KEY)`, or without the key.
+/// Returns the table `d.<name>(id INT NOT NULL PRIMARY KEY)`, or without the key.
 pub fn id_table(name: &str, keyed: bool) -> Table {
     let id = Column {
         name: "id".to_owned(),

@@ -1,4 +1,4 @@
-//! What the tests on real logs share: the logs' place, walking their rows, and values as text.
+//! Helpers of the tests on real logs: the logs' folder, iterating over rows, and values as text.
 
 #![allow(dead_code, reason = "each test uses a part")]
 
@@ -21,7 +21,7 @@ const BINARY: u32 = 63;
 /// The number of `latin1_swedish_ci`.
 const LATIN1: u32 = 8;
 
-/// The folder with the unpacked logs, or none (with the reason printed).
+/// Returns the folder with the unpacked logs, or none (with the reason printed).
 pub fn truth() -> Option<PathBuf> {
     let folder = std::env::var_os("PARAPLY_TRUTH_UNPACKED").map(PathBuf::from);
     if folder.is_none() {
@@ -59,7 +59,7 @@ pub fn each_row_of(transaction: &Transaction, mut visit: impl FnMut(&TableMap, &
     }
 }
 
-/// A row as a JSON array, as the dumps beside the logs have it.
+/// Returns a row as a JSON array, as in the dumps beside the logs.
 pub fn row_text(map: &TableMap, image: &[Option<Value<'_>>]) -> String {
     let texts: Vec<String> = map
         .columns
@@ -70,7 +70,7 @@ pub fn row_text(map: &TableMap, image: &[Option<Value<'_>>]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// A value as JSON: numbers as numbers, binary as hex, everything else as the server's text.
+/// Returns a value as JSON: numbers as numbers, binary as hex, everything else as the server's text.
 pub fn value_text(column: &MappedColumn, value: &Value<'_>) -> String {
     match *value {
         Value::Null => "null".to_owned(),
@@ -85,7 +85,7 @@ pub fn value_text(column: &MappedColumn, value: &Value<'_>) -> String {
             quoted(std::str::from_utf8(&text).expect("digits"))
         }
         Value::Bytes(bytes) if column.collation_id == Some(BINARY) && column.type_code == type_code::STRING => {
-            // The server fills a BINARY up when it is read.
+            // The server pads a BINARY when it is read.
             let mut padded = bytes.to_vec();
             padded.resize(usize::from(column.metadata), 0);
             hex(&padded)
@@ -144,7 +144,7 @@ fn fraction(micros: u32, decimals: u8) -> String {
     format!(".{}", &digits[..usize::from(decimals)])
 }
 
-/// Year, month and day of a day counted from 1970 (proleptic Gregorian calendar).
+/// Returns year, month and day of a day counted from 1970 (proleptic Gregorian calendar).
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -179,7 +179,7 @@ fn quoted(text: &str) -> String {
     out + "\""
 }
 
-/// The files of a tar archive by name.
+/// Returns the files of a tar archive by name.
 pub fn untar(archive: &[u8]) -> HashMap<String, String> {
     let mut files = HashMap::new();
     let mut at = 0;

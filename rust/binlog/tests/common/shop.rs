@@ -61,7 +61,7 @@ fn reference(name: &str, columns: &[usize], parent: &str, parent_columns: &[&str
     }
 }
 
-/// The six tables, as MySQL 9.7 defines them.
+/// Returns the six tables, as MySQL 9.7 defines them.
 pub fn catalog() -> Catalog {
     let customer = [
         "id bigint !",

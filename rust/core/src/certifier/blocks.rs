@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use crate::gtid::{Gtid, GtidSet, Intervals, MYSQL_MAX_NUMBER, Origin};
 
-/// Gives out the group's GTIDs, to each member from a block of its own, so that the numbers of one member's
-/// transactions follow one another and gaps stay few.
+/// Assigns the group's GTIDs. Each member gets numbers from a block of its own, so that the numbers of one member's
+/// transactions are consecutive and gaps stay few.
 #[derive(Debug, Clone)]
 pub struct GtidBlocks {
     origin: Origin,
     size: u64,
-    /// What is left of each member's block: next and last number.
+    /// Unused part of each member's block: next and last number.
     blocks: BTreeMap<u64, (u64, u64)>,
     /// Every number that is or was in a block.
     reserved: Intervals,
 }
 
 impl GtidBlocks {
-    /// Blocks of `size` numbers (at least 1) of `origin`, the group's UUID.
+    /// Creates blocks of `size` numbers (at least 1) of `origin`, the group's UUID.
     pub fn new(origin: Origin, size: u64) -> Self {
         Self { origin, size: size.max(1), blocks: BTreeMap::new(), reserved: Intervals::default() }
     }
 
-    /// The next GTID of `member` that is not in `known`; None if the numbers are used up.
+    /// Returns the next GTID of `member` that is not in `known`; None if the numbers are used up.
     pub fn assign(&mut self, member: u64, known: &GtidSet) -> Option<Gtid> {
         let nothing = Intervals::default();
         let taken = known.intervals(&self.origin).unwrap_or(&nothing);
@@ -39,7 +39,7 @@ impl GtidBlocks {
         }
     }
 
-    /// Takes the first run of free numbers, at most a block of them.
+    /// Reserves the first run of free numbers, at most one block of them.
     fn reserve(&mut self, taken: &Intervals) -> Option<(u64, u64)> {
         let (first, last) = taken.union(&self.reserved).first_gap(1, MYSQL_MAX_NUMBER)?;
         let last = last.min(first.saturating_add(self.size - 1));
@@ -47,7 +47,7 @@ impl GtidBlocks {
         Some((first, last))
     }
 
-    /// Takes back what the members have not used, as on a view change: it will be given out again from the front.
+    /// Releases the numbers that the members have not used, as on a view change. They are assigned again, lowest first.
     pub fn release(&mut self) {
         self.blocks.clear();
         self.reserved = Intervals::default();

@@ -14,9 +14,9 @@ pub(super) const AHEAD: usize = 64;
 
 /// R1: the number that everything may depend on at the start.
 const FIRST_LAST_COMMITTED: i64 = 1;
-/// R1: the first number given out.
+/// R1: the first number that is assigned.
 const FIRST_NUMBER: i64 = 2;
-/// R4, R9: what is stored where there is no number.
+/// R4, R9: value that is stored where there is no number.
 pub(super) const NO_NUMBER: i64 = -1;
 
 /// Decides which transactions of a group may commit, and stamps them with the numbers of the logical clock.
@@ -29,7 +29,7 @@ pub struct Certifier {
     pub(super) versions: Versions,
     pub(super) last_committed_global: i64,
     pub(super) next_number: i64,
-    /// What is subtracted from a number to keep it in 32 bits.
+    /// Base that is subtracted from a number to keep it in 32 bits.
     base: i64,
     first_remote_pending: bool,
     pub(super) known: GtidSet,
@@ -40,7 +40,7 @@ pub struct Certifier {
 }
 
 impl Certifier {
-    /// A certifier of a member that has just started (R1).
+    /// Creates a certifier of a member that has just started (R1).
     pub fn new(options: Options) -> Self {
         Self {
             options,
@@ -58,7 +58,7 @@ impl Certifier {
         }
     }
 
-    /// Gives GTIDs from `blocks` to transactions that ask for it with [`GtidFrom::Block`] (R10).
+    /// Assigns GTIDs from `blocks` to transactions that ask for one with [`GtidFrom::Block`] (R10).
     #[must_use]
     pub fn with_blocks(mut self, blocks: GtidBlocks) -> Self {
         self.blocks = Some(blocks);
@@ -80,8 +80,8 @@ impl Certifier {
         }
     }
 
-    /// Certifies transactions in their order: the same as one by one, but the memory that they need is fetched for
-    /// many items at once.
+    /// Certifies transactions in their order. The result is the same as one by one, but the memory is fetched for many
+    /// items at once.
     pub fn certify_batch(&mut self, candidates: &[Candidate<'_>]) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(candidates.len());
         let mut rest = candidates;
@@ -124,7 +124,7 @@ impl Certifier {
         Some(Rejection::Conflict { item })
     }
 
-    /// R2: the first item that was written at a version that `snapshot` does not contain.
+    /// R2: Returns the first item that was written at a version that `snapshot` does not contain.
     fn first_conflict(&mut self, items: &[u64], snapshot: &GtidSet) -> Option<u64> {
         let reference = self.versions.reference(snapshot);
         let mut passed = None;
@@ -170,8 +170,9 @@ impl Certifier {
         number
     }
 
-    /// Makes room for more numbers. Numbers that no longer fit count as the oldest that does, which is never too low;
-    /// it takes a thousand million transactions without a barrier or a collection to see a difference.
+    /// Raises the base, so that larger numbers fit. Numbers that no longer fit count as the smallest number that does,
+    /// which is never too low. The difference shows only after a thousand million transactions without a barrier or a
+    /// collection.
     fn rebase(&mut self) {
         let shift = Mark::MAX_NUMBER / 2;
         self.base += i64::from(shift);
@@ -179,7 +180,7 @@ impl Certifier {
         self.table.lower_numbers(shift);
     }
 
-    /// R3 and R4: stores the write set, and gives the highest number stored with it before, or -1.
+    /// R3 and R4: Stores the write set, and returns the highest number stored with it before, or -1.
     fn store(&mut self, candidate: &Candidate<'_>, number: Option<i64>, gtid: Option<&Gtid>) -> i64 {
         let version = match candidate.snapshot {
             Some(snapshot) if !candidate.items.is_empty() => {
@@ -189,7 +190,7 @@ impl Certifier {
         };
         let relative = number.map_or(0, |number| (number - self.base) as u32);
         let own = version.map_or(Mark::of_number(relative), Mark::of_version);
-        // Held once more than it has items, so that it is not freed between two of them.
+        // Held once more than the version has items, so that it is not freed between two of them.
         if let Some(version) = version {
             self.versions.hold(version, candidate.items.len() as u32 + 1);
         }
@@ -200,7 +201,7 @@ impl Certifier {
         highest
     }
 
-    /// Marks the items as the transaction's own; gives the highest number that others stored with them, or -1.
+    /// Marks the items as written by this transaction; returns the highest number that others stored with them, or -1.
     fn replace(&mut self, items: &[u64], own: Mark) -> i64 {
         let window = self.window();
         let sweeping = self.is_sweeping();
@@ -234,7 +235,7 @@ impl Certifier {
         self.number_remote(number, before, barrier)
     }
 
-    /// R3 and R5: the numbers of a remote transaction whose items' highest number was `before`.
+    /// R3 and R5: Returns the numbers of a remote transaction whose items' highest number was `before`.
     fn number_remote(&mut self, number: i64, before: i64, barrier: bool) -> Numbers {
         let last_committed = if barrier {
             self.last_committed_global = number;
@@ -245,12 +246,12 @@ impl Certifier {
         self.stamp(Numbers { last_committed, sequence_number: number })
     }
 
-    /// The last number that every transaction depends on, as it is stored.
+    /// Returns the last number that every transaction depends on, as it is stored.
     pub(super) fn window(&self) -> u32 {
         (self.last_committed_global - self.base).max(0) as u32
     }
 
-    /// R6: the first remote transaction runs alone, though its numbers are used up.
+    /// R6: The first remote transaction runs alone, though its numbers are used up.
     fn stamp(&mut self, numbers: Numbers) -> Numbers {
         if std::mem::take(&mut self.first_remote_pending) { Numbers::ALONE } else { numbers }
     }
@@ -262,8 +263,8 @@ impl Certifier {
         self.stats.barriers += u64::from(barrier && !candidate.local);
     }
 
-    /// The numbers of a view change: alone, and nothing is used up (R6). What is left of the members' blocks is taken
-    /// back, so that a member that joins with this view gives out the same GTIDs as all others (R10).
+    /// Returns the numbers of a view change: it runs alone and uses up no number (R6). Releases the unused numbers of
+    /// the members' blocks, so that a member that joins with this view assigns the same GTIDs as all others (R10).
     pub fn view_change(&mut self) -> Numbers {
         if let Some(blocks) = &mut self.blocks {
             blocks.release();
@@ -271,49 +272,50 @@ impl Certifier {
         Numbers::ALONE
     }
 
-    /// Learns that the member has committed these transactions (R10).
+    /// Notes that the member has committed these transactions (R10).
     pub fn commit(&mut self, gtids: &GtidSet) {
         self.committed.extend(gtids);
     }
 
-    /// Learns that the member has committed this transaction (R10).
+    /// Notes that the member has committed this transaction (R10).
     pub fn commit_one(&mut self, gtid: &Gtid) {
         self.committed.add(gtid);
     }
 
-    /// The GTIDs that were certified or came with the certification info.
+    /// Returns the GTIDs that were certified or came with the certification info.
     pub fn known(&self) -> &GtidSet {
         &self.known
     }
 
-    /// The number that the next remote transaction gets.
+    /// Returns the number that the next remote transaction gets.
     pub fn next_number(&self) -> i64 {
         self.next_number
     }
 
-    /// The number that every remote transaction depends on at least.
+    /// Returns the number that every remote transaction depends on at least.
     pub fn last_committed_global(&self) -> i64 {
         self.last_committed_global
     }
 
-    /// What has been done so far.
+    /// Returns the counters of this certifier.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// How many items are held, those included that a collection has removed but that are not swept yet.
+    /// Returns the number of items held, including those that a collection has removed but that are not swept yet.
     pub fn items_held(&self) -> usize {
         self.table.len()
     }
 
-    /// The bytes that the certification info takes.
+    /// Returns the size of the certification info in bytes.
     pub fn memory(&self) -> usize {
         self.table.memory() + self.versions.memory()
     }
 }
 
-/// Whether an item need not be kept: its version was collected, or, where no version is known, its number is below
-/// what every transaction depends on anyway. Lets its version go. Versions are only looked at while `sweeping`.
+/// Returns true if an item need not be kept: its version was collected, or it has no version and its number is below
+/// the number that every transaction depends on anyway. Releases the item's version. Versions are only checked while
+/// `sweeping`.
 pub(super) fn drop_if_dead(mark: Mark, versions: &mut Versions, window: u32, sweeping: bool) -> bool {
     let Some(version) = mark.version() else { return mark.number() <= window };
     let dead = sweeping && versions.is_dead(version);

@@ -1,7 +1,7 @@
 //! Garbage collection, R7 and R8.
 //!
 //! A collection takes effect at once, between two transactions: from then on the versions that it covers are dead. It
-//! touches none of them. Whoever meets a dead version treats its item as absent, and the items themselves are swept
+//! touches none of them. Code that finds a dead version treats its item as absent, and the items themselves are swept
 //! out shard by shard while certification goes on.
 
 use super::certify::{Certifier, drop_if_dead};
@@ -12,7 +12,7 @@ use crate::gtid::GtidSet;
 /// thousandth of all.
 const ITEMS_PER_SHARD: usize = 4096;
 
-/// How far the removal of dead items has come.
+/// Progress of the removal of dead items.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     next: usize,
@@ -21,10 +21,11 @@ pub(super) struct Sweep {
 }
 
 impl Certifier {
-    /// Removes the items whose version is a strict subset of `stable`, what every member has executed, and opens a new
-    /// window: everything certified later depends on everything certified before (R7).
+    /// Removes the items whose version is a strict subset of `stable`, the set that every member has executed, and
+    /// opens a new window: everything certified later depends on everything certified before (R7).
     ///
-    /// Gives false, and does nothing, if `stable` has not grown. Call it at its place in the order of transactions (R8).
+    /// Returns false, and does nothing, if `stable` has not grown. Call it at its position in the order of transactions
+    /// (R8).
     pub fn collect_garbage(&mut self, stable: &GtidSet) -> bool {
         if self.versions.stable().contains_set(stable) {
             return false;
@@ -46,7 +47,7 @@ impl Certifier {
         self.sweep.left = SHARDS;
     }
 
-    /// Whether items that a collection has made dead may be left.
+    /// Returns true if items that a collection has made dead may be left.
     pub(super) fn is_sweeping(&self) -> bool {
         self.sweep.left > 0
     }
@@ -63,7 +64,7 @@ impl Certifier {
         }
     }
 
-    /// Sweeps dead items out of one shard, a thousandth of all; gives false if none is left to be swept.
+    /// Sweeps dead items out of one shard, a thousandth of all; returns false if none is left to sweep.
     ///
     /// Certification does this by itself; call it when there is nothing to certify.
     pub fn sweep_step(&mut self) -> bool {

@@ -1,8 +1,8 @@
 //! Certification: conflicts between members and the two numbers that let an applier work in parallel.
 //!
 //! [`Certifier`] follows Group Replication's certifier rule by rule (R1 to R10). [`table`] and [`versions`] hold the
-//! certification info, [`collect`] removes what every member has executed, [`transfer`] hands the info to a joining
-//! member, [`blocks`] gives out GTIDs.
+//! certification info, [`collect`] removes what every member has executed, [`transfer`] exports the info for a joining
+//! member, [`blocks`] assigns GTIDs.
 
 pub mod blocks;
 mod certify;
@@ -23,7 +23,7 @@ pub use transfer::Export;
 
 use crate::gtid::{Gtid, GtidSet};
 
-/// What a certifier does differently from a MySQL 9.7 server.
+/// Differences of a certifier from a MySQL 9.7 server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// A collection uses up one number, as in MySQL 5.7 (R7).
@@ -38,25 +38,25 @@ impl Default for Options {
     }
 }
 
-/// Whether a transaction may run beside others at all.
+/// Kind of a transaction: whether it may run beside others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Its write set says all; without one it is a barrier all the same (R5).
+    /// The write set is complete; a transaction without one is a barrier all the same (R5).
     #[default]
     Rows,
-    /// A barrier whatever its write set: DDL, CREATE TABLE ... SELECT, too large to track (R5).
+    /// A barrier regardless of its write set: DDL, CREATE TABLE ... SELECT, too large to track (R5).
     Barrier,
 }
 
-/// Where a transaction's GTID comes from.
+/// Source of a transaction's GTID.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GtidFrom<'a> {
-    /// It gets none.
+    /// The transaction gets no GTID.
     #[default]
     Nowhere,
-    /// It brings its own.
+    /// The transaction brings its own GTID.
     Own(&'a Gtid),
-    /// The block of this member (R10); it gets none if the certifier has no blocks.
+    /// The block of this member (R10); the transaction gets no GTID if the certifier has no blocks.
     Block(u64),
 }
 
@@ -65,21 +65,22 @@ pub enum GtidFrom<'a> {
 pub struct Candidate<'a> {
     /// The hashes of its write set; repeated ones do no harm.
     pub items: &'a [u64],
-    /// What its member had executed before it. None: conflicts are not looked for, as when a relay log, whose
-    /// transactions have all passed, is verified; its items are kept with their numbers only and reject nobody.
+    /// Set that its member had executed before it. None: conflicts are not looked for, as in the verification of a
+    /// relay log, whose transactions have all passed. Its items are then kept with their numbers only and reject no
+    /// other transaction.
     pub snapshot: Option<&'a GtidSet>,
-    /// Where its GTID comes from.
+    /// Source of its GTID.
     pub gtid: GtidFrom<'a>,
-    /// Whether it began on this member (R4).
+    /// True if it began on this member (R4).
     pub local: bool,
-    /// Whether it is a barrier.
+    /// Kind of the transaction.
     pub kind: Kind,
 }
 
 /// The two numbers of the logical clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbers {
-    /// The transaction may start when this one and all before it have committed.
+    /// Number of the newest transaction that must have committed, with all before it, when this one starts.
     pub last_committed: i64,
     /// Its own number.
     pub sequence_number: i64,
@@ -90,7 +91,7 @@ impl Numbers {
     pub const ALONE: Self = Self { last_committed: 0, sequence_number: 0 };
 }
 
-/// Why a transaction may not commit.
+/// Reason why a transaction may not commit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// Another member's transaction wrote the same row, unseen by this one (R2).
@@ -101,7 +102,7 @@ pub enum Rejection {
         /// The first such item.
         item: u64,
     },
-    /// Its own GTID is taken (R10).
+    /// The transaction's own GTID is taken (R10).
     #[error("the GTID {0} that the transaction brings has been certified and committed already; use another")]
     GtidUsed(Gtid),
 }
@@ -109,18 +110,18 @@ pub enum Rejection {
 /// The certifier's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It may commit.
+    /// The transaction may commit.
     Certified {
         /// The numbers to stamp it with; a local transaction gets none (R4).
         numbers: Option<Numbers>,
-        /// Its GTID.
+        /// The transaction's GTID.
         gtid: Option<Gtid>,
     },
-    /// It has to roll back, and used up neither number nor GTID.
+    /// The transaction has to roll back, and used up neither number nor GTID.
     Rejected(Rejection),
 }
 
-/// What a certifier has done since it was made.
+/// Counters of a certifier since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Transactions that may commit.

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The secret of one map: write sets come from logs, and nobody shall choose rows that fall into one place.
+/// The secret of one map: write sets come from logs, and their rows must not be chosen to collide.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds {
     mask: u64,
@@ -17,7 +17,7 @@ impl Default for Seeds {
 }
 
 impl Seeds {
-    /// One multiplication, folded: the keys are good hashes already, they only have to be made unpredictable.
+    /// Hashes by one folded multiplication: the keys are good hashes already and only have to be made unpredictable.
     pub(crate) fn hash(self, key: u64) -> u64 {
         let product = u128::from(key ^ self.mask) * u128::from(self.factor);
         (product >> 64) as u64 ^ product as u64

@@ -11,16 +11,16 @@ use super::{Kind, Numbers};
 pub struct OffsetsError {
     /// The transaction's index in the batch.
     pub transaction: usize,
-    /// How many items the batch has.
+    /// Number of items in the batch.
     pub items: usize,
 }
 
 impl Certifier {
     /// Stamps remote transactions without looking for conflicts and without GTIDs, and appends their numbers to `out`.
     ///
-    /// Transaction `i` has the items from `offsets[i]` to `offsets[i + 1]`, as in an Arrow list, and the kind `kinds[i]`,
-    /// or [`Kind::Rows`] where `kinds` is too short. Gives the same as [`certify`](Self::certify) one by one, and nothing
-    /// is stamped after the transaction that an error names.
+    /// Transaction `i` has the items from `offsets[i]` to `offsets[i + 1]`, as in an Arrow list, and the kind
+    /// `kinds[i]`, or [`Kind::Rows`] where `kinds` is too short. The numbers are the same as those of
+    /// [`certify`](Self::certify) one by one. Nothing is stamped after the transaction that an error names.
     pub fn stamp_batch(
         &mut self,
         offsets: &[usize],

@@ -1,4 +1,4 @@
-//! The hash map from write-set items to who wrote them last.
+//! The hash map from write-set items to their last writers.
 //!
 //! Twelve bytes an item, five items to a cache line, probed line by line. The map is cut into shards by the hash's
 //! upper bits, and each shard grows by itself, so that neither growth nor a sweep ever touches more than a thousandth
@@ -6,9 +6,9 @@
 
 use super::seeds::Seeds;
 
-/// How many upper bits of the hash choose the shard.
+/// Number of upper bits of the hash that choose the shard.
 const SHARD_BITS: u32 = 10;
-/// How many shards there are.
+/// Number of shards.
 pub(super) const SHARDS: usize = 1 << SHARD_BITS;
 /// Items in a cache line.
 const WIDTH: usize = 5;
@@ -17,10 +17,10 @@ const MAX_LOAD: usize = 78;
 /// And then to this load, so that memory stays within 20% of what is needed.
 const GROWN_LOAD: usize = 64;
 
-/// The bit that tells versions from numbers.
+/// The bit that distinguishes versions from numbers.
 const IS_VERSION: u32 = 1 << 31;
 
-/// What is known of an item: its version, or, where that is not known, the number of its last writer.
+/// Last writer of an item: its version, or, where that is not known, its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark(u32);
 
@@ -28,28 +28,28 @@ impl Mark {
     /// The highest number that a mark can carry.
     pub(super) const MAX_NUMBER: u32 = IS_VERSION - 1;
 
-    /// The number of the last writer, less the certifier's base; 0 for none.
+    /// Makes a mark of the last writer's number, less the certifier's base; 0 for none.
     pub(super) fn of_number(number: u32) -> Self {
         Self(number.min(Self::MAX_NUMBER))
     }
 
-    /// The version of the last writer.
+    /// Makes a mark of the last writer's version.
     pub(super) fn of_version(index: u32) -> Self {
         Self(index | IS_VERSION)
     }
 
-    /// The index of the version, if there is one.
+    /// Returns the index of the version, if there is one.
     pub(super) fn version(self) -> Option<u32> {
         (self.0 & IS_VERSION != 0).then_some(self.0 & !IS_VERSION)
     }
 
-    /// The number; of no meaning for a version.
+    /// Returns the number; it has no meaning for a version.
     pub(super) fn number(self) -> u32 {
         self.0
     }
 }
 
-/// A cache line of items. They stand at its left; their keys stand together so that they are compared at once.
+/// A cache line of items, filled from its start. The keys are contiguous, so that they are compared at once.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Line {
@@ -61,7 +61,7 @@ struct Line {
 const EMPTY: Line = Line { keys: [0; WIDTH], marks: [Mark(0); WIDTH], used: 0 };
 
 impl Line {
-    /// Where `key` stands.
+    /// Returns the position of `key` in the line.
     fn position(&self, key: u64) -> Option<usize> {
         let mut equal = 0_u32;
         for (index, other) in self.keys.iter().enumerate() {
@@ -95,13 +95,13 @@ struct Shard {
     used: usize,
 }
 
-/// Where a search ended.
+/// End of a search.
 enum Found<'a> {
-    /// At the item.
+    /// The item was found.
     Present(&'a mut Mark),
-    /// At a line where it may be put.
+    /// A line into which the item may be put.
     Absent(&'a mut Line),
-    /// There is no room.
+    /// The shard is full.
     Full,
 }
 
@@ -173,22 +173,23 @@ impl Table {
         Self { shards: (0..SHARDS).map(|_| Shard::default()).collect(), seeds: Seeds::default() }
     }
 
-    /// Loads the cache line where `key` is or would be, and gives something of it, so that the load is really made.
+    /// Loads the cache line in which `key` is or would be, and returns something of it, so that the load is really
+    /// made.
     pub(super) fn touch(&self, key: u64) -> u64 {
         let hash = self.seeds.hash(key);
         let shard = self.shards.get(shard_of(hash));
         shard.and_then(|shard| shard.lines.get(shard.first_line(hash))).map_or(0, |line| u64::from(line.used))
     }
 
-    /// What is known of `key`.
+    /// Returns the last writer of `key`.
     pub(super) fn get(&self, key: u64) -> Option<Mark> {
         let hash = self.seeds.hash(key);
         self.shards.get(shard_of(hash))?.get(hash, key)
     }
 
-    /// Replaces what is known of `key` and gives what was.
+    /// Replaces the last writer of `key` and returns the previous one.
     ///
-    /// If the shard is full, those items leave it that `drop` answers yes to, which is asked once for each.
+    /// If the shard is full, the items for which `drop` returns true are removed. It is called once for each item.
     pub(super) fn put(&mut self, key: u64, mark: Mark, drop: impl FnMut(Mark) -> bool) -> Option<Mark> {
         let hash = self.seeds.hash(key);
         let shard = self.shards.get_mut(shard_of(hash))?;
@@ -210,7 +211,7 @@ impl Table {
         None
     }
 
-    /// Removes from one shard the items that `drop` answers yes to, which is asked once for each.
+    /// Removes from one shard the items for which `drop` returns true. It is called once for each item.
     pub(super) fn sweep(&mut self, shard: usize, mut drop: impl FnMut(Mark) -> bool) {
         let Some(shard) = self.shards.get_mut(shard) else { return };
         let answers: Vec<bool> = shard.iter().map(|(_, mark)| drop(mark)).collect();
@@ -228,17 +229,17 @@ impl Table {
         }
     }
 
-    /// Every item.
+    /// Iterates over all items.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Mark)> + '_ {
         self.shards.iter().flat_map(Shard::iter)
     }
 
-    /// How many items there are, those included that are dead but not swept yet.
+    /// Returns the number of items, including those that are dead but not swept yet.
     pub(super) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.used).sum()
     }
 
-    /// The bytes held.
+    /// Returns the size in bytes.
     pub(super) fn memory(&self) -> usize {
         let lines: usize = self.shards.iter().map(|shard| shard.lines.capacity()).sum();
         lines * size_of::<Line>() + self.shards.capacity() * size_of::<Shard>()

@@ -1,4 +1,4 @@
-//! The certification info on its way to a joining member, R9.
+//! Transfer of the certification info to a joining member, R9.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ use crate::gtid::GtidSet;
 /// The certification info of a member, for one that joins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Export {
-    /// Each version, with the items last written at it in ascending order; in the order of the first item.
+    /// Each version, with the items last written at it in ascending order; sorted by the first item.
     pub versions: Vec<(GtidSet, Vec<u64>)>,
     /// The GTIDs certified so far.
     pub known: GtidSet,
 }
 
 impl Certifier {
-    /// What a joining member needs. Items without a version, which reject nobody, stay.
+    /// Returns the certification info for a joining member. Items without a version, which reject no transaction, are
+    /// left out.
     pub fn export(&mut self) -> Export {
         let mut by_version: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         for (item, mark) in self.table.iter() {
@@ -35,7 +36,7 @@ impl Certifier {
         Export { versions, known: self.known.clone() }
     }
 
-    /// The certifier of a member that joins: the numbers start anew (R1) and the items carry none (R9).
+    /// Creates the certifier of a member that joins: the numbers start anew (R1) and the items carry none (R9).
     pub fn import(options: Options, export: &Export) -> Self {
         let mut certifier = Self::new(options);
         certifier.known = export.known.clone();

@@ -1,7 +1,7 @@
-//! The versions that items were last written at: what the writer had executed, and itself.
+//! The versions that items were last written at: the set that the writer had executed, and the writer itself.
 //!
-//! A version is kept once for all items of its transaction, packed into a few bytes, and counts the items that have
-//! it. Whether the stable set makes it dead is found out when somebody asks, and remembered.
+//! A version is kept once for all items of its transaction, packed into a few bytes, and counts the items that have it.
+//! The question whether the stable set makes it dead is answered on demand, and the answer is kept.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const DEAD: u32 = u32::MAX;
 /// Origins that a snapshot's intervals are looked up for in advance.
 const NEAR: usize = 8;
 
-/// A set as bytes: for each origin its name's index, how many intervals, then gap and length of each, as varints.
+/// A set as bytes: for each origin its name's index, the number of intervals, then gap and length of each, as varints.
 #[derive(Debug)]
 enum Packed {
     Inline(u8, [u8; INLINE]),
@@ -50,9 +50,9 @@ impl Packed {
 
 #[derive(Debug)]
 struct Version {
-    /// How many items have it.
+    /// Number of items that have this version.
     items: u32,
-    /// The collection up to which it is known to be alive, or [`DEAD`].
+    /// The collection up to which the version is known to be alive, or [`DEAD`].
     epoch: u32,
     /// The writer's number; -1 for none.
     number: i64,
@@ -79,7 +79,7 @@ pub(super) struct Versions {
 }
 
 impl Versions {
-    /// Keeps a version that no item has yet; [`hold`](Self::hold) it before the first item gets it.
+    /// Adds a version that no item has yet; call [`hold`](Self::hold) before the first item gets it.
     pub(super) fn keep(&mut self, snapshot: &GtidSet, own: Option<&Gtid>, number: i64) -> u32 {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
@@ -141,12 +141,12 @@ impl Versions {
         self.chunks.get_mut(index as usize / CHUNK)?.get_mut(index as usize % CHUNK)
     }
 
-    /// Loads a version into the cache, and gives something of it.
+    /// Loads a version into the cache, and returns something of it.
     pub(super) fn touch(&self, index: u32) -> u64 {
         self.get(index).map_or(0, |version| u64::from(version.items))
     }
 
-    /// The number of the transaction whose version it is; -1 for none.
+    /// Returns the number of the transaction whose version it is; -1 for none.
     pub(super) fn number(&self, index: u32) -> i64 {
         self.get(index).map_or(-1, |version| version.number)
     }
@@ -178,12 +178,12 @@ impl Versions {
         Reference { set, near }
     }
 
-    /// Whether the version is a subset of a set.
+    /// Returns true if the version is a subset of a set.
     pub(super) fn is_within(&self, index: u32, reference: &Reference<'_>) -> bool {
         self.get(index).is_some_and(|version| self.count_within(version, reference).is_some())
     }
 
-    /// How many GTIDs the version has, if all of them are in a set.
+    /// Returns the number of GTIDs of the version, if all of them are in a set.
     fn count_within(&self, version: &Version, reference: &Reference<'_>) -> Option<u64> {
         let mut bytes = version.set.bytes();
         let mut count = 0_u64;
@@ -206,7 +206,7 @@ impl Versions {
         Some(count)
     }
 
-    /// The version as a set.
+    /// Returns the version as a set.
     pub(super) fn unpack(&self, index: u32) -> GtidSet {
         let mut set = GtidSet::new();
         let mut bytes = self.get(index).map(|version| version.set.bytes()).unwrap_or_default();
@@ -224,7 +224,7 @@ impl Versions {
         set
     }
 
-    /// The stable set of the last collection.
+    /// Returns the stable set of the last collection.
     pub(super) fn stable(&self) -> &GtidSet {
         &self.stable
     }
@@ -238,7 +238,7 @@ impl Versions {
         self.epoch += 1;
     }
 
-    /// Asks for every version whether it is dead, before a stable set comes that does not contain the last one.
+    /// Checks every version for being dead, before a stable set comes that does not contain the last one.
     fn settle(&mut self) {
         let count = self.chunks.iter().map(Vec::len).sum::<usize>();
         for index in 0..count as u32 {
@@ -246,7 +246,7 @@ impl Versions {
         }
     }
 
-    /// Whether a collection has removed the version.
+    /// Returns true if a collection has removed the version.
     pub(super) fn is_dead(&mut self, index: u32) -> bool {
         let Some(version) = self.get(index) else { return true };
         if version.epoch == self.epoch || version.epoch == DEAD {
@@ -261,7 +261,7 @@ impl Versions {
         dead
     }
 
-    /// The bytes held.
+    /// Returns the size in bytes.
     pub(super) fn memory(&self) -> usize {
         self.chunks.len() * CHUNK * size_of::<Version>() + self.free.capacity() * size_of::<u32>() + self.boxed
     }

@@ -1,4 +1,4 @@
-//! The compiled-in archive of Unicode tables: the roots whole, languages as what differs from their root.
+//! The compiled-in archive of Unicode tables: the roots whole, a language as its differences from its root.
 
 use std::sync::OnceLock;
 
@@ -25,12 +25,12 @@ pub(super) struct Raw {
 }
 
 impl Entry {
-    /// The table of this name.
+    /// Returns the table of this name.
     pub(super) fn by_name(name: &str) -> Option<&'static Self> {
         entries().iter().find(|entry| entry.name == name)
     }
 
-    /// Its weights, ready for use.
+    /// Returns the weights, unpacked on first use.
     pub(super) fn tables(&self) -> &Tables {
         self.tables.get_or_init(|| Tables::new(self.raw()))
     }
@@ -57,7 +57,7 @@ fn entries() -> &'static [Entry] {
     })
 }
 
-/// The entries of an archive; a language shares the tables of its root in `roots`.
+/// Returns the entries of an archive; a language shares the tables of its root in `roots`.
 fn list(archive: &'static [u8], roots: &'static [Entry]) -> Vec<Entry> {
     let end = archive.windows(2).position(|two| two == b"\n\n").unwrap_or(0);
     let (head, mut rest) = archive.split_at_checked(end).unwrap_or_default();

@@ -1,25 +1,26 @@
-//! Texts of ASCII characters only: their first level's codes, and which of them are capitals.
+//! Texts of ASCII characters only: their first level's codes, and the positions of their capitals.
 
 use super::codes::IGNORED;
 use super::contractions::ASCII;
 
 /// Kinds of characters that contractions may begin with.
 const KINDS: usize = 8;
-/// Where an entry has the kind of which its character is: of those that contractions begin with.
+/// Position in an entry of the bit for the kind of the character as the head of a contraction.
 const HEAD: u32 = 8;
-/// Where it has the kinds behind which its character comes second.
+/// Position in an entry of the bits for the kinds of heads that the character follows in a contraction.
 const SECOND: u32 = 16;
 
-/// What there is to say of each ASCII character in the first level.
+/// First-level code of each ASCII character, and its part in contractions.
 #[derive(Debug)]
 pub(super) struct Ascii {
-    /// The code; a bit for the kind as a head; bits for the kinds behind which it comes second.
+    /// The code; a bit for the kind as a head; bits for the kinds of heads that the character follows.
     entries: Box<[u32; 256]>,
     has_contractions: bool,
 }
 
 impl Ascii {
-    /// Takes the codes, and for each character a bit for each that comes behind it in a contraction.
+    /// Creates the table from the codes and, for each character, a bit for each character that follows it in a
+    /// contraction.
     pub(super) fn new(codes: &[u8; 256], seconds: Option<&[u128; ASCII]>) -> Self {
         let mut entries = Box::new(codes.map(u32::from));
         let mut kinds: Vec<u128> = Vec::new();
@@ -28,7 +29,7 @@ impl Ascii {
                 kinds.push(*seconds);
                 kinds.len() - 1
             });
-            // Some kinds share a bit, where there are so many; then more texts are looked at closely.
+            // Kinds share bits where there are many of them; then more texts take the exact search.
             let bit = 1 << (kind % KINDS);
             entries[head] |= bit << HEAD;
             for (second, entry) in entries.iter_mut().take(ASCII).enumerate() {
@@ -38,7 +39,7 @@ impl Ascii {
         Self { entries, has_contractions: !kinds.is_empty() }
     }
 
-    /// Appends the codes of a text, and says whether there may be a contraction in it.
+    /// Appends the codes of a text, and returns true if there may be a contraction in it.
     #[inline]
     pub(super) fn append(&self, text: &[u8], out: &mut Vec<u8>) -> bool {
         if self.has_contractions { self.append_with::<true>(text, out) } else { self.append_with::<false>(text, out) }
@@ -48,7 +49,8 @@ impl Ascii {
     fn append_with<const CONTRACTIONS: bool>(&self, text: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let (mut all, mut found, mut before) = (0, 0, 0);
-        // The codes of eight are put together in a register: what is stored byte by byte can not be loaded at once.
+        // The codes of eight characters are assembled in a register: bytes that are stored one by one cannot be
+        // loaded at once.
         let mut codes = |bytes: &[u8]| {
             let mut codes = 0;
             for (byte, at) in bytes.iter().zip((0..).step_by(8)) {
@@ -75,7 +77,7 @@ impl Ascii {
     }
 }
 
-/// Drops what is not weighed, from `start` on.
+/// Drops bytes of characters without a weight, from `start` on.
 #[cold]
 fn drop_ignored(out: &mut Vec<u8>, start: usize) {
     let mut end = start;
@@ -94,12 +96,13 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = ONES << 7;
 /// Moves the lowest bit of byte n of a word to bit 56 + n.
 const GATHER: u64 = 0x0102_0408_1020_4080;
-/// Characters that are looked at in one go.
+/// Number of characters that are checked at once.
 const GO: usize = u64::BITS as usize;
 
-/// A bit for each capital letter of a text of up to 64 printable ASCII characters, the first character's lowest.
+/// Returns a bit for each capital letter of a text of up to 64 printable ASCII characters, the first character's
+/// lowest.
 ///
-/// Nothing if there are more, or control characters.
+/// Returns none for longer texts and for control characters.
 #[inline]
 pub(super) fn capitals(text: &[u8]) -> Option<u64> {
     if text.len() > GO {
@@ -112,17 +115,17 @@ pub(super) fn capitals(text: &[u8]) -> Option<u64> {
         found |= capitals_of(word) << (8 * n);
         odd |= controls_in(word);
     }
-    // Put together in a register: a word that is stored byte by byte can not be loaded at once.
+    // Assembled in a register: a word that is stored byte by byte cannot be loaded at once.
     let word = rest.iter().rev().fold(ONES * u64::from(b' '), |word, byte| word << 8 | u64::from(*byte));
     found |= capitals_of(word).checked_shl(8 * eights.len() as u32).unwrap_or(0);
     odd |= controls_in(word);
     (odd == 0).then_some(found)
 }
 
-/// For each of eight ASCII characters the bit that none has, if it is this one or a greater one.
+/// Sets the high bit of each of eight ASCII characters that is `first` or greater.
 #[inline]
 fn from(first: u8, word: u64) -> u64 {
-    // No byte's sum carries into the next one.
+    // No byte's sum carries into the next byte.
     (word + ONES * u64::from(0x80 - first)) & HIGH
 }
 

@@ -11,7 +11,7 @@ pub(super) struct ByteTable {
 }
 
 impl ByteTable {
-    /// The weight of a space.
+    /// Returns the weight of a space.
     pub(super) fn space(&self) -> u8 {
         self.first[usize::from(b' ')]
     }

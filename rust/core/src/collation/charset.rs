@@ -1,9 +1,9 @@
-//! Character sets: where one character of a value ends, and which code point it is.
+//! Character sets: the end of each character of a value, and its code point.
 
-/// How a character set writes characters.
+/// Encoding of the characters of a character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Charset {
-    /// One byte each.
+    /// One byte for each character.
     One,
     Utf8mb4,
     Utf8mb3,
@@ -23,7 +23,7 @@ pub(super) enum Charset {
 }
 
 impl Charset {
-    /// The character set of this name; every unknown one is taken for one with single bytes, as all others are.
+    /// Returns the character set of this name; an unknown name is taken for a set with single bytes, as all others are.
     pub(super) fn by_name(name: &str) -> Self {
         match name {
             "utf8mb4" => Self::Utf8mb4,
@@ -43,7 +43,7 @@ impl Charset {
         }
     }
 
-    /// A space.
+    /// Returns a space.
     pub(super) fn space(self) -> &'static [u8] {
         match self {
             Self::Ucs2 | Self::Utf16 => b"\0 ",
@@ -53,14 +53,15 @@ impl Charset {
         }
     }
 
-    /// Whether its ASCII characters are their own bytes, and no other character has bytes below 0x80 first.
+    /// Returns true if ASCII characters are their own bytes, and no other character begins with a byte below 0x80.
     pub(super) fn has_ascii(self) -> bool {
         !matches!(self, Self::Ucs2 | Self::Utf16 | Self::Utf16le | Self::Utf32)
     }
 
-    /// The first character: its number (a code point in Unicode's sets, else its bytes as a number), and its length.
+    /// Returns the first character: its number (a code point in Unicode's sets, else its bytes as a number), and its
+    /// length.
     ///
-    /// Nothing if the bytes are no character.
+    /// Returns none if the bytes are no character.
     #[inline]
     pub(super) fn first(self, bytes: &[u8]) -> Option<(u32, usize)> {
         match self {
@@ -77,7 +78,7 @@ impl Charset {
         }
     }
 
-    /// The first character of a set in which a byte of the upper half begins a character of more bytes.
+    /// Returns the first character of a set in which a byte of the upper half begins a character of more bytes.
     #[inline]
     fn double_byte(self, bytes: &[u8]) -> Option<(u32, usize)> {
         let one = *bytes.first()?;
@@ -117,7 +118,8 @@ impl Charset {
         fits.then_some((u32::from(one) << 8 | u32::from(two), 2))
     }
 
-    /// The characters of a value one after the other; then the offset of the first byte that is none, or the value's length.
+    /// Iterates over the characters of a value. The position at the end is that of the first invalid byte, or the
+    /// value's length.
     pub(super) fn characters(self, value: &[u8]) -> Characters<'_> {
         Characters { charset: self, value, at: 0 }
     }
@@ -139,14 +141,15 @@ impl Charset {
         if characters.at == value.len() { Ok(()) } else { Err(characters.at) }
     }
 
-    /// Whether it is one of the UTF-8 sets.
+    /// Returns true if this is one of the UTF-8 sets.
     pub(super) fn is_utf8(self) -> bool {
         matches!(self, Self::Utf8mb4 | Self::Utf8mb3)
     }
 
-    /// Writes a value of ASCII characters, each of which has several bytes in this set, with one byte each, and gives their number.
+    /// Writes a value of ASCII characters, each of which has several bytes in this set, with one byte each; returns
+    /// their number.
     ///
-    /// Nothing if there are other characters, or if there are too many.
+    /// Returns none if there are other characters, or too many.
     pub(super) fn narrow(self, value: &[u8], out: &mut [u8]) -> Option<usize> {
         match self {
             Self::Ucs2 | Self::Utf16 => narrow_units(value, out, |unit| u16::from_be_bytes(unit).into()),
@@ -157,7 +160,7 @@ impl Charset {
     }
 }
 
-/// [`Charset::narrow`] for characters of so many bytes, whose numbers `number` gives.
+/// Implements [`Charset::narrow`] for characters of `WIDTH` bytes, whose numbers `number` returns.
 #[inline]
 fn narrow_units<const WIDTH: usize>(
     value: &[u8],
@@ -186,7 +189,7 @@ pub(super) struct Characters<'v> {
 }
 
 impl Characters<'_> {
-    /// How many bytes have been read.
+    /// Returns the number of bytes read.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -241,7 +244,7 @@ fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> Option<(u32, usize)> {
     pair.then(|| (0x1_0000 + ((u32::from(first) & 0x3FF) << 10 | u32::from(second) & 0x3FF), 4))
 }
 
-/// [`Charset::decode`] for characters of two bytes, and of four where there are pairs.
+/// Implements [`Charset::decode`] for characters of two bytes, and of four where there are pairs.
 #[inline]
 fn decode_units(value: &[u8], number: fn([u8; 2]) -> u16, pairs: bool, out: &mut Vec<u32>) -> Result<(), usize> {
     out.reserve(value.len() / 2);

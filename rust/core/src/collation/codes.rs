@@ -9,21 +9,22 @@ use super::writer::{LONG, SHORT, Writer};
 pub(super) const IGNORED: u8 = 0xFF;
 /// Stands for the length of codes that are in the arena.
 const IN_ARENA: u8 = 0xFF;
-/// Set in an entry's signature if there is more to the character than the entry says.
+/// Flag in an entry's signature: the entry does not hold everything about the character.
 const NOT_PLAIN: u32 = 1 << 31;
 
-/// A character's codes, and what it weighs in the later levels.
+/// A character's codes, and its weights in the later levels.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(16))]
 pub(super) struct Entry {
-    /// Up to eleven codes, and how many; more are in the arena, and the first four bytes are the place. Then the signature.
+    /// Up to eleven codes and their number; longer codes are in the arena, and the first four bytes are their position.
+    /// Then the signature.
     ///
     /// All together, so that a whole entry is read and stored in one go.
     bytes: [u8; SHORT],
 }
 
 impl Entry {
-    /// Codes that an entry has room for.
+    /// Number of codes that fit into an entry.
     const ROOM: usize = 11;
 
     fn new(codes: &[u8], arena: &mut Vec<u8>) -> Self {
@@ -58,7 +59,7 @@ impl Entry {
         self.bytes[SHORT - 4..].copy_from_slice(&signature.to_le_bytes());
     }
 
-    /// Appends the codes of a plain character, and gives its signature.
+    /// Appends the codes of a plain character, and returns its signature.
     #[inline]
     pub(super) fn append_to(&self, out: &mut Writer<'_>) -> u32 {
         out.put(&self.bytes, usize::from(self.length()));
@@ -70,24 +71,26 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct Codes {
     ascii: [u8; 256],
-    /// Whether every ASCII character has one weight at most.
+    /// True if every ASCII character has one weight at most.
     ascii_regular: bool,
     coder: Coder,
     pages: Vec<CodePage>,
-    /// A length byte and so many bytes of codes, again and again; then so many bytes that each can be read as a long piece.
+    /// Repeated: a length byte, then that many bytes of codes. Padded at the end, so that each can be read as a long
+    /// piece.
     arena: Vec<u8>,
 }
 
 #[derive(Debug)]
 enum CodePage {
-    /// One or two weights each, as many characters have that are in no table.
+    /// One or two weights for each character, as most characters outside the tables have.
     Growing(Growing),
-    /// No weight, or more than two: what each is for the first character, and by how much it grows.
+    /// No weight, or more than two: each weight of the first character, and its increment from one character to the
+    /// next.
     Even(Vec<(u16, u16)>),
     Listed(Box<[Entry; PAGE]>),
 }
 
-/// A page of characters of which each has one weight or two that grow evenly.
+/// A page of characters, each with one or two weights, which grow evenly.
 #[derive(Debug)]
 struct Growing {
     first: [u16; 2],
@@ -106,7 +109,7 @@ impl Growing {
     }
 }
 
-/// What a weight is written as: an ASCII character, or three bytes with the high bit.
+/// Writes a weight as an ASCII character, or as three bytes with the high bit.
 #[derive(Debug)]
 struct Coder {
     ascii: HashMap<u16, u8>,
@@ -121,20 +124,20 @@ impl Coder {
     }
 }
 
-/// The three bytes of a weight, the first one in the lowest bits.
+/// Returns the three bytes of a weight, the first one in the lowest bits.
 #[inline]
 fn three_bytes(weight: u16) -> u64 {
     let weight = u64::from(weight);
     0x80_8080 | weight >> 14 | (weight >> 7 & 0x7F) << 8 | (weight & 0x7F) << 16
 }
 
-/// The weight of a code point on a page that grows evenly.
+/// Returns the weight of a code point on a page that grows evenly.
 fn nth(first: u16, step: u16, code_point: usize) -> u16 {
     first.wrapping_add(step.wrapping_mul((code_point % PAGE) as u16))
 }
 
 impl Codes {
-    /// Codes a level.
+    /// Encodes a level.
     pub(super) fn new(level: &Level) -> Self {
         let mut ascii = [IGNORED; 256];
         let mut coder = Coder { ascii: HashMap::new() };
@@ -153,8 +156,8 @@ impl Codes {
         Self { ascii, ascii_regular, coder, pages, arena }
     }
 
-    /// Notes what each character weighs in the later levels; `begins` says of which there may be more to say, `of_page` what all
-    /// characters of a page weigh of which there is no more to say.
+    /// Notes the weights of each character in the later levels. `begins` returns true for the heads of contractions;
+    /// `of_page` returns the common signature of a page that has no such heads.
     pub(super) fn mark(
         &mut self,
         signature: impl Fn(u32) -> u32,
@@ -176,7 +179,7 @@ impl Codes {
         }
     }
 
-    /// Appends the codes of a plain character, as most are, and gives its signature; nothing if there is more to say of it.
+    /// Appends the codes of a plain character, as most are, and returns its signature; none for other characters.
     #[expect(
         clippy::inline_always,
         reason = "so that the writer's end stays in a register from one character to the next"
@@ -201,22 +204,22 @@ impl Codes {
         self.coder.code(weight, out);
     }
 
-    /// Whether every ASCII character has one weight at most, so that [`Self::of_ascii`] says all.
+    /// Returns true if every ASCII character has one weight at most, so that [`Self::of_ascii`] is complete.
     pub(super) fn ascii_regular(&self) -> bool {
         self.ascii_regular
     }
 
-    /// The code of each ASCII character's one weight.
+    /// Returns the code of each ASCII character's one weight.
     pub(super) fn of_ascii(&self) -> &[u8; 256] {
         &self.ascii
     }
 
-    /// Whether an ASCII character has a weight.
+    /// Returns true if an ASCII character has a weight.
     pub(super) fn weighs(&self, ascii: u8) -> bool {
         self.ascii[usize::from(ascii)] != IGNORED
     }
 
-    /// The code of a space.
+    /// Returns the code of a space.
     pub(super) fn space(&self) -> u8 {
         self.ascii[usize::from(b' ')]
     }

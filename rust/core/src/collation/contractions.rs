@@ -8,13 +8,13 @@ use super::writer::Padded;
 /// Japanese marks that are weighed by the kana before them.
 const FOLLOWERS: [u32; 5] = [0x309D, 0x309E, 0x30FC, 0x30FD, 0x30FE];
 
-/// How many ASCII characters there are.
+/// Number of ASCII characters.
 pub(super) const ASCII: usize = 128;
 
 /// The contractions of one table.
 #[derive(Debug)]
 pub(super) struct Contractions {
-    /// By code point: the place in `lists` of those that begin with it, plus one; 0 if none does.
+    /// By code point: the index in `lists` of the contractions that begin with it, plus one; 0 for none.
     heads: Vec<u16>,
     lists: Vec<List>,
     /// See [`Self::ascii_pairs`].
@@ -27,14 +27,14 @@ pub(super) struct Contractions {
 struct List {
     /// The least second character.
     least: u32,
-    /// For each character from that on: the place in `units` of the first that has it second, plus one; 0 if none has.
+    /// For each second character from `least` on: the index in `units` of its first unit, plus one; 0 for none.
     places: Vec<u16>,
     /// By the second character, the longest first.
     units: Vec<Unit>,
 }
 
 impl List {
-    /// Sorts the units, and notes where those with each second character begin.
+    /// Sorts the units, and notes the index of the first unit with each second character.
     fn sort(&mut self) {
         self.units.sort_by_key(|unit| (unit.second, usize::MAX - unit.rest.len()));
         self.least = self.units.first().map_or(0, |unit| unit.second);
@@ -47,7 +47,7 @@ impl List {
         }
     }
 
-    /// The units with this second character, the longest first, and others behind them.
+    /// Returns the units with this second character, the longest first, followed by others.
     #[inline]
     fn from(&self, second: u32) -> &[Unit] {
         let place = self.places.get(second.wrapping_sub(self.least) as usize).copied().unwrap_or(0);
@@ -55,7 +55,7 @@ impl List {
     }
 }
 
-/// What one contraction weighs.
+/// Weights of one contraction.
 #[derive(Debug)]
 pub(super) struct Unit {
     /// The second character.
@@ -64,14 +64,14 @@ pub(super) struct Unit {
     rest: Box<[u32]>,
     /// The codes of its first-level weights.
     pub(super) codes: Padded,
-    /// What it weighs in the later levels.
+    /// Signature of its weights in the later levels.
     pub(super) signature: u32,
-    /// What its last character adds in the later levels, where a kana and a mark weigh together.
+    /// Signature that its last character adds in the later levels, where a kana and a mark weigh together.
     follower: Option<u32>,
 }
 
 impl Contractions {
-    /// The contractions of a table, or none if it has none.
+    /// Returns the contractions of a table, or none if it has none.
     pub(super) fn new(
         list: &[(Vec<u32>, Vec<Vec<u16>>)],
         codes: &Codes,
@@ -106,7 +106,7 @@ impl Contractions {
         Some(out)
     }
 
-    /// Adds a contraction behind those with its head.
+    /// Adds a contraction after those with the same head.
     fn add(&mut self, head: u32, unit: Unit) {
         let place = &mut self.heads[head as usize];
         if *place == 0 {
@@ -118,12 +118,13 @@ impl Contractions {
         }
     }
 
-    /// For each ASCII character, a bit for each that may come behind it in a contraction: one of these pairs is in each contraction.
+    /// Returns for each ASCII character a bit for each character that may follow it in a contraction: one of these
+    /// pairs is in each contraction.
     pub(super) fn ascii_pairs(&self) -> &[u128; ASCII] {
         &self.ascii_pairs
     }
 
-    /// Whether a text of ASCII characters has a contraction.
+    /// Returns true if a text of ASCII characters has a contraction.
     pub(super) fn are_in(&self, ascii: &[u8]) -> bool {
         let mut text = ascii.iter().copied().map(u32::from);
         while let Some(first) = text.next() {
@@ -134,17 +135,17 @@ impl Contractions {
         false
     }
 
-    /// Whether a contraction begins with this character.
+    /// Returns true if a contraction begins with this character.
     pub(super) fn begin_with(&self, code_point: u32) -> bool {
         self.heads.get(code_point as usize).is_some_and(|place| *place > 0)
     }
 
-    /// Whether a contraction begins with a character of this page.
+    /// Returns true if a contraction begins with a character of this page.
     pub(super) fn begin_on(&self, page: usize) -> bool {
         self.heads.iter().skip(page * PAGE).take(PAGE).any(|place| *place > 0)
     }
 
-    /// The longest contraction of a character and those behind it, and how many of those it takes.
+    /// Returns the longest contraction of a character and those after it, and the number of the latter that it takes.
     #[inline]
     pub(super) fn at(&self, first: u32, behind: impl Iterator<Item = u32> + Clone) -> Option<(&Unit, usize)> {
         let place = self.heads.get(first as usize).filter(|place| **place > 0)?;
@@ -158,9 +159,10 @@ impl Contractions {
         Some((unit, length(unit) + 1))
     }
 
-    /// What a mark at the start of a text weighs in the later levels, if it weighs otherwise there.
+    /// Returns the signature of a mark at the start of a text in the later levels, if it differs there.
     ///
-    /// MySQL goes through a text once for each level, and takes the last character of the pass before for the one before the first.
+    /// MySQL reads a text once for each level. At the start of a pass it takes the last character of the pass before
+    /// for the preceding one.
     pub(super) fn follower_at_start(&self, mut text: impl DoubleEndedIterator<Item = u32>) -> Option<u32> {
         if !self.has_followers {
             return None;
@@ -170,11 +172,11 @@ impl Contractions {
     }
 }
 
-/// See [`Contractions::ascii_pairs`].
+/// Computes [`Contractions::ascii_pairs`].
 fn ascii_pairs(list: &[(Vec<u32>, Vec<Vec<u16>>)]) -> Box<[u128; ASCII]> {
     let mut pairs = Box::new([0; ASCII]);
     let of_length = |two: bool| list.iter().map(|(text, _)| text).filter(move |text| (text.len() == 2) == two);
-    // A longer one often ends in one of two, as Hungarian `nny` does; then that pair is enough.
+    // A longer contraction often contains one of two characters, as Hungarian `nny` does; then that pair is enough.
     for text in of_length(true).chain(of_length(false)).filter(|text| text.iter().all(|c| (*c as usize) < ASCII)) {
         let known = |two: &[u32]| matches!(*two, [a, b] if pairs[a as usize] >> b & 1 == 1);
         if let [first, second, ..] = *text.as_slice()
@@ -186,7 +188,7 @@ fn ascii_pairs(list: &[(Vec<u32>, Vec<Vec<u16>>)]) -> Box<[u128; ASCII]> {
     pairs
 }
 
-/// The signature of what stands behind the weights of a character in a contraction that begins with it.
+/// Returns the signature of the weights that follow those of a character in a contraction that begins with it.
 fn added(later: &[Vec<u16>], head: u32, signatures: &mut Signatures, numbers: &mut Numbers) -> Option<u32> {
     let own = signatures.of(head);
     let mut rest = Vec::new();

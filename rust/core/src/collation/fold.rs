@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use super::archive::unpack;
 use super::charset::Charset;
 
-/// How many blocks of characters are told apart; a power of two.
+/// Number of blocks of characters that are distinguished; a power of two.
 const BLOCKS: usize = 4096;
 
-/// A hash for numbers of characters, which nobody chooses to collide: they are those of the compiled-in table.
+/// A hash for numbers of characters. They are those of the compiled-in table, so no attacker chooses them.
 type Quick = BuildHasherDefault<Mixed>;
 
 /// Mixes one number.
@@ -38,21 +38,22 @@ impl Hasher for Mixed {
 pub(super) struct Fold {
     ascii: [u8; 128],
     others: HashMap<u32, u32, Quick>,
-    /// Whether a character, or one that equals it, has the number of this block of 256 (by its last bits).
+    /// For each block (its last bits): true if a character in it, or one that equals it, is in the fold.
     blocks: Box<[bool; BLOCKS]>,
-    /// The least of each group of equal characters with different numbers of bytes. MySQL compares wrongly behind them: it takes
-    /// as many bytes of both values as the shorter one has, so that what follows may be cut off.
+    /// Least character of each group of equal characters with different numbers of bytes. MySQL compares wrongly after
+    /// such a character: it takes as many bytes of both values as the shorter one has, so that the rest may be cut off.
     uneven: HashSet<u32, Quick>,
 }
 
 impl Fold {
-    /// The fold of a collation.
+    /// Returns the fold of a collation.
     pub(super) fn by_name(name: &str) -> Option<&'static Self> {
         static FOLDS: OnceLock<HashMap<String, Fold>> = OnceLock::new();
         FOLDS.get_or_init(|| read(&unpack(include_bytes!("../../data/folds.zst")))).get(name)
     }
 
-    /// Whether all values are told apart that differ; else the form ends at a character that equals a longer or shorter one.
+    /// Returns true if all values that differ have different forms; else the form ends at a character that equals a
+    /// longer or shorter one.
     pub(super) fn is_exact(&self) -> bool {
         self.uneven.is_empty()
     }

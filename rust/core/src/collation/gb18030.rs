@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 use super::archive::unpack;
 
-/// Characters of two bytes: so many for each first byte.
+/// Number of characters of two bytes for each first byte.
 const TWO_BYTE_ROW: u32 = 190;
 const TWO_BYTES: u32 = 126 * TWO_BYTE_ROW;
-/// Where the characters of four bytes reach the supplementary planes.
+/// First index of a character of four bytes in the supplementary planes.
 const SUPPLEMENTARY: u32 = 189_000;
 
-/// The code point of a character, given as its bytes in a number; nothing if it has none.
+/// Returns the code point of a character, given as its bytes in a number; none if it has no code point.
 #[inline]
 pub(super) fn code_point(character: u32) -> Option<u32> {
     let byte = |shift: u32| character >> shift & 0xFF;
@@ -31,7 +31,8 @@ pub(super) fn code_point(character: u32) -> Option<u32> {
     }
 }
 
-/// The code point at a place of the list: all characters of two bytes, then those of four below the supplementary planes.
+/// Returns the code point at an index of the list: all characters of two bytes, then those of four below the
+/// supplementary planes.
 #[inline]
 fn listed(place: u32) -> Option<u32> {
     static LIST: OnceLock<Vec<u8>> = OnceLock::new();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub(super) const PAGE: usize = 256;
 /// All pages of Unicode.
 const PAGES: usize = 0x11_0000 / PAGE;
-/// Marks a page as that of the root.
+/// Marks a page that is the same as that of the root.
 const ROOTS: u8 = 2;
 
 /// The unread rest of a weights file; past its end come zeros, which are characters without weight.
@@ -41,9 +41,9 @@ pub(super) struct Level {
 /// The weights of 256 code points.
 #[derive(Debug)]
 pub(super) enum Page {
-    /// The first code point's weights, and what each grows by from one code point to the next.
+    /// Weights of the first code point, and the increment of each from one code point to the next.
     Even(Vec<(u16, u16)>),
-    /// All weights in order, and where each code point's begin (and the last one's end).
+    /// All weights in order, and the start of each code point's weights (and the end of the last one's).
     Listed {
         /// 257 positions in `weights`.
         starts: Vec<u16>,
@@ -71,7 +71,7 @@ impl Level {
         }
     }
 
-    /// The pages in the order of code points.
+    /// Iterates over the pages in the order of code points.
     pub(super) fn pages(&self) -> impl Iterator<Item = &Page> {
         self.pages.iter().map(Arc::as_ref)
     }
@@ -98,7 +98,7 @@ impl Page {
         Self::Listed { starts, weights: (0..total).map(|_| next()).collect() }
     }
 
-    /// Whether all code points weigh the same.
+    /// Returns true if all code points weigh the same.
     pub(super) fn is_constant(&self) -> bool {
         matches!(self, Self::Even(steps) if steps.iter().all(|(_, step)| *step == 0))
     }

@@ -27,24 +27,24 @@ use self::charset::Charset;
 use self::fold::Fold;
 use self::weights::{Comparison, Tables};
 
-/// So many ASCII characters of a set that writes them in several bytes are taken the short way.
+/// Longest text of ASCII characters, in a set that writes them in several bytes, that takes the short path.
 const NARROW: usize = 128;
 
-/// Room to work in.
+/// Reusable buffers.
 #[derive(Debug)]
 struct Room {
     /// The characters of a text.
     text: Vec<u32>,
-    /// Runs of what they weigh in the later levels.
+    /// Runs of their signatures in the later levels.
     runs: Vec<runs::Run>,
 }
 
 thread_local! {
-    /// Room to work in.
+    /// Buffers of this thread.
     static ROOM: RefCell<Room> = const { RefCell::new(Room { text: Vec::new(), runs: Vec::new() }) };
 }
 
-/// Why a value has no equality form.
+/// Reason why a value has no equality form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CollationError {
     /// The collation's rules are not known exactly.
@@ -60,7 +60,7 @@ pub enum CollationError {
     },
 }
 
-/// How well a collation's equality is known.
+/// Exactness of what is known of a collation's equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// [`Collation::equality_form`] is exact.
@@ -72,7 +72,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Its name in reports.
+    /// Returns the name for reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -82,7 +82,7 @@ impl Class {
     }
 }
 
-/// What a collation compares.
+/// Rule by which a collation compares.
 #[derive(Debug)]
 enum Rule {
     /// The bytes themselves.
@@ -110,40 +110,40 @@ pub struct Collation {
 }
 
 impl Collation {
-    /// The collation of this name, without regard to ASCII case; `utf8_...` is taken as `utf8mb3_...`.
+    /// Returns the collation of this name, without regard to ASCII case; `utf8_...` is taken as `utf8mb3_...`.
     pub fn by_name(name: &str) -> Option<&'static Self> {
         names::registry().by_name(name)
     }
 
-    /// The collation that a MySQL or MariaDB server means by a name.
+    /// Returns the collation that a MySQL or MariaDB server means by a name.
     ///
-    /// A few names mean different collations in MySQL and MariaDB. This gives the one of the server; [`Self::by_name`], which does not
-    /// know the server, gives a coarser one that holds for both.
+    /// A few names mean different collations in MySQL and MariaDB. This function returns the collation of the server's
+    /// family. [`Self::by_name`], which does not know the server, returns a coarser one that is right for both.
     pub fn of_server(name: &str, mariadb: bool) -> Option<&'static Self> {
         names::registry().of_server(name, mariadb)
     }
 
-    /// The collation with this number, as a MySQL or MariaDB server counts them.
+    /// Returns the collation with this number in MySQL or MariaDB.
     pub fn by_id(id: u16, mariadb: bool) -> Option<&'static Self> {
         name_of(id, mariadb).and_then(|name| Self::of_server(name, mariadb))
     }
 
-    /// Its full name.
+    /// Returns the full name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether each of its character set's characters has one byte.
+    /// Returns true if each character of the character set has one byte.
     pub fn is_single_byte(&self) -> bool {
         matches!(self.charset, Charset::One)
     }
 
-    /// Whether spaces at the end of a value count for nothing (PAD SPACE).
+    /// Returns true if spaces at the end of a value are ignored (PAD SPACE).
     pub fn pad_space(&self) -> bool {
         self.pad_space
     }
 
-    /// How well its equality is known.
+    /// Returns how exactly the collation's equality is known.
     pub fn class(&self) -> Class {
         self.class
     }
@@ -203,7 +203,8 @@ impl Collation {
             self.charset.decode(value, text).map_err(|offset| self.invalid(offset))?;
             if self.charset == Charset::Gb18030 {
                 for character in &mut *text {
-                    // One that Unicode lacks is text to the server, but not to its conversion, and so has no weight to know.
+                    // A character that Unicode lacks is text to the server, but not to its conversion, and so has no
+                    // known weight.
                     *character = gb18030::code_point(*character).ok_or_else(|| self.invalid(0))?;
                 }
             }
@@ -212,7 +213,7 @@ impl Collation {
         })
     }
 
-    /// A value as text of one of the UTF-8 sets.
+    /// Returns a value as text of one of the UTF-8 sets.
     fn utf8<'v>(&self, value: &'v [u8]) -> Result<&'v str, CollationError> {
         let text = std::str::from_utf8(value).map_err(|e| self.invalid(e.valid_up_to()))?;
         if self.charset == Charset::Utf8mb3
@@ -223,7 +224,7 @@ impl Collation {
         Ok(text)
     }
 
-    /// The first characters of a value: what a prefix key stores. A shorter value is given back whole.
+    /// Returns the first characters of a value, as a prefix key stores them. A shorter value is returned whole.
     ///
     /// # Errors
     ///
@@ -245,7 +246,7 @@ impl Collation {
     }
 }
 
-/// The full name of a collation number; MySQL and MariaDB give some numbers to different collations.
+/// Returns the full name of a collation number; MySQL and MariaDB give some numbers to different collations.
 pub fn name_of(id: u16, mariadb: bool) -> Option<&'static str> {
     names::registry().name_of(id, mariadb)
 }

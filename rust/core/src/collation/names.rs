@@ -1,4 +1,4 @@
-//! All collations by name and by number, and what is known of each.
+//! All collations by name and by number, and the rule of each.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,9 +12,9 @@ use super::{Class, Collation, Rule};
 
 /// The collations of both server families.
 pub(super) struct Registry {
-    /// Those whose name means one thing, or what holds for both meanings.
+    /// Collations with a name of one meaning, or the common part of both meanings.
     by_name: HashMap<&'static str, Collation>,
-    /// Those that one family's name means, where the other family means another.
+    /// Collations with a name that the other server family uses for a different one.
     apart: HashMap<(bool, &'static str), Collation>,
     mysql: HashMap<u16, &'static str>,
     mariadb: HashMap<u16, &'static str>,
@@ -42,7 +42,7 @@ impl Registry {
     }
 }
 
-/// The registry, read from the compiled-in list on first use.
+/// Returns the registry, read from the compiled-in list on first use.
 pub(super) fn registry() -> &'static Registry {
     static LIST: OnceLock<String> = OnceLock::new();
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
@@ -53,10 +53,11 @@ pub(super) fn registry() -> &'static Registry {
     })
 }
 
-/// Reads lines of server family (or `both`), number, name, character set, which levels pad (`pad` all, `later` all but the first,
-/// `nopad` none), and rule.
+/// Reads lines of server family (or `both`), number, name, character set, padding levels (`pad` all, `later` all but
+/// the first, `nopad` none), and rule.
 ///
-/// A name under `both` is one that the two families give to different collations: the line has what holds for either.
+/// A name under `both` is one that the two families give to different collations: the line holds what is true for
+/// either.
 fn read(list: &'static str, tables: &HashMap<String, ByteTable>) -> Registry {
     let mut registry =
         Registry { by_name: HashMap::new(), apart: HashMap::new(), mysql: HashMap::new(), mariadb: HashMap::new() };
@@ -83,7 +84,7 @@ fn read(list: &'static str, tables: &HashMap<String, ByteTable>) -> Registry {
     registry
 }
 
-/// A collation by its rule as the list has it: a word, and for some the name of a table.
+/// Returns a collation by its rule as the list has it: a word, and for some the name of a table.
 fn describe(
     name: &'static str,
     charset: &str,

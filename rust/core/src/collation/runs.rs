@@ -2,14 +2,14 @@
 
 use super::writer::Writer;
 
-/// Stands before each later level; neither a code nor a run begins with it.
+/// Separator before each later level; neither a code nor a run begins with it.
 const LEVEL: u8 = 0xFF;
 /// Bytes of a written run.
 const WRITTEN: usize = 6;
-/// Runs that are written without a look at whether they are there.
+/// Number of runs that are written without a check that there are so many.
 const AT_ANY_RATE: usize = 4;
 
-/// A number that comes several times one after the other, and how many numbers there are up to its last.
+/// A number that is repeated, and the count of all numbers up to its last repetition.
 pub(super) type Run = (u32, u32);
 
 /// Finds runs without a branch for each number: the run that a number belongs to is stored again with it.
@@ -21,7 +21,7 @@ pub(super) struct Finder<'r> {
 }
 
 impl<'r> Finder<'r> {
-    /// Finds the runs of `most` numbers at most; `room` is what it works in.
+    /// Creates a finder for `most` numbers at most; `room` is a reusable buffer.
     ///
     /// `none` is a number that does not come.
     pub(super) fn new(room: &'r mut Vec<Run>, most: usize, none: u32) -> Self {
@@ -45,7 +45,7 @@ impl<'r> Finder<'r> {
         }
     }
 
-    /// Each run's number and length, in order.
+    /// Iterates over each run's number and length, in order.
     pub(super) fn found(&self) -> impl Iterator<Item = (u32, u32)> {
         let runs = self.runs.get(..=self.last).unwrap_or_default();
         runs.windows(2).filter_map(|two| match *two {
@@ -63,13 +63,13 @@ pub(super) struct Runs<'w, 'o> {
 }
 
 impl<'w, 'o> Runs<'w, 'o> {
-    /// Begins a level.
+    /// Begins a level in `out`.
     pub(super) fn begin(out: &'w mut Writer<'o>) -> Self {
         out.put(&[LEVEL], 1);
         Self { out, weight: 0, length: 0 }
     }
 
-    /// Adds so many times a weight.
+    /// Adds a weight `length` times.
     #[inline]
     pub(super) fn add(&mut self, weight: u16, length: u32) {
         if weight != self.weight {
@@ -79,12 +79,12 @@ impl<'w, 'o> Runs<'w, 'o> {
         self.length += length;
     }
 
-    /// Adds the weights of some bytes, by a table of them; 0 is no weight.
+    /// Adds the weights of the bytes, by a table of weights; 0 is no weight.
     #[inline]
     pub(super) fn add_bytes(&mut self, bytes: &[u8], weights: &[u16; 256]) {
         let weight_of = |byte: &u8| weights[usize::from(*byte)];
         for bytes in bytes.chunks(u64::BITS as usize) {
-            // A bit where another weight begins: found without a branch for each byte.
+            // A bit marks each position where the weight changes: found without a branch for each byte.
             let (mut changes, mut last) = (0_u64, 0);
             for (at, byte) in bytes.iter().enumerate() {
                 changes |= u64::from(weight_of(byte) != last) << at;
@@ -109,7 +109,7 @@ impl<'w, 'o> Runs<'w, 'o> {
         }
     }
 
-    /// Writes the last run, unless it is of the weight that spaces have.
+    /// Writes the last run, unless its weight is that of a space.
     pub(super) fn end(mut self, pad: Option<u16>) {
         if pad != Some(self.weight) {
             self.write();
@@ -117,9 +117,9 @@ impl<'w, 'o> Runs<'w, 'o> {
     }
 }
 
-/// Writes a level in which so many characters, up to 64, have one weight, and those with a bit set another.
+/// Writes a level of up to 64 characters with one of two weights; a set bit chooses the second.
 ///
-/// Some runs are written at any rate, and count if they are there, which costs no branch on how many there are.
+/// Some runs are always written, and count only if they exist, which costs no branch on their number.
 #[inline]
 pub(super) fn write_two_weights(
     out: &mut Writer<'_>,
@@ -147,7 +147,7 @@ pub(super) fn write_two_weights(
     }
 }
 
-/// A run as it is written.
+/// Returns a run as it is written.
 fn piece(weight: u16, length: u32) -> [u8; 8] {
     (u64::from(weight) << 48 | u64::from(length) << 16).to_be_bytes()
 }

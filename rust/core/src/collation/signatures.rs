@@ -1,19 +1,19 @@
-//! What characters weigh in the levels after the first. Few different things occur, so each has a number, and a text's later levels
-//! are written from runs of numbers.
+//! Weights of characters in the levels after the first. Few combinations occur, so each has a number (its signature),
+//! and a text's later levels are written from runs of these numbers.
 
 use std::collections::HashMap;
 
 use super::levels::{Level, PAGE};
 
-/// Stands for a level with different weights.
+/// Value for a level with different weights.
 const MIXED: (u16, u16) = (0, u16::MAX);
 
-/// The signatures of all characters, and of what weighs together.
+/// The signatures of all characters, and of sequences that weigh together.
 #[derive(Debug, Default)]
 pub(super) struct Signatures {
     levels: usize,
     pages: Vec<SignaturePage>,
-    /// For each signature and level its weight, and how often it has it; or [`MIXED`].
+    /// For each signature and level its weight and the number of its repetitions; or [`MIXED`].
     uniform: Vec<(u16, u16)>,
     /// For each signature and level all weights.
     weights: Vec<Box<[u16]>>,
@@ -21,17 +21,17 @@ pub(super) struct Signatures {
 
 #[derive(Debug)]
 enum SignaturePage {
-    /// All code points have this one.
+    /// All code points have this signature.
     All(u32),
     Listed(Box<[u32; PAGE]>),
 }
 
-/// The numbers that were given.
+/// The numbers that were assigned.
 #[derive(Debug, Default)]
 pub(super) struct Numbers(HashMap<Vec<u16>, u32>);
 
 impl Signatures {
-    /// Numbers what all characters weigh in some levels; `numbers` is for [`Self::number`].
+    /// Assigns numbers to the weights of all characters in some levels; `numbers` is for [`Self::number`].
     pub(super) fn new(levels: &[Level], numbers: &mut Numbers) -> Self {
         let mut out = Self { levels: levels.len(), ..Self::default() };
         let pages = levels.first().map_or(0, |level| level.pages().count());
@@ -60,7 +60,7 @@ impl Signatures {
         out
     }
 
-    /// The signature with these weights, level by level; a new one unless they are known.
+    /// Returns the signature with these weights, level by level; a new one unless they are known.
     pub(super) fn number(&mut self, weights: &[Vec<u16>], numbers: &mut Numbers) -> u32 {
         let key: Vec<u16> =
             weights.iter().flat_map(|level| std::iter::once(level.len() as u16).chain(level.iter().copied())).collect();
@@ -78,7 +78,7 @@ impl Signatures {
         })
     }
 
-    /// The signature of a character.
+    /// Returns the signature of a character.
     #[inline]
     pub(super) fn of(&self, code_point: u32) -> u32 {
         match self.pages.get(code_point as usize / PAGE) {
@@ -88,7 +88,7 @@ impl Signatures {
         }
     }
 
-    /// The signature that all characters of a page have, if they have one.
+    /// Returns the signature that all characters of a page have, if they have one.
     pub(super) fn of_page(&self, page: usize) -> Option<u32> {
         match self.pages.get(page) {
             Some(SignaturePage::All(signature)) => Some(*signature),
@@ -97,8 +97,8 @@ impl Signatures {
         }
     }
 
-    /// Calls `f` with the weights of `count` times a signature in one level (0 for the first of the later levels), each with how
-    /// often it comes.
+    /// Calls `f` with the weights of `count` repetitions of a signature in one level (0 for the first of the later
+    /// levels), each with the number of its repetitions.
     #[inline]
     pub(super) fn weights(&self, signature: u32, count: u32, level: usize, mut f: impl FnMut(u16, u32)) {
         let at = signature as usize * self.levels + level;

@@ -12,7 +12,7 @@ fn form(collation: &str, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Bytes of a hexadecimal text.
+/// Returns the bytes of a hexadecimal text.
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal")).collect()
 }
@@ -124,7 +124,7 @@ fn r12_character_sets_are_read_in_their_own_bytes() {
         b"A"
     );
     assert_eq!(form("utf32_general_ci", b"\0\0\0a\0\0\0B"), form("utf8mb4_general_ci", b"Ab"));
-    // A vowel that is written before its consonant is compared behind it.
+    // A vowel that is written before its consonant is compared after it.
     assert_eq!(form("tis620_thai_ci", b"\xe0\xa1"), form("tis620_thai_ci", b"\xa1\xe0"));
 }
 
@@ -145,7 +145,7 @@ fn r12_a_japanese_mark_is_weighed_by_the_kana_before_it() {
     let ja = |text: &str| form("utf8mb4_ja_0900_as_cs", text.as_bytes());
     assert_eq!(ja("\u{30ab}\u{30fd}"), ja("\u{304b}\u{309d}"));
     assert_ne!(ja("\u{304b}\u{30fc}"), ja("\u{304b}\u{1}\u{30fc}"));
-    // At the start it is weighed by the last character, in all levels but the first.
+    // At the start the mark is weighed by the last character, in all levels but the first.
     assert_ne!(ja("\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
     assert_eq!(ja("\u{1}\u{30fc}\u{304b}"), ja("\u{30fc}\u{304b}\u{1}"));
     assert_ne!(ja("\u{31f0}\u{30fc}"), ja("\u{31f0}\u{1}\u{30fc}"));
@@ -196,7 +196,8 @@ fn later_levels_tell_accents_and_case() {
 }
 
 proptest! {
-    /// The shorter way for ASCII gives what the general way gives: a grapheme joiner, which weighs nothing, forces the latter.
+    /// The short path for ASCII gives the same form as the general path: a grapheme joiner, which weighs nothing,
+    /// forces the latter.
     #[test]
     fn both_ways_give_the_same_form(text in "[ -~\t\0]{0,30}") {
         for collation in ["utf8mb4_0900_ai_ci", "utf8mb4_0900_as_ci", "utf8mb4_0900_as_cs", "utf8mb4_unicode_520_ci"] {
@@ -217,7 +218,7 @@ proptest! {
         }
     }
 
-    /// A form never merges what differs in more than the collation ignores: binary collations tell all texts apart but for spaces.
+    /// A form only merges texts whose difference the collation ignores: under binary collations, spaces at the end.
     #[test]
     fn r12_binary_forms_are_the_text_without_its_last_spaces(text in "\\PC{0,20} {0,3}") {
         prop_assert_eq!(form("utf8mb4_bin", text.as_bytes()), text.trim_end_matches(' ').as_bytes());

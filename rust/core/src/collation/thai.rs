@@ -1,4 +1,5 @@
-//! `tis620_thai_ci`: letters without case, a vowel written before its consonant behind it, tone marks at the end.
+//! `tis620_thai_ci`: letters without case, a vowel that is written before its consonant after it, tone marks at the
+//! end.
 
 /// Vowels that are written before the consonant they follow in speech.
 const LEADING_VOWELS: std::ops::RangeInclusive<u8> = 0xE0..=0xE4;
@@ -7,7 +8,7 @@ const THAI: std::ops::RangeInclusive<u8> = 0x80..=0xFF;
 /// Tone marks and the like, in the order of their weights from 1.
 const MARKS: [u8; 6] = [0xEC, 0xE7, 0xE8, 0xE9, 0xEA, 0xEB];
 
-/// Appends what a server compares for a value, but for spaces at the end.
+/// Appends the bytes that a server compares for a value, but for spaces at the end.
 ///
 /// MariaDB's collation without padding compares up to the first zero byte.
 pub(super) fn append(value: &[u8], pads: bool, out: &mut Vec<u8>) {
@@ -21,8 +22,8 @@ pub(super) fn append(value: &[u8], pads: bool, out: &mut Vec<u8>) {
 
 /// Appends a value's bytes in the order in which they are compared.
 ///
-/// A mark goes to the end as a weight that tells after how many characters it stood; the characters after it move up, but only
-/// the unread ones, so that a later mark takes the place of an earlier one.
+/// A mark moves to the end as a weight that encodes the number of characters before it. The characters after it move
+/// up, but only the unread ones, so that a later mark replaces an earlier one.
 fn append_in_order(value: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(value);

@@ -1,9 +1,9 @@
-//! Unicode weights, and the compact form that equality needs of them.
+//! Unicode weights, and the compact form that equality needs.
 //!
-//! What two equal texts share is the sequence of their characters' weights, level by level, weights of nothing left out. The form is
-//! that sequence in a code of our own: a first-level weight that an ASCII character has is that character (in lower case where case
-//! does not count), any other weight three bytes with the high bit set. So most text keeps its length, and a space at the end is seen
-//! in the bytes. Later levels, which rarely change, are written as runs.
+//! Two equal texts share the sequence of their characters' weights, level by level, without empty weights. The form is
+//! that sequence in a compact code: a first-level weight that an ASCII character has is that character (in lower case
+//! where case does not count), any other weight is three bytes with the high bit set. So most text keeps its length,
+//! and a space at the end is visible in the bytes. Later levels, which rarely change, are written as runs.
 //!
 //! A collation that pads compares as if the shorter text ended in spaces, level by level; so each level loses the weights of spaces
 //! at its end. MariaDB's newest collations without padding still pad the levels after the first.
@@ -20,18 +20,18 @@ use super::writer::Writer;
 /// The levels that a collation compares: bit n for level n + 1; the first is always compared.
 pub(super) type Levels = u8;
 
-/// What a collation compares of a table's weights.
+/// Levels of a table's weights that a collation compares.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Comparison {
     /// The levels.
     pub(super) levels: Levels,
-    /// Whether spaces at the end count for nothing in the first level.
+    /// True if spaces at the end are ignored in the first level.
     pub(super) pads_first: bool,
-    /// Whether they count for nothing in the later levels.
+    /// True if spaces at the end are ignored in the later levels.
     pub(super) pads_later: bool,
 }
 
-/// Bytes that the later levels of most texts have room in.
+/// Bytes that are enough for the later levels of most texts.
 const ROOM: usize = 64;
 
 /// The weights of one table.
@@ -51,22 +51,22 @@ struct Later {
     number: usize,
     /// The one weight of each ASCII byte; 0 for those without.
     ascii: [u16; 256],
-    /// What they have in common.
+    /// Pattern that these weights follow.
     ascii_weights: Regular,
-    /// Whether no ASCII character has two weights.
+    /// True if no ASCII character has two weights.
     regular: bool,
 }
 
-/// What the weights of ASCII characters have in common.
+/// Pattern of the weights of ASCII characters.
 #[derive(Debug)]
 enum Regular {
     /// No character has a weight.
     None,
-    /// Those that have a weight in the first level have this one, and no other has one.
+    /// Characters with a weight in the first level have this one, and no other character has one.
     Common(u16),
-    /// All that are printed have the first of these, but capitals the second.
+    /// Printable characters have the first weight, but capitals the second.
     Cases([u16; 2]),
-    /// Nothing.
+    /// No pattern.
     Listed,
 }
 
@@ -94,7 +94,8 @@ impl Tables {
         self.later.iter().filter(move |level| levels >> level.number & 1 == 1)
     }
 
-    /// Appends the form of a text of ASCII characters only; nothing, and false, if there is more to it than the weight of each.
+    /// Appends the form of a text of ASCII characters only; appends nothing and returns false if the text has
+    /// contractions or characters with two weights.
     #[inline(never)]
     pub(super) fn append_ascii(&self, value: &[u8], by: Comparison, out: &mut Vec<u8>) -> bool {
         if !self.ascii_regular {
@@ -116,7 +117,7 @@ impl Tables {
         true
     }
 
-    /// Appends the later levels of a text of ASCII characters, so many of which have a weight in the first.
+    /// Appends the later levels of a text of ASCII characters, of which `weighed` have a weight in the first.
     #[inline]
     fn append_ascii_later(&self, value: &[u8], weighed: u32, by: Comparison, out: &mut Vec<u8>) {
         let mut form = Writer::behind(out, ROOM);
@@ -139,7 +140,7 @@ impl Tables {
         form.end();
     }
 
-    /// Appends the form of a text of so many characters at most; `runs` is room to work in.
+    /// Appends the form of a text; `runs` is a reusable buffer.
     #[inline]
     pub(super) fn append_text(
         &self,
@@ -169,9 +170,9 @@ impl Tables {
         form.end();
     }
 
-    /// Appends the first level, and calls `f` with the signature of each character, or of those that weigh together.
+    /// Appends the first level, and calls `f` with the signature of each character or contraction.
     ///
-    /// A server takes the longest contraction first, from the left.
+    /// As a server does, the longest contraction is taken first, from the left.
     #[inline]
     fn append_first(
         &self,
@@ -223,13 +224,13 @@ impl Later {
         Self { number, ascii, ascii_weights, regular }
     }
 
-    /// The weight that is left out at the end.
+    /// Returns the weight that is left out at the end.
     fn pad(&self, pads: bool) -> Option<u16> {
         pads.then_some(self.ascii[usize::from(b' ')])
     }
 }
 
-/// The weight of all printable characters but capitals, and the one of capitals, if these are two.
+/// Returns the weight of all printable characters but capitals, and that of capitals, if there are just these two.
 fn cases(weights: &[u16; 256]) -> Option<[u16; 2]> {
     let [other, capital] = [b'a', b'A'].map(|byte| weights[usize::from(byte)]);
     let expected = |byte: u8| if byte.is_ascii_uppercase() { capital } else { other };

@@ -1,16 +1,16 @@
-//! Short pieces of bytes, one behind the other, each stored in one go.
+//! Appending of short pieces of bytes, each with one store.
 
-/// Bytes that a short piece is stored with, whatever its length.
+/// Number of bytes stored for a short piece, whatever its length.
 pub(super) const SHORT: usize = 16;
-/// Bytes that a longer one is stored with.
+/// Number of bytes stored for a longer piece.
 pub(super) const LONG: usize = 32;
-/// Room that is made at a time, at least.
+/// Least number of bytes by which the buffer grows.
 const ROOM: usize = 256;
 
-/// Appends pieces of a few bytes to what is there.
+/// Appends pieces of a few bytes to a buffer.
 ///
-/// A piece is stored with a fixed number of bytes, which costs no branch on its length; what stands behind its end is overwritten by
-/// the next one.
+/// A piece is stored with a fixed number of bytes, which costs no branch on its length. The bytes after its end are
+/// overwritten by the next piece.
 pub(super) struct Writer<'r> {
     room: &'r mut Vec<u8>,
     start: usize,
@@ -18,7 +18,7 @@ pub(super) struct Writer<'r> {
 }
 
 impl<'r> Writer<'r> {
-    /// Begins behind what is there, with room for so many bytes; it grows where they are not enough.
+    /// Begins after the present content, with space for `bytes` more; the buffer grows where that is not enough.
     pub(super) fn behind(room: &'r mut Vec<u8>, bytes: usize) -> Self {
         let start = room.len();
         room.resize(start + bytes, 0);
@@ -37,7 +37,7 @@ impl<'r> Writer<'r> {
         self.end += length;
     }
 
-    /// Appends the first `length` bytes of what has [`LONG`] bytes at least.
+    /// Appends the first `length` bytes of a piece that has [`LONG`] bytes at least.
     #[inline]
     pub(super) fn put_long(&mut self, piece: &[u8], length: usize) {
         match piece.first_chunk::<LONG>() {
@@ -49,28 +49,28 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Cuts so many of the bytes that were put last.
+    /// Cuts off the last `bytes` bytes.
     pub(super) fn cut(&mut self, bytes: usize) {
         self.end = self.end.saturating_sub(bytes).max(self.start);
     }
 
-    /// Cuts bytes of one kind off the end of what was put.
+    /// Cuts bytes of one kind off the end of what was appended.
     pub(super) fn strip_trailing(&mut self, byte: u8) {
         let put = self.room.get(self.start..self.end).unwrap_or_default();
         self.end = self.start + put.iter().rposition(|b| *b != byte).map_or(0, |last| last + 1);
     }
 
-    /// Drops the room that is left.
+    /// Drops the unused space.
     pub(super) fn end(self) {
         self.room.truncate(self.end);
     }
 }
 
-/// A piece that is kept as it is put.
+/// A piece with its padding, ready to be appended.
 #[derive(Debug)]
 pub(super) struct Padded {
     short: [u8; SHORT],
-    /// All of it, where it is longer.
+    /// The whole piece, where it is longer.
     long: Box<[u8]>,
     length: usize,
 }
@@ -93,7 +93,7 @@ impl Padded {
     }
 }
 
-/// Puts a piece behind the first `end` bytes of the room, which is too small for it.
+/// Appends a piece after the first `end` bytes of the buffer, which is too small for it.
 #[cold]
 fn put_at_end(room: &mut Vec<u8>, end: usize, piece: &[u8]) {
     let needed = end + piece.len() + ROOM;

@@ -2,7 +2,7 @@
 
 use crate::value::Value;
 
-/// An expression that is understood.
+/// An expression that can be evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Expression {
     /// NULL.
@@ -50,7 +50,7 @@ pub(super) enum Comparison {
     GreaterOrEqual,
 }
 
-/// What an expression gives.
+/// Value of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
     Null,
@@ -71,7 +71,7 @@ impl Number {
 }
 
 impl Expression {
-    /// Returns whether it gives an integer or NULL.
+    /// Returns true if the expression yields an integer or NULL.
     pub(super) fn is_integer(&self) -> bool {
         !matches!(self, Self::Column { integer: false, .. })
     }
@@ -106,7 +106,7 @@ impl Expression {
         }
     }
 
-    /// Returns its value; none if a column's is not known, or versions or modes might compute it differently.
+    /// Returns the value; none if a column's is not known, or versions or modes might compute it differently.
     pub(super) fn value<'v>(&self, value_of: &impl Fn(usize) -> Option<Value<'v>>) -> Option<Number> {
         match self {
             Self::Null => Some(Number::Null),
@@ -124,7 +124,7 @@ impl Expression {
             },
             Self::Operation(operator, left, right) => operate(*operator, left.value(value_of)?, right.value(value_of)?),
             Self::First(all) => {
-                // All of them: the type of the result depends on each.
+                // All of the values: the type of the result depends on each.
                 let values = all.iter().map(|one| one.value(value_of)).collect::<Option<Vec<_>>>()?;
                 let first = values.iter().copied().find(|one| *one != Number::Null);
                 alike(&values).then(|| first.unwrap_or(Number::Null))
@@ -139,7 +139,7 @@ impl Expression {
     }
 }
 
-/// Returns whether values are of one sign of type, or so small that it makes no difference.
+/// Returns true if the values have types of one sign, or are so small that it makes no difference.
 fn alike(values: &[Number]) -> bool {
     let small = |one: &Number| match one {
         Number::Null => true,
@@ -165,7 +165,7 @@ fn operate(operator: Operator, left: Number, right: Number) -> Option<Number> {
 }
 
 impl Condition {
-    /// Returns whether it is true; none if that is not known.
+    /// Returns true if the condition holds; none if that is not known.
     fn holds<'v>(&self, value_of: &impl Fn(usize) -> Option<Value<'v>>) -> Option<bool> {
         match self {
             Self::IsNull { column, negated } => Some((value_of(*column)? == Value::Null) != *negated),

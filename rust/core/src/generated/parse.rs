@@ -4,16 +4,16 @@ use super::expression::{Comparison, Condition, Expression, Operator};
 use super::integer_range;
 use crate::schema::Table;
 
-/// Expressions that are nested deeper are not read.
+/// Deepest nesting of expressions that are read.
 const DEEPEST: usize = 64;
 
-/// Words that mean something where a column's name could stand.
+/// Words with a meaning where a column's name could be.
 const RESERVED: [&str; 14] =
     ["null", "true", "false", "case", "when", "then", "else", "end", "is", "not", "and", "or", "mod", "div"];
 
-/// Returns what the text says; none for everything that is not understood exactly.
+/// Parses an expression; returns none for everything that is not understood exactly.
 pub(super) fn parse(text: &str, table: &Table) -> Option<Expression> {
-    // Comments, and `--` that begins one or is two signs, are not told apart.
+    // Comments, and a `--` that begins one or is two signs, are not distinguished.
     if ["--", "/*", "#"].iter().any(|mark| text.contains(mark)) {
         return None;
     }
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str, table: &Table) -> Option<Expression> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
-    /// A word as it stands; lower case is for keywords.
+    /// A word as written; lower case is for keywords.
     Word(String),
     /// A name in backticks.
     Name(String),
@@ -72,7 +72,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     Some(found)
 }
 
-/// The name up to the closing backtick, and what follows.
+/// Returns the name up to the closing backtick, and the rest.
 fn quoted_name(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text;
@@ -117,7 +117,7 @@ impl Parser<'_> {
         self.accept(symbol).then_some(())
     }
 
-    /// `a + b - c`
+    /// Parses `a + b - c`.
     fn sum(&mut self) -> Option<Expression> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -198,7 +198,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind `IF(`.
+    /// Parses the arguments after `IF(`.
     fn choice(&mut self) -> Option<Expression> {
         let condition = self.condition()?;
         self.expect(",")?;
@@ -208,7 +208,7 @@ impl Parser<'_> {
         Some(Expression::Choice(Box::new(condition), Box::new(yes), Box::new(no)))
     }
 
-    /// Behind `CASE`.
+    /// Parses the branches after `CASE`.
     fn case(&mut self) -> Option<Expression> {
         self.accept_word("when").then_some(())?;
         let condition = self.condition()?;
@@ -219,7 +219,7 @@ impl Parser<'_> {
         Some(Expression::Choice(Box::new(condition), Box::new(yes), Box::new(no)))
     }
 
-    /// Behind `IFNULL(` or `COALESCE(`.
+    /// Parses the arguments after `IFNULL(` or `COALESCE(`.
     fn first(&mut self, function: &str) -> Option<Expression> {
         let mut all = vec![self.integer()?];
         while self.accept(",") {
@@ -242,7 +242,7 @@ impl Parser<'_> {
         if self.accept_word("is") {
             let negated = self.accept_word("not");
             self.accept_word("null").then_some(())?;
-            // A NOT NULL date that is zero counts as NULL in places.
+            // In some contexts a NOT NULL date that is zero counts as NULL.
             let Expression::Column { index, .. } = left else { return None };
             let nullable = self.table.columns.get(index)?.nullable;
             return nullable.then_some(Condition::IsNull { column: index, negated });

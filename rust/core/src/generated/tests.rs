@@ -18,7 +18,7 @@ fn column(name: &str, data_type: &str) -> Column {
     }
 }
 
-/// `a INT, u INT UNSIGNED, s VARCHAR(10), n INT NOT NULL`, and `x` of a type with an expression.
+/// Returns a table of `a INT, u INT UNSIGNED, s VARCHAR(10), n INT NOT NULL`, and `x` of a type with an expression.
 fn table(data_type: &str, expression: &str) -> Table {
     let columns = vec![
         column("a", "int"),

@@ -1,8 +1,8 @@
-//! A reader of GTID text that knows where it stands.
+//! A reader of GTID text that knows its position.
 
 use super::{Gtid, GtidError, MYSQL_MAX_NUMBER, Origin};
 
-/// How many characters a tag may have.
+/// Greatest length of a tag, in characters.
 const MAX_TAG: usize = 32;
 
 /// The lengths, in hexadecimal digits, of the five groups of a UUID.
@@ -15,24 +15,24 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A reader at the beginning of `text`.
+    /// Creates a reader at the beginning of `text`.
     pub(super) fn new(text: &'a str) -> Self {
         Self { text: text.as_bytes(), at: 0 }
     }
 
-    /// The error `problem` at the present place.
+    /// Returns the error `problem` at the present position.
     pub(super) fn error(&self, problem: &'static str) -> GtidError {
         GtidError::at(problem, self.text, self.at)
     }
 
-    /// Passes white space.
+    /// Skips white space.
     pub(super) fn skip_space(&mut self) {
         while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
             self.at += 1;
         }
     }
 
-    /// Passes white space and, if it comes next, `byte`.
+    /// Skips white space and, if it comes next, `byte`; returns true if it did.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         self.skip_space();
         let found = self.peek() == Some(byte);
@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Whether nothing but white space is left.
+    /// Returns true if nothing but white space is left.
     pub(super) fn at_end(&mut self) -> bool {
         self.skip_space();
         self.at == self.text.len()
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// Whether a MariaDB GTID, digits and one dash and digits and another dash and digits alone, comes next.
+    /// Returns true if a MariaDB GTID comes next: digits, a dash, digits, a dash and digits.
     pub(super) fn mariadb_comes(&mut self) -> bool {
         self.skip_space();
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
         item.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') && item.split(|byte| *byte == b'-').count() == 3
     }
 
-    /// A decimal number between `low` and `high`.
+    /// Reads a decimal number between `low` and `high`.
     pub(super) fn number(&mut self, low: u64, high: u64) -> Result<u64, GtidError> {
         self.skip_space();
         let start = self.at;
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         Ok(number)
     }
 
-    /// A UUID, with or without dashes, in braces or not.
+    /// Reads a UUID, with or without dashes, in braces or not.
     pub(super) fn uuid(&mut self) -> Result<[u8; 16], GtidError> {
         let braces = self.take(b'{');
         let mut value = 0_u128;
@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
         Ok(digit)
     }
 
-    /// A tag, if one comes next; in lower case.
+    /// Reads a tag, if one comes next; in lower case.
     pub(super) fn tag(&mut self) -> Result<Option<String>, GtidError> {
         self.skip_space();
         let start = self.at;
@@ -130,7 +130,7 @@ impl<'a> Cursor<'a> {
         Ok(Some(String::from_utf8_lossy(tag).to_ascii_lowercase()))
     }
 
-    /// `domain-server-sequence`.
+    /// Reads `domain-server-sequence`.
     pub(super) fn mariadb(&mut self) -> Result<Gtid, GtidError> {
         let domain = self.number(0, u64::from(u32::MAX))? as u32;
         self.dash()?;
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
         if self.take(b'-') { Ok(()) } else { Err(self.error("expected a dash")) }
     }
 
-    /// `uuid:number` or `uuid:tag:number`.
+    /// Reads `uuid:number` or `uuid:tag:number`.
     pub(super) fn mysql(&mut self) -> Result<Gtid, GtidError> {
         let uuid = self.uuid()?;
         self.colon()?;

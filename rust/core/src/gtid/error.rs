@@ -1,22 +1,22 @@
-//! What can be wrong with the text of a GTID.
+//! Errors in the text of a GTID.
 
 /// A text that is no GTID or no set of GTIDs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("malformed GTID text: {problem} at character {position}, marked by [HERE] in \"{excerpt}\"")]
 pub struct GtidError {
-    /// What was found or missed there.
+    /// The problem at the position.
     pub problem: &'static str,
-    /// Where, in bytes from the beginning of the text.
+    /// Position in bytes from the beginning of the text.
     pub position: usize,
-    /// The text around the place, with `[HERE]` before the offending character.
+    /// The text around the position, with `[HERE]` before the offending character.
     pub excerpt: String,
 }
 
-/// How much text an error shows on either side of the place.
+/// Bytes of text that an error shows on either side of the position.
 const SHOWN: usize = 24;
 
 impl GtidError {
-    /// An error at `position` of `text`.
+    /// Creates an error at `position` of `text`.
     pub(super) fn at(problem: &'static str, text: &[u8], position: usize) -> Self {
         let position = position.min(text.len());
         let start = position.saturating_sub(SHOWN);

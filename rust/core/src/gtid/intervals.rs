@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 /// A set of numbers from 1, kept as intervals.
 ///
-/// Adding the number after the last one is O(1), any other O(log n) plus the moving of the intervals behind it.
+/// Adding the number after the last one is O(1), any other O(log n) plus the moving of the intervals after it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Intervals {
     /// First and last number of each interval, both inclusive; ascending, with at least one number between two.
@@ -12,43 +12,43 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// The numbers from `first` to `last`, both inclusive; empty if `last` is less.
+    /// Returns the numbers from `first` to `last`, both inclusive; empty if `last` is less.
     pub fn from_range(first: u64, last: u64) -> Self {
         Self { ranges: if first <= last { vec![(first, last)] } else { Vec::new() } }
     }
 
-    /// First and last number of each interval, ascending.
+    /// Iterates over the first and last number of each interval, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + Clone + '_ {
         self.ranges.iter().copied()
     }
 
-    /// Whether no number is in.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// How many numbers are in.
+    /// Returns the number of members.
     pub fn count(&self) -> u64 {
         self.ranges.iter().fold(0_u64, |sum, (first, last)| sum.saturating_add((last - first).saturating_add(1)))
     }
 
-    /// The highest number.
+    /// Returns the highest number.
     pub fn last(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.1)
     }
 
-    /// Whether `number` is in.
+    /// Returns true if `number` is in the set.
     pub fn contains(&self, number: u64) -> bool {
         self.contains_range(number, number)
     }
 
-    /// Whether every number from `first` to `last` is in.
+    /// Returns true if every number from `first` to `last` is in the set.
     pub fn contains_range(&self, first: u64, last: u64) -> bool {
         let at = self.ranges.partition_point(|range| range.1 < first);
         first > last || self.ranges.get(at).is_some_and(|range| range.0 <= first && last <= range.1)
     }
 
-    /// Whether every number of `other` is in.
+    /// Returns true if every number of `other` is in the set.
     pub fn contains_all(&self, other: &Self) -> bool {
         other.iter().all(|(first, last)| self.contains_range(first, last))
     }
@@ -78,7 +78,7 @@ impl Intervals {
         self.ranges.splice(from..upto, [(low, high)]);
     }
 
-    /// Every number that is in either.
+    /// Returns every number that is in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut result = Self { ranges: Vec::with_capacity(self.ranges.len() + other.ranges.len()) };
@@ -89,7 +89,7 @@ impl Intervals {
         result
     }
 
-    /// Every number that is in both.
+    /// Returns every number that is in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut ranges = Vec::new();
@@ -108,7 +108,7 @@ impl Intervals {
         Self { ranges }
     }
 
-    /// Every number of this one that is not in `other`.
+    /// Returns every number of this set that is not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let mut ranges = Vec::new();
@@ -129,7 +129,7 @@ impl Intervals {
         Self { ranges }
     }
 
-    /// The first run of numbers from `from` on that are not in, and not above `limit`.
+    /// Returns the first run of numbers from `from` on that are missing, and not above `limit`.
     pub fn first_gap(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
         let mut first = from;
         let at = self.ranges.partition_point(|range| range.1 < from);

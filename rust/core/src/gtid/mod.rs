@@ -14,7 +14,7 @@ pub use set::GtidSet;
 /// The highest number that a MySQL GTID may have: one less than the largest signed 64-bit number.
 pub const MYSQL_MAX_NUMBER: u64 = i64::MAX as u64 - 1;
 
-/// Where a transaction began: what stands before the number of a GTID.
+/// Origin of a transaction: the part before the number of a GTID.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {
     /// MySQL: the source's UUID and an optional tag (empty where there is none).
@@ -36,14 +36,14 @@ pub enum Origin {
 /// A global transaction identifier.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Gtid {
-    /// Where it began.
+    /// Origin of the transaction.
     pub origin: Origin,
     /// Its number, from 1.
     pub number: u64,
 }
 
 impl Origin {
-    /// The origin by which sets are kept: a MariaDB domain whatever the server.
+    /// Returns the origin by which sets are kept: a MariaDB domain whatever the server.
     pub(crate) fn without_server(&self) -> Self {
         match self {
             Self::MySql { .. } => self.clone(),

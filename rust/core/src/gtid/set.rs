@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Gtid, Intervals, Origin};
 
-/// So many intervals are looked up one by one where they are added to others, of which there may be many.
+/// Up to this number, intervals are added to a set one by one, as the set may have many.
 const FEW: usize = 4;
 
 /// A set of GTIDs, MySQL's and MariaDB's.
@@ -19,7 +19,7 @@ const FEW: usize = 4;
 /// [`add`](Self::add) adds one number alone, so that gaps are not lost in memory. The text form knows no gaps:
 /// ask [`is_position`](Self::is_position) before relying on it.
 /// A log of a source without `gtid_strict_mode`, whose numbers go back within a domain, is not described by such a
-/// position, and whoever reads one has to notice a number that does not grow.
+/// position. A reader of such a log has to notice a number that does not grow.
 #[derive(Debug, Clone, Default)]
 pub struct GtidSet {
     /// By UUID and tag, in the order in which the server prints them. No value is empty.
@@ -30,7 +30,7 @@ pub struct GtidSet {
     pub(super) servers: BTreeMap<u32, (u64, u32)>,
 }
 
-/// Equal if the same numbers are in; MariaDB's servers do not count.
+/// Sets are equal if they hold the same numbers; MariaDB's servers do not count.
 impl PartialEq for GtidSet {
     fn eq(&self, other: &Self) -> bool {
         self.mysql == other.mysql && self.mariadb == other.mariadb
@@ -40,17 +40,17 @@ impl PartialEq for GtidSet {
 impl Eq for GtidSet {}
 
 impl GtidSet {
-    /// The empty set.
+    /// Returns the empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether nothing is in.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.mysql.is_empty() && self.mariadb.is_empty()
     }
 
-    /// How many GTIDs are in.
+    /// Returns the number of GTIDs in the set.
     pub fn count(&self) -> u64 {
         let counts = self.mysql.values().chain(self.mariadb.values()).map(Intervals::count);
         counts.fold(0, u64::saturating_add)
@@ -86,7 +86,7 @@ impl GtidSet {
         *known = (*known).max(seen);
     }
 
-    /// The numbers of `origin`, if any is in; of a MariaDB origin those of its whole domain.
+    /// Returns the numbers of `origin`, if there are any; for a MariaDB origin those of its whole domain.
     pub fn intervals(&self, origin: &Origin) -> Option<&Intervals> {
         match origin {
             Origin::MySql { .. } => self.mysql.get(origin),
@@ -94,27 +94,27 @@ impl GtidSet {
         }
     }
 
-    /// Whether `gtid` is in.
+    /// Returns true if `gtid` is in the set.
     pub fn contains(&self, gtid: &Gtid) -> bool {
         self.contains_range(&gtid.origin, gtid.number, gtid.number)
     }
 
-    /// Whether all numbers from `first` to `last` of `origin` are in.
+    /// Returns true if all numbers from `first` to `last` of `origin` are in the set.
     pub fn contains_range(&self, origin: &Origin, first: u64, last: u64) -> bool {
         first > last || self.intervals(origin).is_some_and(|intervals| intervals.contains_range(first, last))
     }
 
-    /// Whether `other` is a subset of this set, equal ones included.
+    /// Returns true if `other` is a subset of this set, or equal to it.
     pub fn contains_set(&self, other: &Self) -> bool {
         covers(&self.mysql, &other.mysql) && covers(&self.mariadb, &other.mariadb)
     }
 
-    /// Whether `other` is a subset of this set and less than it.
+    /// Returns true if `other` is a proper subset of this set.
     pub fn strictly_contains_set(&self, other: &Self) -> bool {
         self.contains_set(other) && self != other
     }
 
-    /// Every GTID that is in either set.
+    /// Returns every GTID that is in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut result = self.clone();
@@ -131,7 +131,7 @@ impl GtidSet {
         }
     }
 
-    /// Every GTID that is in both sets.
+    /// Returns every GTID that is in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.pick(
@@ -140,7 +140,7 @@ impl GtidSet {
         )
     }
 
-    /// Every GTID of this set that is not in `other`.
+    /// Returns every GTID of this set that is not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let less = |numbers: &Intervals, taken: Option<&Intervals>| {
@@ -152,20 +152,20 @@ impl GtidSet {
         )
     }
 
-    /// A part of this set, with the servers of the domains that are left.
+    /// Returns a part of this set, with the servers of the domains that are left.
     fn pick(&self, mysql: BTreeMap<Origin, Intervals>, mariadb: BTreeMap<u32, Intervals>) -> Self {
         let servers = self.servers.iter().filter(|(domain, _)| mariadb.contains_key(domain));
         Self { servers: servers.map(|(domain, seen)| (*domain, *seen)).collect(), mysql, mariadb }
     }
 
-    /// Every origin and its numbers; the server of a MariaDB origin is 0.
+    /// Iterates over every origin and its numbers; the server of a MariaDB origin is 0.
     pub(crate) fn by_origin(&self) -> impl Iterator<Item = (Cow<'_, Origin>, &Intervals)> + '_ {
         let mysql = self.mysql.iter().map(|(origin, numbers)| (Cow::Borrowed(origin), numbers));
         let domain = |domain: &u32| Cow::Owned(Origin::MariaDb { domain: *domain, server: 0 });
         mysql.chain(self.mariadb.iter().map(move |(key, numbers)| (domain(key), numbers)))
     }
 
-    /// Every interval: its origin, first and last number (inclusive), in the order of the text form.
+    /// Iterates over every interval: its origin, first and last number (inclusive), in the order of the text form.
     ///
     /// The server of a MariaDB origin is the domain's last known one.
     pub fn iter(&self) -> impl Iterator<Item = (Origin, u64, u64)> + '_ {
@@ -180,12 +180,12 @@ impl GtidSet {
         Origin::MariaDb { domain, server: self.last_server(domain) }
     }
 
-    /// The server that wrote the last known transaction of a MariaDB domain; 0 if none is known.
+    /// Returns the server that wrote the last known transaction of a MariaDB domain; 0 if none is known.
     pub(super) fn last_server(&self, domain: u32) -> u32 {
         self.servers.get(&domain).map_or(0, |seen| seen.1)
     }
 
-    /// Whether the text form says all: no MariaDB domain has a gap before its last number.
+    /// Returns true if the text form is complete: no MariaDB domain has a gap before its last number.
     pub fn is_position(&self) -> bool {
         self.mariadb.values().all(|numbers| numbers.last().is_some_and(|last| numbers.contains_range(1, last)))
     }
@@ -199,7 +199,7 @@ impl FromIterator<Gtid> for GtidSet {
     }
 }
 
-/// Whether every number of `small` is in `big`.
+/// Returns true if every number of `small` is in `big`.
 fn covers<K: Ord>(big: &BTreeMap<K, Intervals>, small: &BTreeMap<K, Intervals>) -> bool {
     small.iter().all(|(key, numbers)| big.get(key).is_some_and(|all| all.contains_all(numbers)))
 }
@@ -219,7 +219,7 @@ fn merge<K: Ord + Clone>(into: &mut BTreeMap<K, Intervals>, from: &BTreeMap<K, I
     }
 }
 
-/// What `choose` leaves of every key's numbers, without the keys that have none left.
+/// Applies `choose` to every key's numbers, and drops the keys that have none left.
 fn keep<K: Ord + Clone>(
     map: &BTreeMap<K, Intervals>,
     choose: impl Fn(&K, &Intervals) -> Option<Intervals>,

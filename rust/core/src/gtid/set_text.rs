@@ -52,7 +52,7 @@ impl FromStr for GtidSet {
     ///
     /// As tolerant as MySQL: white space and line breaks between the parts, upper case, UUIDs in braces or without
     /// dashes, repeated UUIDs and tags, unordered and overlapping intervals, empty items between commas, an interval
-    /// that ends before it begins (it is empty) and a UUID without one.
+    /// that ends before it begins (it is empty) and a UUID without any interval.
     fn from_str(text: &str) -> Result<Self, GtidError> {
         let mut cursor = Cursor::new(text);
         let mut set = Self::new();
@@ -78,7 +78,8 @@ impl FromStr for GtidSet {
     }
 }
 
-/// Reads `domain-server-sequence`. MariaDB refuses two positions of one domain, and so do we: which holds is not said.
+/// Reads `domain-server-sequence`. Two positions of one domain are refused, as MariaDB refuses them: the text does not
+/// show which is valid.
 fn read_position(cursor: &mut Cursor<'_>, positions: &mut BTreeMap<u32, (u32, u64)>) -> Result<(), GtidError> {
     let Gtid { origin, number } = cursor.mariadb()?;
     if let Origin::MariaDb { domain, server } = origin
@@ -117,7 +118,7 @@ mod tests {
         printed.replace(A, "$").replace(B, "#")
     }
 
-    /// Each pair was answered so by a MySQL 9.7 server's `GTID_SUBTRACT(text, '')`, but for the line breaks.
+    /// A MySQL 9.7 server returned each pair for `GTID_SUBTRACT(text, '')`, but for the line breaks.
     #[test]
     fn sets_are_read_and_printed_as_mysql_does() {
         for (text, printed) in [

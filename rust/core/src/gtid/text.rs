@@ -21,7 +21,7 @@ fn write_uuid(formatter: &mut Formatter<'_>, uuid: &[u8; 16]) -> fmt::Result {
 }
 
 impl Display for Origin {
-    /// What stands before the number, without the separator: `uuid`, `uuid:tag` or `domain-server`.
+    /// Writes the part before the number, without the separator: `uuid`, `uuid:tag` or `domain-server`.
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::MySql { uuid, tag } => {
@@ -46,7 +46,7 @@ impl Display for Gtid {
 impl FromStr for Gtid {
     type Err = GtidError;
 
-    /// Reads one GTID of either family; white space around it and upper case do not matter.
+    /// Reads one GTID of either family; white space around it and upper case are accepted.
     fn from_str(text: &str) -> Result<Self, GtidError> {
         let mut cursor = Cursor::new(text);
         let gtid = if cursor.mariadb_comes() { cursor.mariadb()? } else { cursor.mysql()? };

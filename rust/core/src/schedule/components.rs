@@ -1,4 +1,5 @@
-//! What of a transaction may be applied apart: connected components of hashes (R21a), dealt out to parts of similar size.
+//! Parts of a transaction that may be applied separately: connected components of hashes (R21a), distributed over parts
+//! of similar size.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -6,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::certifier::Seeds;
 use crate::write_set::WriteSet;
 
-/// Groups things that must stay together: two that have a key in common which at least one of them takes exclusively.
+/// Groups items that must stay together: two that have a key in common which at least one of them takes exclusively.
 ///
 /// ```
 /// use paraply_core::schedule::Components;
@@ -32,7 +33,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Takes in the next thing.
+    /// Adds the next item.
     pub fn add(&mut self, set: &WriteSet) {
         let index = self.leader.len() as u32;
         self.leader.push(index);
@@ -44,7 +45,8 @@ impl Components {
         self.shared.extend(set.shared.iter().map(|&key| (index, key)));
     }
 
-    /// The numbers of the things in each group, ascending, the groups by their first; one group if there is a barrier.
+    /// Returns the indices of the items in each group, ascending, the groups by their first; one group if there is a
+    /// barrier.
     pub fn groups(mut self) -> Vec<Vec<usize>> {
         if self.barrier {
             return vec![(0..self.leader.len()).collect()];
@@ -61,7 +63,7 @@ impl Components {
         groups.into_values().collect()
     }
 
-    /// The smaller head leads, so that a group is named by its first member.
+    /// Joins two groups. The smaller head leads, so that a group is named by its first member.
     fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.head(one), self.head(other));
         self.leader[one.max(other) as usize] = one.min(other);
@@ -77,7 +79,8 @@ impl Components {
     }
 }
 
-/// Deals groups out to at most so many parts, the largest first, each to the part that holds least; gives each part's members, ascending.
+/// Distributes groups over at most `most` parts, the largest first, each to the part that holds least; returns each
+/// part's members, ascending.
 ///
 /// ```
 /// use paraply_core::schedule::spread;

@@ -2,16 +2,16 @@
 
 use super::generations::Generations;
 
-/// Whom a block has to wait for.
+/// Older blocks that a block has to wait for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dependencies {
-    /// The blocks, ascending and distinct. Those that they in turn wait for need not be among them.
+    /// The blocks, ascending and distinct. Blocks that these in turn wait for need not be among them.
     pub blocks: Vec<u64>,
-    /// Whether it has to wait for all older blocks.
+    /// True if the block has to wait for all older blocks.
     pub all: bool,
 }
 
-/// Finds out which blocks conflict, in memory that what is in flight determines.
+/// Finds conflicting blocks, in memory proportional to what is in flight.
 ///
 /// Two blocks conflict if one takes a key exclusively that the other takes or shares, or if one is a barrier.
 #[derive(Debug, Default)]
@@ -22,19 +22,19 @@ pub struct DependencyTracker {
 }
 
 impl DependencyTracker {
-    /// A tracker that has seen nothing.
+    /// Creates a tracker that has seen nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a transaction to `block`, and gives whom the block has to wait for on its account.
+    /// Adds a transaction to `block`, and returns what the block has to wait for on its account.
     ///
-    /// Blocks come in ascending order. A block made of several transactions is added by several calls one after
-    /// another, and waits for what each of them gives; it never waits for itself.
+    /// Blocks come in ascending order. A block made of several transactions is added by several consecutive calls, and
+    /// waits for what each of them returns; it never waits for itself.
     pub fn add(&mut self, block: u64, exclusive: &[u64], shared: &[u64], barrier: bool) -> Dependencies {
         let mut blocks = Vec::new();
         if barrier {
-            // Everything older is behind the barrier, and whoever waits for the barrier waits for it too.
+            // Everything older is before the barrier, and a block that waits for the barrier waits for it too.
             self.barrier = Some(block);
             self.keys = Generations::default();
         } else {
@@ -53,14 +53,14 @@ impl DependencyTracker {
         Dependencies { blocks, all: barrier }
     }
 
-    /// Learns that every block up to `committed` has committed: nobody waits for them any more, and what was kept for them goes.
+    /// Forgets every block up to `committed`: nothing waits for them any more, and their keys are released.
     pub fn forget_up_to(&mut self, committed: u64) {
         self.committed = self.committed.max(Some(committed));
         self.barrier = self.barrier.filter(|barrier| *barrier > committed);
         self.keys.forget_up_to(committed);
     }
 
-    /// How many keys are kept.
+    /// Returns the number of keys held.
     pub fn keys_held(&self) -> usize {
         self.keys.len()
     }
@@ -115,14 +115,14 @@ mod tests {
             let keys: Vec<u64> = (0..8).map(|key| block * 8 + key).collect();
             tracker.add(block, &keys, &[0], false);
             tracker.forget_up_to(block.saturating_sub(10));
-            // Two generations, of which either is of no more blocks than are in flight.
+            // Two generations, neither of which has more blocks than are in flight.
             assert!(tracker.keys_held() <= 2 * 11 * 8 + 1, "{} keys at block {block}", tracker.keys_held());
         }
         tracker.forget_up_to(20_000);
         assert_eq!(tracker.keys_held(), 0);
     }
 
-    /// One transaction: whether it begins a block of its own, its keys, and how far the others have committed.
+    /// One transaction: true if it begins a block of its own, its keys, and the last block that has committed.
     #[derive(Debug, Clone)]
     struct Step {
         new_block: bool,
@@ -182,7 +182,7 @@ mod tests {
                 last.barrier |= step.barrier;
                 last.waits_for.extend(older);
             }
-            // Directly: only what conflicts. Through others: everything that conflicts and was not committed then.
+            // Direct: only conflicts. Through other blocks: everything that conflicts and was not committed then.
             let mut reaches: Vec<BTreeSet<u64>> = Vec::new();
             for (index, block) in history.iter().enumerate() {
                 let mut all = block.waits_for.clone();

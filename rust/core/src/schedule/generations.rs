@@ -7,30 +7,31 @@ use std::mem::swap;
 use super::history::History;
 use crate::certifier::Seeds;
 
-/// Keys that a generation keeps room for; what a busy hour took beyond it is given back.
+/// Number of keys whose memory a generation keeps; what a busy hour took beyond it is released.
 const KEPT: usize = 4096;
 
-/// Who touched which key last.
+/// The blocks that touched each key last.
 ///
-/// Looking a key up only to remove it costs as much as adding it, and a large transaction has thousands. So keys go together: those
-/// of a whole generation, once its last block is committed. A key that is touched again moves to the younger one.
+/// Looking a key up only to remove it costs as much as adding it, and a large transaction has thousands. So keys are
+/// removed by generation, once the generation's last block is committed. A key that is touched again moves to the
+/// younger generation.
 #[derive(Debug, Default)]
 pub(super) struct Generations {
     young: HashMap<u64, History, Seeds>,
     old: HashMap<u64, History, Seeds>,
-    /// The last block that touched a key of each; none where nobody did.
+    /// The last block that touched a key of each generation; none where there is no such block.
     young_last: Option<u64>,
     old_last: Option<u64>,
 }
 
 impl Generations {
-    /// The histories of keys that `block` touches.
+    /// Returns the histories of keys that `block` touches.
     pub(super) fn touched_by(&mut self, block: u64) -> Touched<'_> {
         self.young_last = Some(block);
         Touched { young: &mut self.young, old: &mut self.old }
     }
 
-    /// Every block up to `committed` has committed.
+    /// Notes that every block up to `committed` has committed.
     pub(super) fn forget_up_to(&mut self, committed: u64) {
         for _ in 0..2 {
             if self.old_last.is_some_and(|last| last > committed) || (self.old.is_empty() && self.young.is_empty()) {
@@ -45,7 +46,7 @@ impl Generations {
         }
     }
 
-    /// How many keys are kept.
+    /// Returns the number of keys held.
     pub(super) fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }
@@ -58,7 +59,7 @@ pub(super) struct Touched<'g> {
 }
 
 impl Touched<'_> {
-    /// What is known of a key; it belongs to the younger generation from here on.
+    /// Returns the history of a key, which moves to the younger generation.
     #[inline]
     pub(super) fn history(&mut self, key: u64) -> &mut History {
         match self.young.entry(key) {

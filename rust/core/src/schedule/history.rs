@@ -1,4 +1,4 @@
-//! Who touched a key last.
+//! The blocks that touched a key last.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
@@ -14,7 +14,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Takes the key exclusively, and adds whom `block` has to wait for: the last owner and all who shared it since.
+    /// Takes the key exclusively, and adds the blocks that `block` has to wait for: the last owner and all that shared
+    /// it since.
     pub(super) fn take_exclusive(&mut self, block: u64, wait_for: &mut Vec<u64>) {
         let owner = NonZeroU64::new(block);
         if self.exclusive != owner {
@@ -25,7 +26,8 @@ impl History {
         self.exclusive = owner;
     }
 
-    /// Shares the key, and adds whom `block` has to wait for: the last owner. Who shared it and is committed is forgotten.
+    /// Shares the key, and adds the block that `block` has to wait for: the last owner. Committed blocks that shared
+    /// the key are forgotten.
     pub(super) fn share(&mut self, block: u64, committed: Option<u64>, wait_for: &mut Vec<u64>) {
         if self.exclusive == NonZeroU64::new(block) {
             return;

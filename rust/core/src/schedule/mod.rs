@@ -1,4 +1,4 @@
-//! Which transactions have to wait for which.
+//! Dependencies between transactions.
 
 mod components;
 mod dependency;

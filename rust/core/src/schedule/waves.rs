@@ -1,21 +1,21 @@
-//! What the rows of one block wait for, each row event by itself.
+//! Dependencies of the rows of one block, each row event by itself.
 //!
-//! The transactions of a block become one commit, so nobody sees an order among them, and the rows of one that conflicts with an
-//! older block need not hold up the others. Rows that touch the same key keep their order: what comes later waits for whatever the
-//! earlier one waits for.
+//! The transactions of a block become one commit, so their order is not visible. The rows of a transaction that
+//! conflicts with an older block need not delay the others. Rows that touch the same key keep their order: a later row
+//! waits for whatever the earlier one waits for.
 
 use std::collections::HashMap;
 
 use crate::certifier::Seeds;
 
-/// What those wait for that touched a key before, in this block.
+/// Newest older blocks that earlier rows of this block with the same key wait for.
 #[derive(Debug, Default, Clone, Copy)]
 struct Waits {
     exclusive: u64,
     shared: u64,
 }
 
-/// Follows the rows of one block after another.
+/// Tracks the rows of one block after another.
 ///
 /// ```
 /// use paraply_core::schedule::Waves;
@@ -32,15 +32,15 @@ pub struct Waves {
 }
 
 impl Waves {
-    /// A block begins.
+    /// Begins a block.
     pub fn begin(&mut self) {
         self.keys.clear();
     }
 
-    /// The block up to which everything must be committed before some rows may go in; 0 for none.
+    /// Returns the block up to which everything must be committed before the rows may be applied; 0 for none.
     ///
-    /// `touches` are the hashes of the rows, and whether each is taken exclusively; `older` is the newest older block that the rows
-    /// conflict with, 0 for none.
+    /// `touches` are the hashes of the rows, each true if it is taken exclusively; `older` is the newest older block
+    /// that the rows conflict with, 0 for none.
     pub fn add(&mut self, touches: &[(u64, bool)], older: u64) -> u64 {
         let of = |(key, exclusive): &(u64, bool)| {
             let waits = self.keys.get(key).copied().unwrap_or_default();
@@ -78,7 +78,7 @@ mod tests {
                     one.iter().any(|(a, first)| touches.iter().any(|(b, second)| a == b && (*first || *second)))
                 };
                 let before = rows[..later].iter().zip(&waits).filter(|(row, _)| conflicts(row)).map(|(_, wait)| *wait);
-                // No row waits for less than one before it that it conflicts with, nor for more than it must.
+                // No row waits for less than an earlier row that it conflicts with, nor for more than it must.
                 prop_assert_eq!(waits[later], before.fold(*older, u64::max));
             }
         }

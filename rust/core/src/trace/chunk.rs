@@ -1,4 +1,4 @@
-//! One chunk of a trace: what can be resolved inside it, and what has to be reported.
+//! One chunk of a trace: dependencies that can be resolved inside it, and touches that have to be reported.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,12 +8,12 @@ use super::wire::{Head, Tail, write_edges, write_rows};
 use super::{ChunkHeader, Role};
 use crate::certifier::Seeds;
 
-/// Keys that may stay behind a barrier although nobody can depend on them any more.
+/// Number of keys that may be kept after a barrier although nothing can depend on them any more.
 const KEPT_BEHIND_BARRIER: usize = 1 << 16;
-/// Numbers of a chunk, whose highest bit is needed for a flag.
+/// Greatest number of a chunk, whose highest bit is needed for a flag.
 const MOST_NUMBERS: u32 = (1 << 31) - 1;
 
-/// A transaction does not fit where it stands.
+/// A transaction that does not fit at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
     /// Positions have to ascend.
@@ -21,7 +21,7 @@ pub enum OrderError {
     Order {
         /// The transaction's position.
         position: i64,
-        /// The one before it.
+        /// The position of the one before it.
         before: i64,
     },
     /// Too many for one chunk.
@@ -29,18 +29,18 @@ pub enum OrderError {
     TooLong,
 }
 
-/// What a transaction touches.
+/// Keys that a transaction touches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Touches<'a> {
     /// Keys taken exclusively; repeated ones do no harm.
     pub exclusive: &'a [u64],
     /// Keys shared with others (R15).
     pub shared: &'a [u64],
-    /// The session, whose transactions are never reordered; it is no key of the write set.
+    /// The session, whose transactions are never reordered; it is not a key of the write set.
     pub session: Option<u64>,
 }
 
-/// A transaction as far as its chunk knows it.
+/// Result for a transaction, as far as it can be found inside its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) position: i64,
@@ -53,7 +53,7 @@ pub(super) struct Row {
 /// A resolved chunk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkReport {
-    /// What the chunk is.
+    /// Summary of the chunk.
     pub header: ChunkHeader,
     /// Its transactions, for [`number_rows`](super::number_rows).
     pub rows: Vec<u8>,
@@ -73,8 +73,8 @@ pub struct ChunkResolver {
 }
 
 impl ChunkResolver {
-    /// A resolver that splits what it reports into `parts`; with 0 parts the chunk is the whole trace and nothing is
-    /// reported. `shared_counts_as_exclusive`: the server's own rules, which know no shared keys.
+    /// Creates a resolver that splits its report into `parts`. With 0 parts the chunk is the whole trace and nothing is
+    /// reported. `shared_counts_as_exclusive` selects the server's own rules, which have no shared keys.
     pub fn new(parts: usize, shared_counts_as_exclusive: bool) -> Self {
         Self {
             keys: HashMap::default(),
@@ -86,12 +86,12 @@ impl ChunkResolver {
         }
     }
 
-    /// How many transactions were added.
+    /// Returns the number of transactions added.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether nothing was added.
+    /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -135,7 +135,7 @@ impl ChunkResolver {
         ChunkReport { header, rows: write_rows(&self.rows), edges }
     }
 
-    /// R3 and R5 inside the chunk.
+    /// R3 and R5 inside the chunk: Returns a transaction's number, its dependency and its role.
     fn number(&mut self, role: Role, touches: Touches<'_>) -> Result<(u32, u32, Role), OrderError> {
         if self.numbers == MOST_NUMBERS {
             return Err(OrderError::TooLong);
@@ -161,8 +161,8 @@ impl ChunkResolver {
         Ok((number, dependency, if barrier { Role::Barrier } else { role }))
     }
 
-    /// R4: what a local transaction takes exclusively shows nothing earlier. What it shares it leaves as it is, and its
-    /// session is of no importance to an applier.
+    /// R4: Notes the touches of a local transaction. Keys that it takes exclusively show nothing earlier. Keys that it
+    /// shares stay unchanged, and its session does not matter to an applier.
     fn touch_locally(&mut self, touches: Touches<'_>) {
         let shared = if self.shared_counts_as_exclusive { touches.shared } else { &[] };
         for key in touches.exclusive.iter().chain(shared) {
@@ -207,7 +207,7 @@ impl ChunkResolver {
         }
     }
 
-    /// A touch that may depend on one before the chunk: none behind a barrier does.
+    /// Reports a touch that may depend on one before the chunk: none after a barrier does.
     fn report(&mut self, key: u64, number: u32, shared: bool) {
         let part = part_of(key, self.heads.len());
         if self.barrier == 0
@@ -218,7 +218,7 @@ impl ChunkResolver {
     }
 }
 
-/// Which part a key belongs to: the same in every process.
+/// Returns the part that a key belongs to: the same in every process.
 fn part_of(key: u64, parts: usize) -> usize {
     let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     ((mixed * parts as u64) >> 32) as usize

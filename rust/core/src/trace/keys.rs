@@ -9,7 +9,7 @@ use crate::certifier::Seeds;
 /// Chunks that cannot follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Two chunks hold positions of one range, or come in the wrong order.
+    /// Two chunks have overlapping positions, or come in the wrong order.
     #[error("positions {first} to {last} come after position {before}: chunks must not overlap")]
     Overlap {
         /// First position of the chunk.
@@ -24,12 +24,12 @@ pub enum KeyError {
     Damaged(#[from] WireError),
 }
 
-/// What the other chunks mean for one.
+/// Effects of the other chunks on one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyAnswer {
-    /// The last number given out before the chunk.
+    /// The last number assigned before the chunk.
     pub base: i64,
-    /// The number of the last barrier before the chunk, or what everything may depend on at the start.
+    /// The number of the last barrier before the chunk, or the number that everything may depend on at the start.
     pub floor: i64,
     /// The dependencies that reach into the chunk, for [`number_rows`](super::number_rows).
     pub crossings: Vec<u8>,
@@ -58,12 +58,12 @@ impl Default for KeyResolver {
 }
 
 impl KeyResolver {
-    /// A resolver that has seen nothing.
+    /// Creates a resolver that has seen nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next chunk's report for this part of the keys.
+    /// Adds the next chunk's report for this part of the keys.
     pub fn add(&mut self, header: ChunkHeader, edges: &[u8]) -> Result<KeyAnswer, KeyError> {
         if let Some(before) = self.before.filter(|before| *before >= header.first) {
             return Err(KeyError::Overlap { first: header.first, last: header.last, before });
@@ -81,7 +81,7 @@ impl KeyResolver {
         Ok(answer)
     }
 
-    /// The newest number outside of the chunk that each of its transactions depends on, where there is one.
+    /// Returns the newest number outside of the chunk that each of its transactions depends on, where there is one.
     fn cross(&self, heads: impl Iterator<Item = Head>) -> Vec<Crossing> {
         let mut crossings: Vec<Crossing> = Vec::new();
         for head in heads {

@@ -1,14 +1,14 @@
-//! The numbers of a trace that no one process holds (rules R1, R3 to R7, R15).
+//! Numbers for a trace that is too large for one process (rules R1, R3 to R7, R15).
 //!
-//! The trace is cut into chunks of ascending positions. [`ChunkResolver`] gives each transaction the number that it has
-//! inside its chunk and the newest one there that it depends on, and reports the first and the last touch of every key,
-//! split by key. [`KeyResolver`] takes those reports of one part of the keys, chunk after chunk, and finds the
-//! dependencies that reach over chunks. [`number_rows`] puts both together. A barrier hides everything before it, so
-//! that only touches before a chunk's first and behind its last barrier are reported.
+//! The trace is cut into chunks of ascending positions. [`ChunkResolver`] gives each transaction its number inside its
+//! chunk and the newest number there that it depends on, and reports the first and the last touch of every key, split
+//! by key. [`KeyResolver`] takes those reports for one part of the keys, chunk after chunk, and finds the dependencies
+//! across chunks. [`number_rows`] combines both. A barrier hides everything before it, so only touches before a chunk's
+//! first and after its last barrier are reported.
 //!
-//! One process that holds everything uses one chunk, and needs no report. What comes out is what
-//! [`Certifier`](crate::certifier::Certifier) gives, and shared keys besides: whoever shares a key depends on its last
-//! exclusive touch only, who takes it exclusively on that and on all who shared it since.
+//! One process that holds everything uses one chunk, and needs no report. The result is that of
+//! [`Certifier`](crate::certifier::Certifier), with shared keys besides. A transaction that shares a key depends on its
+//! last exclusive touch only. A transaction that takes it exclusively depends on that and on all that shared it since.
 
 mod chunk;
 mod keys;
@@ -28,27 +28,27 @@ pub use wire::WireError;
 /// R1: the number that everything may depend on at the start.
 const FIRST_LAST_COMMITTED: i64 = 1;
 
-/// What a transaction is to the certifier.
+/// Role of a transaction for the certifier.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A remote one; a barrier all the same if it touches nothing (R5).
+    /// A remote transaction; a barrier all the same if it touches nothing (R5).
     #[default]
     Rows,
-    /// A remote one that is a barrier whatever it touches (R5).
+    /// A remote transaction that is a barrier whatever it touches (R5).
     Barrier,
-    /// One that began on this member: it uses up no number (R4).
+    /// A transaction that began on this member: it uses up no number (R4).
     Local,
     /// A view change (R6).
     ViewChange,
 }
 
 impl Role {
-    /// The role of a code; none for an unknown one.
+    /// Returns the role of a code; none for an unknown code.
     pub fn from_code(code: u8) -> Option<Self> {
         [Self::Rows, Self::Barrier, Self::Local, Self::ViewChange].get(usize::from(code)).copied()
     }
 
-    /// The role's code: 0 to 3 in the order above.
+    /// Returns the role's code: 0 to 3 in the order above.
     pub fn code(self) -> u8 {
         match self {
             Self::Rows => 0,
@@ -59,7 +59,7 @@ impl Role {
     }
 }
 
-/// What is known of a chunk before its keys are looked at; numbers count from 1 inside the chunk, 0 is none.
+/// Summary of a chunk before its keys are resolved; numbers count from 1 inside the chunk, 0 is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChunkHeader {
     /// Position of its first transaction.

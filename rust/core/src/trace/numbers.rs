@@ -1,4 +1,4 @@
-//! From what is known inside and outside of a chunk to the two numbers of its transactions.
+//! Combines what is known inside and outside of a chunk into the two numbers of its transactions.
 
 use super::wire::{WireError, read_crossings, read_rows};
 use super::{FIRST_LAST_COMMITTED, KeyAnswer, Role};
@@ -7,7 +7,7 @@ use crate::certifier::Numbers;
 /// A transaction's position and its numbers; a local one has none (R4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbered {
-    /// Its place in the trace.
+    /// Its position in the trace.
     pub position: i64,
     /// Its numbers.
     pub numbers: Option<Numbers>,
@@ -16,7 +16,7 @@ pub struct Numbered {
 /// Appends the numbers of a chunk's transactions in the order of their positions.
 ///
 /// `answers` are those of all parts of the keys; none for a chunk that is the whole trace. `collections` are the
-/// numbers behind which a collection ran, ascending (R7).
+/// numbers after which a collection ran, ascending (R7).
 pub fn number_rows(
     rows: &[u8],
     answers: &[KeyAnswer],
@@ -63,7 +63,7 @@ struct Collections<'a> {
 }
 
 impl Collections<'_> {
-    /// The newest collection that ran before a number was given out; numbers ascend from call to call.
+    /// Returns the newest collection that ran before a number was assigned; numbers ascend from call to call.
     fn before(&mut self, sequence_number: i64) -> i64 {
         while let Some((first, rest)) = self.numbers.split_first()
             && *first < sequence_number

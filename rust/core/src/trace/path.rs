@@ -1,4 +1,4 @@
-//! The longest chain of dependencies in a trace: what no number of workers makes shorter.
+//! The longest chain of dependencies in a trace: the bound that no number of workers can beat.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ struct Chains {
     shared: u32,
 }
 
-/// Takes transactions in order, each of which takes one step, and knows the longest chain of those that wait for one another.
+/// Finds the longest chain of transactions that wait for one another; each transaction takes one step.
 #[derive(Debug, Default)]
 pub struct CriticalPath {
     keys: HashMap<u64, Chains, Seeds>,
@@ -25,7 +25,7 @@ pub struct CriticalPath {
 }
 
 impl CriticalPath {
-    /// Takes the next transaction; a local one and a view change are not applied, so they take no step.
+    /// Adds the next transaction; a local one and a view change are not applied, so they take no step.
     pub fn add(&mut self, role: Role, touches: Touches<'_>) {
         if matches!(role, Role::Local | Role::ViewChange) {
             return;
@@ -35,7 +35,7 @@ impl CriticalPath {
             self.barriers += 1;
             self.longest += 1;
             self.floor = self.longest;
-            // Whatever was touched before hides behind the barrier.
+            // Everything touched before is hidden by the barrier.
             self.keys.clear();
             self.sessions.clear();
             return;
@@ -56,7 +56,7 @@ impl CriticalPath {
         }
     }
 
-    /// The longest chain among those that a transaction waits for.
+    /// Returns the longest chain among those that a transaction waits for.
     fn newest(&self, touches: Touches<'_>) -> u32 {
         let known = |key: &u64| self.keys.get(key).copied().unwrap_or_default();
         let exclusive = touches.exclusive.iter().map(known).map(|chains| chains.exclusive.max(chains.shared));
@@ -65,17 +65,17 @@ impl CriticalPath {
         exclusive.chain(shared).chain(session).fold(self.floor, u32::max)
     }
 
-    /// Transactions that are applied.
+    /// Returns the number of transactions that are applied.
     pub fn transactions(&self) -> u64 {
         self.transactions
     }
 
-    /// Barriers among them.
+    /// Returns the number of barriers among them.
     pub fn barriers(&self) -> u64 {
         self.barriers
     }
 
-    /// Steps of the longest chain.
+    /// Returns the number of steps of the longest chain.
     pub fn longest(&self) -> u32 {
         self.longest
     }

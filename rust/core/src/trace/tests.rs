@@ -18,7 +18,7 @@ fn touches(step: &Step) -> Touches<'_> {
     Touches { exclusive: &step.exclusive, shared: &step.shared, session: step.session }
 }
 
-/// The rules once more, plainly and in one process.
+/// A plain implementation of the rules in one process.
 #[derive(Default)]
 struct Naive {
     keys: HashMap<u64, (i64, i64)>,

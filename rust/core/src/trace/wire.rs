@@ -1,4 +1,4 @@
-//! What processes send to one another: columns of little-endian numbers behind their counts.
+//! Format of what processes send to one another: columns of little-endian numbers after their counts.
 
 use super::Role;
 use super::chunk::Row;
@@ -7,7 +7,7 @@ use super::slot::Slot;
 /// The highest bit of a number: the touch is shared, or the key open.
 const FLAG: u32 = 1 << 31;
 
-/// Bytes that this version has not written.
+/// Bytes that were not written by this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a part of the trace arrived damaged, or was made by another version of this program")]
 pub struct WireError;
@@ -27,7 +27,7 @@ pub(super) struct Tail {
     pub(super) slot: Slot,
 }
 
-/// A dependency that reaches over chunks: a number of the chunk and the absolute one that it depends on.
+/// A dependency across chunks: a number of the chunk and the absolute number that it depends on.
 pub(super) type Crossing = (u32, i64);
 
 /// Reads counts and columns.
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         column.next().map(|bytes| u32::from_le_bytes(bytes) as usize).ok_or(WireError)
     }
 
-    /// The next `count` values of `N` bytes.
+    /// Returns the next `count` values of `N` bytes.
     pub(super) fn column<const N: usize>(
         &mut self,
         count: usize,
@@ -85,7 +85,7 @@ pub(super) fn write_rows(rows: &[Row]) -> Vec<u8> {
 
 type Rows<I> = (usize, I);
 
-/// How many rows there are, and the rows.
+/// Returns the number of rows, and the rows.
 pub(super) fn read_rows(bytes: &[u8]) -> Result<Rows<impl Iterator<Item = Result<Row, WireError>> + '_>, WireError> {
     let mut reader = Reader::new(bytes);
     let count = reader.count()?;

@@ -1,22 +1,23 @@
-//! What a log shows of the commit-order parent: the newest transaction that had committed when one began to.
+//! The commit-order parent, as far as a log shows it: the newest transaction that had committed when this one began to
+//! commit.
 
 use std::collections::HashMap;
 
 use super::Bounds;
 
-/// What is known of the sessions of a log.
+/// Knowledge of the sessions of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Sessions {
-    /// Each transaction says its session.
+    /// The log names the session of each transaction.
     #[default]
     Logged,
     /// One session, or several that never overlapped.
     Single,
-    /// Sessions that may all overlap: only the most can be told.
+    /// Sessions that may all overlap: only the upper bound is known.
     Many,
 }
 
-/// Sessions remembered before all of them are forgotten, which only makes the bounds wider.
+/// Number of sessions remembered before all of them are forgotten, which only makes the bounds wider.
 const MOST_SESSIONS: usize = 100_000;
 
 /// The order of commits in one log file.
@@ -27,22 +28,22 @@ pub struct CommitOrder {
 }
 
 impl CommitOrder {
-    /// At the beginning of a log file.
+    /// Creates the state at the beginning of a log file.
     pub fn new(sessions: Sessions) -> Self {
         Self { sessions, last: HashMap::new() }
     }
 
-    /// A new log file: parents in an older one are stamped 0.
+    /// Begins a new log file: parents in an older one are stamped 0.
     pub fn rotate(&mut self) {
         self.last.clear();
     }
 
-    /// The number of the session's last transaction in this file; 0 where there is none.
+    /// Returns the number of the session's last transaction in this file; 0 where there is none.
     pub fn last_of(&self, session: Option<u32>) -> i64 {
         session.and_then(|session| self.last.get(&session)).copied().unwrap_or(0)
     }
 
-    /// The bounds of the next transaction's commit-order parent.
+    /// Returns the bounds of the next transaction's commit-order parent.
     pub fn observe(&mut self, number: i64, session: Option<u32>) -> Bounds {
         let most = (number - 1).max(0);
         let least = match self.sessions {

@@ -1,18 +1,18 @@
-//! Which transaction last touched each item.
+//! The transaction that last touched each item.
 
 use std::collections::HashMap;
 
-/// What a version of the server does differently.
+/// Differences between versions of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// How many items the history holds (`binlog_transaction_dependency_history_size`).
+    /// Greatest number of items in the history (`binlog_transaction_dependency_history_size`).
     pub history_size: u64,
-    /// Whether a transaction's repeated items count once against that (MySQL 5.7).
+    /// True if a transaction's repeated items count once against that (MySQL 5.7).
     pub repeats_count_once: bool,
 }
 
 impl Rules {
-    /// The rules and the default history size of a server's version.
+    /// Returns the rules and the default history size of a server's version.
     ///
     /// The default was 25,000 up to 9.4 and 1,000,000 in 9.5 (its release notes); 9.7 was seen with 10,000,000.
     pub fn of_version(version: (u8, u8)) -> Self {
@@ -25,24 +25,24 @@ impl Rules {
     }
 }
 
-/// What a transaction is to the tracker.
+/// A transaction's changes, as the tracker takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'a> {
     /// Row changes; an empty transaction has none.
     Rows {
         /// The distinct hashes of its write set.
         items: &'a [u64],
-        /// How many there were before repeats were left out.
+        /// Number of hashes before repeats were left out.
         hashed: u64,
-        /// Whether some of its tables has no key: commit order is stamped.
+        /// True if one of its tables has no key: commit order is stamped.
         missing_keys: bool,
     },
-    /// A change of a foreign key's parent, DDL, and everything else that has no write set: commit order is stamped, and what was
-    /// known is forgotten.
+    /// A change of a foreign key's parent, DDL, and everything else that has no write set: commit order is stamped, and
+    /// the history is cleared.
     Untracked,
 }
 
-/// After a rotation the first transaction of the new file is everybody's parent.
+/// Number at the start: after a rotation the first transaction of the new file is the parent of all.
 const START: i64 = 1;
 
 /// The history of items.
@@ -54,17 +54,17 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// A tracker at the beginning of a log file.
+    /// Creates a tracker at the beginning of a log file.
     pub fn new(rules: Rules) -> Self {
         Self { rules, start: START, last: HashMap::new() }
     }
 
-    /// A new log file: nothing is known of what went before.
+    /// Begins a new log file, with an empty history.
     pub fn rotate(&mut self) {
         self.restart(START);
     }
 
-    /// The newest transaction that this one depends on by its items; none where commit order decides.
+    /// Returns the newest transaction that this one depends on by its items; none where commit order decides.
     pub fn observe(&mut self, number: i64, change: &Change<'_>) -> Option<i64> {
         let Change::Rows { items, hashed, missing_keys } = *change else {
             self.restart(number);

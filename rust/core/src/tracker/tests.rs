@@ -1,4 +1,4 @@
-//! Rule R16, with the answers of a MySQL 9.7.
+//! Rule R16, with the stamps of a MySQL 9.7.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn keyless(items: &[u64]) -> Change<'_> {
     Change::Rows { items, hashed: items.len() as u64, missing_keys: true }
 }
 
-/// The stamps of one session.
+/// Returns the stamps of one session.
 fn stamps(rules: Rules, changes: &[Change<'_>]) -> Vec<i64> {
     let mut source = Source::new(Mode::WriteSet, rules, Sessions::Single);
     changes

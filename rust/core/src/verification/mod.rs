@@ -1,4 +1,4 @@
-//! Comparing recomputed numbers with those that a server stamped, and finding the collections that the log does not show.
+//! Compares recomputed numbers with those that a server stamped, and infers the collections that the log does not show.
 
 /// The two numbers of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,21 +12,22 @@ pub struct Stamp {
 /// One transaction whose numbers differ; `place` is whatever the caller needs to find it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference<P> {
-    /// Where the transaction stands.
+    /// Position of the transaction.
     pub place: P,
-    /// What the log says.
+    /// Numbers in the log.
     pub logged: Stamp,
-    /// What the rules say.
+    /// Numbers by the rules.
     pub computed: Stamp,
 }
 
-/// Collections run once a minute; two within this many microseconds are not believed.
+/// Least distance of two collections, in microseconds: they run once a minute, so closer ones are not believed.
 const COLLECTIONS_APART: i64 = 20_000_000;
 
-/// Differences that are kept one by one; all are counted.
+/// Number of differences that are kept one by one; all are counted.
 const MOST_DIFFERENCES: usize = 1000;
 
-/// Raised transactions that make a suspected collection certain: the first one alone may be a missed dependency.
+/// Number of raised transactions that make a suspected collection certain: the first one alone may be a missed
+/// dependency.
 const RAISED_TO_BELIEVE: u64 = 2;
 
 /// A suspected collection: `last_committed` jumped to `floor`, and nothing has contradicted it yet.
@@ -40,8 +41,9 @@ struct Suspect<P> {
 
 /// Compares stamps in the order of certification.
 ///
-/// A garbage collection leaves no event in a log. It raises every later transaction's `last_committed` to the last number
-/// given out (rule R7), so it is inferred where several transactions are raised to one and the same number and none falls below.
+/// A garbage collection leaves no event in a log. It raises every later transaction's `last_committed` to the last
+/// number assigned (rule R7), so it is inferred where several transactions are raised to one and the same number and
+/// none falls below.
 #[derive(Debug, Clone)]
 pub struct StampComparison<P> {
     infer_collections: bool,
@@ -69,7 +71,7 @@ impl<P: Clone> StampComparison<P> {
         }
     }
 
-    /// The certifier started over: collections before do not count any more.
+    /// Notes that the certifier started over: earlier collections do not count any more.
     pub fn restart(&mut self) {
         self.reject_suspect();
         self.floor = 0;
@@ -95,42 +97,43 @@ impl<P: Clone> StampComparison<P> {
         }
     }
 
-    /// A collection that the log shows by itself ran after this number.
+    /// Notes a collection after this number that the log itself shows.
     pub fn note_collection(&mut self, number: i64) {
         self.collections.push(number);
     }
 
-    /// Ends the comparison; a collection that only one transaction speaks for is not believed.
+    /// Ends the comparison; a collection that only one transaction indicates is not believed.
     pub fn finish(&mut self) {
         self.reject_suspect();
     }
 
-    /// Transactions compared.
+    /// Returns the number of transactions compared.
     pub fn transactions(&self) -> u64 {
         self.transactions
     }
 
-    /// Transactions whose numbers differ.
+    /// Returns the number of transactions whose numbers differ.
     pub fn different(&self) -> u64 {
         self.different
     }
 
-    /// Those whose computed `last_committed` is smaller than the server's: a dependency that the rules do not see.
+    /// Returns the number of transactions whose computed `last_committed` is smaller than the server's: a dependency
+    /// that the rules miss.
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// The first of those that differ.
+    /// Returns the first transaction that differs.
     pub fn first_difference(&self) -> Option<&Difference<P>> {
         self.differences.first()
     }
 
-    /// The first thousand of them.
+    /// Returns the first thousand transactions that differ.
     pub fn differences(&self) -> &[Difference<P>] {
         &self.differences
     }
 
-    /// Numbers after which a collection ran.
+    /// Returns the numbers after which a collection ran.
     pub fn collections(&self) -> &[i64] {
         &self.collections
     }
@@ -142,7 +145,7 @@ impl<P: Clone> StampComparison<P> {
         Stamp { last_committed: computed.last_committed.max(self.floor), ..computed }
     }
 
-    /// Weighs a transaction against the suspected collection; true if the collection explains it.
+    /// Checks a transaction against the suspected collection; returns true if the collection explains it.
     fn settle_suspect(&mut self, logged: Stamp, expected: Stamp, committed_at: Option<i64>) -> bool {
         let Some(suspect) = &mut self.suspect else { return false };
         if logged.sequence_number == 0 {

@@ -14,7 +14,7 @@ use super::{Options, Scheme, WriteSet};
 use crate::schema::{Catalog, Table, TableName};
 use crate::value::Value;
 
-/// Hashes, repeats included, of a transaction beyond which it is not kept what each of its row events touches.
+/// Number of hashes, repeats included, beyond which the touches of a transaction's single row events are not kept.
 const MOST_KEPT: u64 = 1 << 16;
 
 /// The values of a row image by column; none for a column that a partial image lacks.
@@ -27,11 +27,11 @@ pub struct Row<'r, 'v> {
     pub before: Option<Image<'r, 'v>>,
     /// The row after; none for a delete. A column that it lacks has not changed.
     pub after: Option<Image<'r, 'v>>,
-    /// Whether foreign keys were checked when the row was written (the event's own flag).
+    /// True if foreign keys were checked when the row was written (the event's own flag).
     pub foreign_key_checks: bool,
 }
 
-/// What a NULL among a key's parts means.
+/// Meaning of a NULL among a key's parts.
 #[derive(Debug, Clone, Copy)]
 enum Nulls<'p> {
     /// There is no key.
@@ -41,8 +41,8 @@ enum Nulls<'p> {
 }
 
 impl<'p> Nulls<'p> {
-    /// How the server's bytes are made, where fewer parts are there than the parent's key has: a hash no longer says then which values
-    /// belong to which columns.
+    /// Returns the server's byte formats where the reference has fewer parts than the parent's key: a hash then no
+    /// longer shows which values belong to which columns.
     fn server_bytes(self, is_null: impl Fn(&Part) -> bool) -> &'p [ServerBytes] {
         match self {
             Self::LeaveOut(reference) if !reference.whole || reference.parts().iter().any(is_null) => {
@@ -52,7 +52,7 @@ impl<'p> Nulls<'p> {
         }
     }
 
-    /// The length to which the server fills a part's text, where that keeps it from meeting the parent's.
+    /// Returns the length to which the server fills a part's text, where that makes it differ from the parent's.
     fn fill(self, part: usize) -> Option<u32> {
         match self {
             Self::LeaveOut(reference) => reference.fills.get(part).copied().flatten(),
@@ -61,18 +61,18 @@ impl<'p> Nulls<'p> {
     }
 }
 
-/// What became of a key in one image.
+/// Result of hashing a key in one image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// All its parts have values.
+    /// All parts have values.
     Full(u64),
-    /// Some part is NULL: the key constrains nothing.
+    /// A part is NULL: the key constrains nothing.
     Null,
-    /// Some part's value is not known.
+    /// A part's value is not known.
     Lost(Reason),
 }
 
-/// A definition and how its rows are hashed.
+/// A definition and the plan by which its rows are hashed.
 type PlannedTable = (Arc<Table>, Arc<TablePlan>);
 
 /// Makes write sets, one transaction after another, in reused memory.
@@ -82,15 +82,15 @@ type PlannedTable = (Arc<Table>, Arc<TablePlan>);
 pub struct WriteSetBuilder {
     options: Options,
     catalog_version: u64,
-    /// Each definition's plan; nearly always one a table.
+    /// Plans of each table's definitions; nearly always one.
     plans: HashMap<TableName, Vec<PlannedTable>>,
     hasher: KeyHasher,
     items: Distinct,
     result: WriteSet,
     fallbacks: Fallbacks,
-    /// Whether a key of the row at hand has been counted as not known.
+    /// True if a key of the current row has been counted as not known.
     lost: bool,
-    /// What was hashed of the row that is being explained.
+    /// Notes on the hashes of the row that is being explained.
     notes: Option<Vec<Note>>,
 }
 
@@ -100,12 +100,12 @@ impl WriteSetBuilder {
         Self { options, ..Self::default() }
     }
 
-    /// The plan of a table under this catalog, kept until the catalog changes; none if the table is not known.
+    /// Returns the plan of a table under this catalog, kept until the catalog changes; none if the table is not known.
     pub fn plan(&mut self, catalog: &Catalog, table: &TableName) -> Option<Arc<TablePlan>> {
         catalog.get(table).map(|table| self.plan_of(catalog, table))
     }
 
-    /// The plan of one definition of a table, be it a previous one of this catalog.
+    /// Returns the plan of one definition of a table, which may be a previous one of this catalog.
     pub fn plan_of(&mut self, catalog: &Catalog, table: &Arc<Table>) -> Arc<TablePlan> {
         if self.catalog_version != catalog.version() {
             self.plans.clear();
@@ -121,13 +121,13 @@ impl WriteSetBuilder {
         plan
     }
 
-    /// Takes note of rows of a table whose keys are not known: the transaction becomes a barrier (R13).
+    /// Notes rows of a table whose keys are not known: the transaction becomes a barrier (R13).
     pub fn add_unknown_table(&mut self, table: &TableName) {
         self.result.barrier = true;
         self.fallbacks.add(Reason::UnknownTable, table);
     }
 
-    /// Adds what one row touches.
+    /// Adds the touches of one row.
     pub fn add_row(&mut self, plan: &TablePlan, row: &Row<'_, '_>) {
         let generated = if plan.left_out.is_empty() { Vec::new() } else { generated_values(&plan.left_out, row) };
         let images = Images::new(row, &generated);
@@ -155,8 +155,8 @@ impl WriteSetBuilder {
         }
     }
 
-    /// Says which row event the next rows stand in; what each event touches is kept apart from the first such call on, but not of a
-    /// transaction that touches very much.
+    /// Sets the row event that the next rows belong to. From the first such call on, the touches of each event are kept
+    /// separately, except for a transaction with very many touches.
     pub fn begin_event(&mut self, place: usize) {
         if self.items.added() > MOST_KEPT {
             self.items.take_kept();
@@ -167,14 +167,14 @@ impl WriteSetBuilder {
         self.result.events.get_or_insert_default().begin(place, at);
     }
 
-    /// What one row by itself adds, and how: the builder must be between two transactions.
+    /// Returns the touches of one row by itself, and notes on each hash. The builder must be between two transactions.
     pub fn explain(&mut self, plan: &TablePlan, row: &Row<'_, '_>) -> (WriteSet, Vec<Note>) {
         self.notes = Some(Vec::new());
         self.add_row(plan, row);
         (self.finish(), self.notes.take().unwrap_or_default())
     }
 
-    /// The transaction's write set; the builder is ready for the next transaction.
+    /// Returns the transaction's write set; the builder is then ready for the next transaction.
     pub fn finish(&mut self) -> WriteSet {
         let mut result = std::mem::take(&mut self.result);
         result.hashed = self.items.added();
@@ -185,12 +185,12 @@ impl WriteSetBuilder {
         result
     }
 
-    /// What has been counted since the last call.
+    /// Returns the fallbacks counted since the last call.
     pub fn take_fallbacks(&mut self) -> Fallbacks {
         std::mem::take(&mut self.fallbacks)
     }
 
-    /// Adds all unique keys; tells whether each image of the row has a full one.
+    /// Adds all unique keys; returns true if each image of the row has a full one.
     fn add_keys(&mut self, plan: &TablePlan, images: &Images<'_, '_>) -> bool {
         let mut before_full = images.before.is_none();
         let mut after_full = images.after.is_none();
@@ -201,7 +201,7 @@ impl WriteSetBuilder {
             let after = images.after.filter(|_| !untouched);
             let after = after.map(|_| self.outcome(&key.prefix, &key.parts, |c| images.after(c)));
             for outcome in [before, after].into_iter().flatten() {
-                // A key that an update does not touch is not needed where another one tells which row it is.
+                // A key that an update does not touch is not needed where another key identifies the row.
                 self.add_outcome(plan, outcome, untouched && earlier_full);
                 if key.twice && matches!(outcome, Outcome::Full(_)) {
                     self.items.repeat();
@@ -216,7 +216,7 @@ impl WriteSetBuilder {
         before_full && after_full
     }
 
-    /// The second hash of a key under the server's scheme.
+    /// Adds the second hash of a key under the server's scheme.
     fn add_whole(&mut self, key: &KeyPlan, whole: &[Part], images: &Images<'_, '_>) {
         let before = images.before.map(|_| self.outcome(&key.prefix, whole, |c| images.before(c)));
         let after = images.after.map(|_| self.outcome(&key.prefix, whole, |c| images.after(c)));
@@ -256,7 +256,8 @@ impl WriteSetBuilder {
         let untouched = images.untouched(&reference.columns);
         let parts = reference.parts();
         let prefix = reference.key.as_ref().map_or(&[][..], |key| &key.prefix);
-        // The server leaves NULL parts out of a reference and hashes what is left, be it nothing but the key's name.
+        // The server leaves NULL parts out of a reference and hashes the rest, which may be nothing but the key's
+        // name.
         let nulls = if self.options.scheme == Scheme::Group { Nulls::LeaveOut(reference) } else { Nulls::NoKey };
         let before = images.before.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.before(c)));
         let after = images.after.map(|_| self.outcome_with(nulls, prefix, parts, |c| images.after(c)));
@@ -266,7 +267,8 @@ impl WriteSetBuilder {
                 _ if reference.key.is_none() => self.items.shared(reference.table),
                 Outcome::Full(hash) if self.options.scheme == Scheme::Group => self.items.exclusive(hash),
                 Outcome::Full(hash) => self.items.shared(hash),
-                // What changed the reference, before or after this, touches this row's own keys too.
+                // Any transaction that changed the reference, before or after this one, touches this row's own keys
+                // too.
                 Outcome::Lost(_) if untouched => {}
                 Outcome::Lost(reason) => {
                     self.fallbacks.add(reason, &plan.name);
@@ -276,7 +278,7 @@ impl WriteSetBuilder {
         }
     }
 
-    /// Rule R14.
+    /// Rule R14: Adds the table's own hash.
     fn add_table(&mut self, plan: &TablePlan, full: bool) {
         match plan.table_access {
             TableAccess::Exclusive => self.items.exclusive(plan.table),
@@ -291,7 +293,7 @@ impl WriteSetBuilder {
         }
     }
 
-    /// Rule R15a.
+    /// Rule R15a: Adds the tables that cascades reach.
     fn add_cascades(&mut self, plan: &TablePlan, images: &Images<'_, '_>) {
         plan.shared_tables.iter().for_each(|table| self.items.shared(*table));
         for cascade in &plan.cascades {
@@ -320,7 +322,7 @@ impl WriteSetBuilder {
         value_of: impl Fn(usize) -> Option<&'i Value<'v>>,
     ) -> Outcome {
         let outcome = self.hash_parts(nulls, prefix, parts, value_of);
-        // Without a name in front, what is hashed stands for nothing: the table is taken as a whole.
+        // Without a name in front, the hash belongs to no key: the table is taken as a whole.
         if let Some(notes) = self.notes.as_mut().filter(|_| !prefix.is_empty()) {
             let result = match outcome {
                 Outcome::Full(hash) => Noted::Hash(hash),

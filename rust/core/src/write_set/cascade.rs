@@ -1,18 +1,18 @@
-//! Rule R15a: what a change of a parent row does to other tables where the log does not hold it.
+//! Rule R15a: effects of a change of a parent row on other tables that the log does not hold.
 //!
-//! A table that some foreign key of its own may change (CASCADE, SET NULL) is called affected. A parent's change takes every affected
-//! descendant exclusively; writers of an affected table, of its parents and of its children take it shared, because a cascaded change
-//! of a row needs its place among theirs.
+//! A table that one of its own foreign keys may change (CASCADE, SET NULL) is called affected. A change of a parent
+//! takes every affected descendant exclusively. Writers of an affected table, of its parents and of its children take
+//! it shared, because a cascaded change of a row must keep its order among theirs.
 
 use super::hash::table_hash;
 use crate::schema::{Catalog, ForeignKey, ReferenceAction, Table, TableName};
 
-/// What one foreign key of a child makes of a change of the parent's row.
+/// Effect of one foreign key of a child when the parent's row changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cascade {
-    /// Whether removing the parent's row changes children.
+    /// True if deleting the parent's row changes children.
     pub on_delete: bool,
-    /// Whether changing the parent's columns does.
+    /// True if changing the parent's columns changes children.
     pub on_update: bool,
     /// The parent's columns that children refer to.
     pub columns: Vec<usize>,
@@ -20,13 +20,13 @@ pub(super) struct Cascade {
     pub descendants: Vec<u64>,
 }
 
-/// The cascades that start at a table.
+/// Returns the cascades that start at a table.
 pub(super) fn cascades_of(table: &Table, catalog: &Catalog) -> Vec<Cascade> {
     let children = catalog.children(&table.name).iter();
     children.flat_map(|child| edges(child, &table.name).map(|key| cascade(table, child, key, catalog))).collect()
 }
 
-/// The affected tables that every writer of this table takes shared.
+/// Returns the affected tables that every writer of this table takes shared.
 pub(super) fn affected_neighbours(table: &Table, catalog: &Catalog) -> Vec<u64> {
     let parents = table.foreign_keys.iter().filter_map(|key| catalog.get(&key.parent)).map(AsRef::as_ref);
     let children = catalog.children(&table.name).iter().map(AsRef::as_ref);
@@ -45,7 +45,7 @@ fn acts(key: &ForeignKey) -> bool {
     key.on_delete != ReferenceAction::Refuse || key.on_update != ReferenceAction::Refuse
 }
 
-/// The child's foreign keys to this parent that change the child.
+/// Iterates over the child's foreign keys to this parent that change the child.
 fn edges<'c>(child: &'c Table, parent: &'c TableName) -> impl Iterator<Item = &'c ForeignKey> {
     child.foreign_keys.iter().filter(move |key| key.parent == *parent && acts(key))
 }

@@ -2,12 +2,13 @@
 
 use super::fallback::Reason;
 
-/// Digits in a group of four bytes.
+/// Number of digits in a group of four bytes.
 const GROUP: usize = 9;
-/// Bytes that so many leftover digits take.
+/// Number of bytes for each number of leftover digits.
 const BYTES: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
 
-/// Appends the number with its declared scale, `-12.50`; a packed form of the wrong length or with impossible digits is refused.
+/// Appends the number with its declared scale, `-12.50`; returns an error for a packed form of the wrong length or with
+/// impossible digits.
 pub(super) fn append(packed: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -> Result<(), Reason> {
     let scale = usize::from(scale);
     let integer = usize::from(precision).checked_sub(scale).ok_or(Reason::InvalidValue)?;

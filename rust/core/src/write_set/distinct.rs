@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Up to so many items a plain search is faster than a map.
+/// Greatest number of items for which a plain search is faster than a map.
 const FEW: usize = 24;
-/// A map that a huge transaction has grown beyond this is given back to the system.
+/// Greatest size of a map that is kept for the next transaction; a larger one is freed.
 const KEEP: usize = 1 << 16;
 
 /// The items are hashes already.
@@ -30,15 +30,15 @@ impl Hasher for Identity {
 /// The items of a transaction so far.
 #[derive(Debug, Default)]
 pub(super) struct Distinct {
-    /// Items in order, and whether each is exclusive.
+    /// Items in order, each true if it is exclusive.
     items: Vec<(u64, bool)>,
-    /// Where each item stands, once there are more than a few.
+    /// Index of each item, once there are more than a few.
     places: HashMap<u64, usize, BuildHasherDefault<Identity>>,
-    /// How many were added, repeats included.
+    /// Number of items added, repeats included.
     added: u64,
-    /// Everything that was added, where that is kept; what is repeated at once stands there once.
+    /// Everything that was added, if it is kept; an item that is repeated at once is there once.
     journal: Option<Vec<(u64, bool)>>,
-    /// How much was kept before the event at hand.
+    /// Number of items kept before the current event.
     kept: usize,
 }
 
@@ -49,7 +49,7 @@ impl Distinct {
         self.add(item, true);
     }
 
-    /// Adds a shared item unless it is there already.
+    /// Adds a shared item unless it is present.
     #[inline]
     pub(super) fn shared(&mut self, item: u64) {
         self.add(item, false);
@@ -69,7 +69,7 @@ impl Distinct {
         }
     }
 
-    /// The item if it is known, else makes a place for it at the end.
+    /// Returns the item if it is known, else appends a new one.
     fn find_or_place(&mut self, item: u64) -> Option<&mut (u64, bool)> {
         if self.items.len() < FEW {
             return self.items.iter_mut().find(|(known, _)| *known == item);
@@ -86,13 +86,13 @@ impl Distinct {
         }
     }
 
-    /// Keeps what is added from here on until it is taken, and gives how much was kept before.
+    /// Keeps what is added from here on until it is taken, and returns the number of items kept before.
     pub(super) fn keep(&mut self) -> usize {
         self.kept = self.journal.get_or_insert_default().len();
         self.kept
     }
 
-    /// What was kept; nothing is kept any more.
+    /// Returns what was kept, and stops keeping.
     pub(super) fn take_kept(&mut self) -> Vec<(u64, bool)> {
         self.kept = 0;
         self.journal.take().unwrap_or_default()
@@ -103,12 +103,12 @@ impl Distinct {
         self.added += 1;
     }
 
-    /// How many items were added since the last [`Self::take`], repeats included.
+    /// Returns the number of items added since the last [`Self::take`], repeats included.
     pub(super) fn added(&self) -> u64 {
         self.added
     }
 
-    /// The exclusive and the shared items, each in order; nothing is left behind.
+    /// Takes the exclusive and the shared items, each in order, and leaves this empty.
     pub(super) fn take(&mut self) -> (Vec<u64>, Vec<u64>) {
         let of = |wanted: bool| self.items.iter().filter(|(_, e)| *e == wanted).map(|(item, _)| *item).collect();
         let result = (of(true), of(false));

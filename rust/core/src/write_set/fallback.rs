@@ -1,11 +1,11 @@
-//! Where hashing had to be coarser than the keys are, and why (rule R13).
+//! Cases in which hashing had to be coarser than the keys, with reasons (rule R13).
 
 use std::collections::HashMap;
 use std::fmt;
 
 use crate::schema::TableName;
 
-/// Why a key, a row or a transaction was taken more coarsely than it is.
+/// Reason why a key, a row or a transaction was hashed coarser than it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     /// A key column's collation is not known exactly: its values count as one.
@@ -22,20 +22,21 @@ pub enum Reason {
     OtherDefinition,
     /// The parent of a foreign key is not known.
     UnknownParent,
-    /// A foreign key that refers to columns that are no whole unique key: the parent table counts as one value.
+    /// A foreign key to columns that are not a whole unique key: the parent table counts as one value.
     NonUniqueParentKey,
-    /// A foreign key whose columns compare otherwise than the parent's: the parent table counts as one value.
+    /// A foreign key whose columns compare differently from the parent's: the parent table counts as one value.
     DifferentParentType,
-    /// The table has no unique key of columns declared NOT NULL and a row had none with all parts set.
+    /// A table without a unique key of columns declared NOT NULL, and a row without a key with all parts set.
     NoUniqueKey,
     /// A change that foreign keys carry on to other rows, which the log does not hold.
     CascadeNotLogged,
-    /// Rows of a cascade and the row that began it, of one table: the log does not say for which of them foreign keys were checked.
+    /// Rows of a cascade and the row that began it, of one table: the log does not show for which of them foreign keys
+    /// were checked.
     CascadeIntoItself,
 }
 
 impl Reason {
-    /// One line for reports.
+    /// Returns one line for reports.
     pub fn text(self) -> &'static str {
         match self {
             Self::UnknownCollation => "unknown collation",
@@ -60,14 +61,14 @@ impl fmt::Display for Reason {
     }
 }
 
-/// How often each reason met each table; counted once a row and reason.
+/// Number of times that each reason occurred for each table; counted once a row and reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fallbacks {
     counts: HashMap<TableName, HashMap<Reason, u64>>,
 }
 
 impl Fallbacks {
-    /// Counts one.
+    /// Counts one fallback.
     pub fn add(&mut self, reason: Reason, table: &TableName) {
         if let Some(count) = self.counts.get_mut(table).and_then(|reasons| reasons.get_mut(&reason)) {
             *count += 1;
@@ -76,33 +77,33 @@ impl Fallbacks {
         }
     }
 
-    /// Adds what another counted.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (reason, table, count) in other.iter() {
             *self.counts.entry(table.clone()).or_default().entry(reason).or_default() += count;
         }
     }
 
-    /// The counts, in no order.
+    /// Iterates over the counts, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (Reason, &TableName, u64)> {
         self.counts
             .iter()
             .flat_map(|(table, reasons)| reasons.iter().map(move |(reason, count)| (*reason, table, *count)))
     }
 
-    /// The counts ordered by table and reason.
+    /// Returns the counts ordered by table and reason.
     pub fn sorted(&self) -> Vec<(Reason, &TableName, u64)> {
         let mut all: Vec<_> = self.iter().collect();
         all.sort_by(|a, b| (a.1, a.0).cmp(&(b.1, b.0)));
         all
     }
 
-    /// All counts together.
+    /// Returns the sum of all counts.
     pub fn total(&self) -> u64 {
         self.iter().map(|(_, _, count)| count).sum()
     }
 
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }

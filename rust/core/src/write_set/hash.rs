@@ -4,12 +4,12 @@ use xxhash_rust::xxh64::xxh64;
 
 use crate::schema::TableName;
 
-/// `½` in UTF-8: stands between a text and its length.
+/// `½` in UTF-8: separates a text from its length.
 pub(super) const SEPARATOR: [u8; 2] = [0xC2, 0xBD];
-/// Stands for the key's name in a hash of a whole table; no key can have this name, an identifier is never empty.
+/// Used instead of a key's name in a hash of a whole table. No key can have this name: an identifier is never empty.
 const WHOLE_TABLE: &str = "";
 
-/// What stands before a key's values: the key's name, database and table.
+/// Returns the bytes before a key's values: the key's name, database and table.
 pub fn key_prefix(key: &str, table: &TableName) -> Vec<u8> {
     let mut out = key.as_bytes().to_vec();
     out.extend_from_slice(&SEPARATOR);
@@ -21,7 +21,7 @@ pub fn key_prefix(key: &str, table: &TableName) -> Vec<u8> {
     out
 }
 
-/// The hash that stands for a whole table (rules R14 and R15a).
+/// Returns the hash of a whole table (rules R14 and R15a).
 pub fn table_hash(table: &TableName) -> u64 {
     xxh64(&key_prefix(WHOLE_TABLE, table), 0)
 }
@@ -54,7 +54,7 @@ impl KeyHasher {
         self.end_part(self.buffer.len() - value.len());
     }
 
-    /// Adds a part whose value `write` appends; what it returns is given back.
+    /// Adds a part whose value `write` appends; returns the result of `write`.
     #[inline]
     pub(super) fn part_with<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let start = self.buffer.len();
@@ -70,12 +70,12 @@ impl KeyHasher {
         push_number(&mut self.buffer, length as u64);
     }
 
-    /// The bytes that are hashed.
+    /// Returns the bytes that are hashed.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// The hash of the key.
+    /// Returns the hash of the key.
     #[inline]
     pub fn finish(&self) -> u64 {
         xxh64(&self.buffer, 0)

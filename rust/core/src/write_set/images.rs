@@ -1,4 +1,4 @@
-//! A row's two images, and how they complete each other.
+//! A row's two images, and the rules by which they complete each other.
 
 use super::builder::{Image, Row};
 use super::plan::Part;
@@ -9,7 +9,7 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(super) struct LeftOut {
     pub column: usize,
-    /// How it is computed, if its expression is understood.
+    /// Its computation, if its expression is understood.
     pub computed: Option<Computed>,
 }
 
@@ -19,11 +19,11 @@ pub(super) struct GeneratedValue<'v> {
     column: usize,
     before: Option<Value<'v>>,
     after: Option<Value<'v>>,
-    /// Whether the change certainly left it as it was.
+    /// True if the change certainly left the value unchanged.
     untouched: bool,
 }
 
-/// A row and how its images complete each other.
+/// A row's images, which complete each other.
 pub(super) struct Images<'r, 'v> {
     pub before: Option<Image<'r, 'v>>,
     pub after: Option<Image<'r, 'v>>,
@@ -31,7 +31,7 @@ pub(super) struct Images<'r, 'v> {
 }
 
 impl<'r, 'v> Images<'r, 'v> {
-    /// Makes a row's images, with what [`generated_values`] gave.
+    /// Creates a row's images, with the result of [`generated_values`].
     pub(super) fn new(row: &Row<'r, 'v>, generated: &'r [GeneratedValue<'v>]) -> Self {
         Self { before: row.before, after: row.after, generated }
     }
@@ -40,13 +40,14 @@ impl<'r, 'v> Images<'r, 'v> {
         self.generated.iter().find(|value| value.column == column)
     }
 
-    /// The value before the change.
+    /// Returns the value before the change.
     pub(super) fn before(&self, column: usize) -> Option<&'r Value<'v>> {
         let logged = self.before?.get(column)?.as_ref();
         logged.or_else(|| self.generated(column)?.before.as_ref())
     }
 
-    /// The value after the change: what an update's after image lacks is as it was before, unless it is a generated column.
+    /// Returns the value after the change. A column that an update's after image lacks is unchanged, unless it is a
+    /// generated column.
     pub(super) fn after(&self, column: usize) -> Option<&'r Value<'v>> {
         let logged = self.after?.get(column)?.as_ref();
         logged.or_else(|| match self.generated(column) {
@@ -55,24 +56,24 @@ impl<'r, 'v> Images<'r, 'v> {
         })
     }
 
-    /// Whether both images are there.
+    /// Returns true if both images exist.
     pub(super) fn is_update(&self) -> bool {
         self.before.is_some() && self.after.is_some()
     }
 
-    /// Whether an update's after image holds none of these columns.
+    /// Returns true if an update's after image holds none of these columns.
     pub(super) fn untouched(&self, parts: &[Part]) -> bool {
         let lacks = |part: &Part| matches!(part, Part::Column { index, .. } if self.lacks(*index));
         self.is_update() && parts.iter().all(lacks)
     }
 
-    /// Whether the after image leaves a column out because it has not changed.
+    /// Returns true if the after image leaves a column out because it has not changed.
     fn lacks(&self, column: usize) -> bool {
         self.after.and_then(|a| a.get(column)).is_some_and(Option::is_none)
             && self.generated(column).is_none_or(|value| value.untouched)
     }
 
-    /// Whether an update may have changed any of these columns.
+    /// Returns true if an update may have changed any of these columns.
     pub(super) fn changed(&self, columns: &[usize]) -> bool {
         let changed = |column: usize| match self.generated(column) {
             Some(value) if value.untouched => false,
@@ -86,7 +87,7 @@ impl<'r, 'v> Images<'r, 'v> {
     }
 }
 
-/// Computes what a row's images leave out of generated columns; the columns stand in the table's order.
+/// Computes the generated columns that a row's images leave out; `columns` are in the table's order.
 pub(super) fn generated_values<'v>(columns: &[LeftOut], row: &Row<'_, 'v>) -> Vec<GeneratedValue<'v>> {
     let mut found = Vec::with_capacity(columns.len());
     for left_out in columns {

@@ -1,11 +1,12 @@
 //! Write sets: the 64-bit hashes of the keys that a transaction's rows have (rules R11 to R15a).
 //!
-//! A [`WriteSetBuilder`] takes the rows of one transaction after another. It asks a [`TablePlan`] what to hash of a row of that table;
-//! the plan is made once from the schema, so that a row costs no look-up of names, collations or other tables.
+//! A [`WriteSetBuilder`] takes the rows of one transaction after another. A [`TablePlan`] states what to hash of a row
+//! of its table. The plan is made once from the schema, so that a row costs no look-up of names, collations or other
+//! tables.
 //!
-//! What a MySQL server was seen to do, and [`Scheme::Group`] repeats: a prefix key gives two hashes, one with the prefixes and one
-//! with the whole values, or what fits of them (`server_cut`); a foreign key gives a hash only where it refers to a whole unique key,
-//! and none where the session had switched foreign key checks off.
+//! Behaviour seen on a MySQL server, which [`Scheme::Group`] repeats: a prefix key gives two hashes, one with the
+//! prefixes and one with the whole values, or as much of them as fits (`server_cut`); a foreign key gives a hash only
+//! where it refers to a whole unique key, and none where the session had switched foreign key checks off.
 
 mod builder;
 mod cascade;
@@ -30,28 +31,30 @@ pub use note::{Note, Noted};
 pub use plan::TablePlan;
 pub use value_form::plain_form;
 
-/// Whose conflicts the hashes show.
+/// Party whose conflicts the hashes show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scheme {
-    /// The applier's: never misses a dependency (R13 to R15a), and two children of one parent do not conflict.
+    /// The applier: never misses a dependency (R13 to R15a), and two children of one parent do not conflict.
     #[default]
     Fine,
-    /// The server's own, as its certifier and its source-side tracker hash (R11).
+    /// The server: hashes as in its certifier and its source-side tracker (R11).
     Group,
 }
 
-/// How rows become hashes.
+/// Properties of a log that determine how rows are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent properties of a log, set by name
 pub struct Options {
-    /// Whose conflicts the hashes show.
+    /// Party whose conflicts the hashes show.
     pub scheme: Scheme,
-    /// Whether the log holds the rows that foreign keys' cascades changed (MySQL 9.6 and later). If not, rule R15a applies.
+    /// True if the log holds the rows that foreign keys' cascades changed (MySQL 9.6 and later). If not, rule R15a
+    /// applies.
     pub cascades_logged: bool,
-    /// Whether the log is known to have partial row images. Writers of tables with several unique keys or with children then take the
-    /// table shared, so that a row with an unknown key blocks that table; otherwise such a row makes its transaction a barrier.
+    /// True if the log is known to have partial row images. Writers of tables with several unique keys or with children
+    /// then take the table shared, so that a row with an unknown key blocks that table; otherwise such a row makes its
+    /// transaction a barrier.
     pub partial_images: bool,
-    /// Whether the log is one of a server that may leave generated columns out of images although their values change (`MariaDB`).
+    /// True if the log's server may leave generated columns out of images although their values change (`MariaDB`).
     pub generated_left_out: bool,
     /// For tests only: hash text by its bytes as if collations did not exist (Bug#86078).
     pub bytewise: bool,
@@ -69,27 +72,28 @@ impl Default for Options {
     }
 }
 
-/// What a transaction touches: distinct hashes in the order of their first appearance.
+/// Keys that a transaction touches: distinct hashes in the order of their first appearance.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteSet {
-    /// Keys that nobody else may touch at the same time.
+    /// Keys that no other transaction may touch at the same time.
     pub exclusive: Vec<u64>,
     /// Keys that others may share, but not take exclusively; none of them is exclusive here.
     pub shared: Vec<u64>,
-    /// Whether the transaction conflicts with every other: something of what it touches is not known (R13).
+    /// True if the transaction conflicts with every other: some of its keys are not known (R13).
     pub barrier: bool,
-    /// How many hashes there were before repeats were left out: what a server's tracker counts (R16).
+    /// Number of hashes before repeats were left out, as a server's tracker counts them (R16).
     pub hashed: u64,
-    /// Whether it changes a table with a key that is some foreign key's parent (R16).
+    /// True if it changes a table with a key that is some foreign key's parent (R16).
     pub touches_parent: bool,
-    /// Whether it changes a table that has no unique key of columns declared NOT NULL: a server then stamps commit order (R16).
+    /// True if it changes a table that has no unique key of columns declared NOT NULL: a server then stamps commit
+    /// order (R16).
     pub missing_keys: bool,
-    /// What each of its row events touches, where that was asked for.
+    /// Touches of each row event, if they were requested.
     pub events: Option<EventTouches>,
 }
 
 impl WriteSet {
-    /// Whether nothing was hashed.
+    /// Returns true if nothing was hashed.
     pub fn is_empty(&self) -> bool {
         self.exclusive.is_empty() && self.shared.is_empty()
     }

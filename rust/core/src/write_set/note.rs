@@ -1,4 +1,4 @@
-//! What was hashed, key by key, for people who debug (`explain_write_set`).
+//! Record of what was hashed, key by key, for debugging (`explain_write_set`).
 
 use super::fallback::Reason;
 use super::plan::Part;
@@ -10,20 +10,20 @@ pub struct Note {
     pub prefix: Vec<u8>,
     /// The columns of the key's parts; none for an expression.
     pub columns: Vec<Option<usize>>,
-    /// All bytes that were hashed; what was written so far where there is no hash.
+    /// All bytes that were hashed; the bytes written so far where there is no hash.
     pub hashed: Vec<u8>,
-    /// What came of it.
+    /// Result for the key.
     pub result: Noted,
 }
 
-/// What came of a key.
+/// Result of hashing a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noted {
     /// Its hash.
     Hash(u64),
     /// A part is NULL: there is no key.
     Null,
-    /// A part's value is not known: something coarser stands for it.
+    /// A part's value is not known: a coarser hash replaces it.
     Lost(Reason),
 }
 
@@ -36,9 +36,9 @@ impl Note {
         Self { prefix: prefix.to_vec(), columns: parts.iter().map(column).collect(), hashed: hashed.to_vec(), result }
     }
 
-    /// The values' bytes in the form that is equal for equal values, part by part.
+    /// Returns the values' bytes in the form that is equal for equal values, part by part.
     ///
-    /// They are found from the end: each stands before its own length.
+    /// They are found from the end: each value precedes its own length.
     pub fn values(&self) -> Vec<Vec<u8>> {
         let mut rest = self.hashed.get(self.prefix.len()..).unwrap_or_default();
         let mut values = Vec::new();
@@ -51,7 +51,7 @@ impl Note {
     }
 }
 
-/// Splits `... value ½ length` into what stands before and the value.
+/// Splits `... value ½ length` into the bytes before and the value.
 fn last_value(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let digits = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (rest, length) = bytes.split_at_checked(bytes.len() - digits)?;

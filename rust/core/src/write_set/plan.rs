@@ -1,4 +1,4 @@
-//! What to hash of a table's rows, worked out once from the schema.
+//! Plan for hashing a table's rows, made once from the schema.
 
 use super::cascade::{Cascade, affected_neighbours, cascades_of};
 use super::fallback::Reason;
@@ -12,19 +12,19 @@ use super::{Options, Scheme};
 use crate::generated::Computed;
 use crate::schema::{Catalog, ForeignKey, KeyPart, Table, TableName, UniqueKey};
 
-/// What to hash of the rows of one table.
+/// Plan for hashing the rows of one table.
 #[derive(Debug)]
 pub struct TablePlan {
     pub(super) name: TableName,
     pub(super) keys: Vec<KeyPlan>,
     pub(super) references: Vec<ReferencePlan>,
-    /// The hash that stands for the table.
+    /// The hash of the table itself.
     pub(super) table: u64,
     pub(super) table_access: TableAccess,
     /// Hashes of other tables (and of this one) that every writer takes shared.
     pub(super) shared_tables: Vec<u64>,
     pub(super) cascades: Vec<Cascade>,
-    /// What is coarse in every row, counted once a row.
+    /// Fallback reasons that apply to every row of this table.
     pub(super) fallbacks: Vec<Reason>,
     /// Generated columns that an image may lack although their values change, in the table's order.
     pub(super) left_out: Vec<LeftOut>,
@@ -32,12 +32,12 @@ pub struct TablePlan {
     pub(super) missing_keys: bool,
 }
 
-/// How each writer takes the table's own hash.
+/// Way in which each writer takes the table's own hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TableAccess {
-    /// Not at all: the keys say everything, and a row whose keys do not is a barrier.
+    /// Not at all: the keys are complete, and a row whose keys are not known is a barrier.
     None,
-    /// Shared, so that a writer whose keys do not say everything can take it exclusively.
+    /// Shared, so that a writer whose keys are not all known can take it exclusively.
     Shared,
     /// Shared if both images have a full key, else exclusive (rule R14).
     SharedWithFullKey,
@@ -50,9 +50,9 @@ pub(super) enum TableAccess {
 pub(super) struct KeyPlan {
     pub prefix: Vec<u8>,
     pub parts: Vec<Part>,
-    /// What the server hashes besides: the parts once more with whole values.
+    /// Parts that the server hashes besides: the same once more with whole values.
     pub whole: Option<Vec<Part>>,
-    /// Whether it hashes the same twice instead (R16).
+    /// True if the server hashes the same twice instead (R16).
     pub twice: bool,
 }
 
@@ -65,17 +65,17 @@ pub(super) enum Part {
     Unknown,
 }
 
-/// How a part is hashed the second time.
+/// Second hash of a part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Second {
-    /// What fits of the value.
+    /// Part of the value that the server hashes.
     pub cut: Option<Cut>,
-    /// Whether the server fills it to another length than the first time.
+    /// True if the server fills it to another length than the first time.
     pub filled: bool,
 }
 
 impl Second {
-    /// Makes the form behind `start` that of the second time.
+    /// Turns the form after `start` into that of the second hash.
     pub(super) fn apply(self, form: &mut Vec<u8>, start: usize) {
         self.cut.into_iter().for_each(|cut| cut.apply(form, start));
         if self.filled {
@@ -93,25 +93,25 @@ pub(super) struct ReferencePlan {
     pub columns: Vec<Part>,
     /// The hash of the parent's table.
     pub table: u64,
-    /// Whether writers of the parent's table take that hash, so that taking it exclusively keeps them away.
+    /// True if writers of the parent's table take that hash, so that taking it exclusively blocks them.
     pub table_is_taken: bool,
-    /// Under the server's scheme: whether the columns are all of the parent's key.
+    /// Under the server's scheme: true if the columns are all of the parent's key.
     pub whole: bool,
-    /// Under the server's scheme: how each part is hashed where others are left out.
+    /// Under the server's scheme: byte format of each part where others are left out.
     pub server_bytes: Vec<ServerBytes>,
     /// Under the server's scheme: the length to which each text is filled, where the parent's is filled to another one.
     pub fills: Vec<Option<u32>>,
 }
 
 impl ReferencePlan {
-    /// The child's columns, in the order of the parent's key if there is one.
+    /// Returns the child's columns, in the order of the parent's key if there is one.
     pub(super) fn parts(&self) -> &[Part] {
         self.key.as_ref().map_or(&self.columns, |key| &key.parts)
     }
 }
 
 impl TablePlan {
-    /// Works out the plan of a table.
+    /// Makes the plan of a table.
     pub fn new(table: &Table, catalog: &Catalog, options: Options) -> Self {
         let keys: Vec<KeyPlan> = table.unique_keys.iter().map(|key| key_plan(table, key, options)).collect();
         let mut fallbacks = key_fallbacks(&keys);
@@ -137,26 +137,26 @@ impl TablePlan {
             cascades: if cascading { cascades_of(table, catalog) } else { Vec::new() },
             fallbacks,
             left_out: if fine && options.generated_left_out { left_out(table) } else { Vec::new() },
-            // The server does not look at foreign keys where it finds no key to hash.
+            // The server ignores foreign keys where it finds no key to hash.
             touches_parent: has_server_key(table) && !catalog.children(&table.name).is_empty(),
             missing_keys: !has_server_key(table),
         }
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn name(&self) -> &TableName {
         &self.name
     }
 }
 
-/// The generated columns of a table.
+/// Returns the generated columns of a table.
 fn left_out(table: &Table) -> Vec<LeftOut> {
     let generated = table.columns.iter().enumerate().filter(|(_, column)| column.generated.is_some());
     generated.map(|(column, _)| LeftOut { column, computed: Computed::of(table, column) }).collect()
 }
 
-/// Whether the server finds a key to tell the rows by: a primary key, be it over prefixes, or a unique key of whole columns that
-/// are declared NOT NULL.
+/// Returns true if the server finds a key that identifies rows: a primary key, even over prefixes, or a unique key of
+/// whole columns that are declared NOT NULL.
 fn has_server_key(table: &Table) -> bool {
     let counts = |part: &KeyPart| match part {
         KeyPart::Column(index) => table.columns.get(*index).is_some_and(|column| !column.nullable),
@@ -166,7 +166,7 @@ fn has_server_key(table: &Table) -> bool {
     table.unique_keys.iter().any(|key| !key.parts.is_empty() && told_apart(key))
 }
 
-/// Whether some unique key's parts are all declared NOT NULL.
+/// Returns true if the parts of some unique key are all declared NOT NULL.
 fn has_declared_key(table: &Table) -> bool {
     let set = |part: &KeyPart| match part {
         KeyPart::Column(index) | KeyPart::Prefix { column: index, .. } => {
@@ -226,7 +226,7 @@ fn key_part(table: &Table, part: &KeyPart, options: Options) -> Part {
     Part::Column { index, form, prefix, second: None }
 }
 
-/// A part with the whole value, or as much of it as the server hashes.
+/// Returns a part with the whole value, or as much of it as the server hashes.
 fn whole_part(table: &Table, part: &KeyPart, again: Again, options: Options) -> Part {
     let Part::Column { index, form, .. } = key_part(table, part, options) else { return Part::Unknown };
     let filled = again == Again::Otherwise { filled: true };
@@ -250,7 +250,8 @@ fn key_fallbacks(keys: &[KeyPlan]) -> Vec<Reason> {
         .collect()
 }
 
-/// The server hashes a reference only where a unique key of the parent begins with its columns.
+/// Returns the references under the server's scheme: a unique key of the parent must begin with the reference's
+/// columns.
 fn group_references(
     table: &Table,
     catalog: &Catalog,
@@ -290,7 +291,7 @@ fn fine_references(
             }
             Target::Table(reason) => {
                 fallbacks.push(reason);
-                // Writers of a table that is not known are barriers; nothing has to be taken against them.
+                // Writers of a table that is not known are barriers; no hash has to be taken against them.
                 references.push(reference(table, key, None, taken || reason == Reason::UnknownParent, options));
             }
         }

@@ -1,4 +1,4 @@
-//! What a foreign key refers to: a whole unique key of the parent, or less (rules R14 and R15).
+//! Targets of foreign keys: a whole unique key of the parent, or less (rules R14 and R15).
 
 use xxhash_rust::xxh64::xxh64;
 
@@ -18,11 +18,11 @@ pub(super) enum Target {
         /// The child's columns in the order of the key's parts.
         columns: Vec<usize>,
     },
-    /// The parent table as a whole, and why.
+    /// The parent table as a whole, with the reason.
     Table(Reason),
 }
 
-/// Finds what a child's foreign key refers to.
+/// Finds the target of a child's foreign key.
 pub(super) fn target_of(child: &Table, key: &ForeignKey, catalog: &Catalog, bytewise: bool) -> Target {
     let Some(parent) = catalog.get(&key.parent) else { return Target::Table(Reason::UnknownParent) };
     let candidates =
@@ -40,22 +40,23 @@ pub(super) fn target_of(child: &Table, key: &ForeignKey, catalog: &Catalog, byte
     if agree { Target::Key { name: unique.name.clone(), columns } } else { Target::Table(Reason::DifferentParentType) }
 }
 
-/// What the server hashes of a reference.
+/// Key under which the server hashes a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerTarget {
     /// The bytes before the values.
     pub prefix: Vec<u8>,
-    /// Whether the reference has all parts of the parent's key.
+    /// True if the reference has all parts of the parent's key.
     pub whole: bool,
-    /// For each part the length to which the server fills the child's text, where that is another one than the parent's.
+    /// For each part the length to which the server fills the child's text, where it differs from the parent's.
     pub fills: Vec<Option<u32>>,
 }
 
-/// The parent's key under which the server hashes a reference.
+/// Returns the parent's key under which the server hashes a reference.
 ///
-/// That is the first unique key that begins with the columns in their order. It need not end with them: a reference to a part of a key
-/// then meets other references to the same part, but not the parent's row. Nor does it meet that row where the server fills the child's
-/// text to another length than the parent's; then the length is put before the value.
+/// That is the first unique key that begins with the columns in their order. It may have more columns. A reference to a
+/// part of a key then conflicts with other references to the same part, but not with the parent's row. Nor does it
+/// conflict with that row where the server fills the child's text to another length than the parent's; then the length
+/// is put before the value.
 pub(super) fn server_target(
     child: &Table,
     key: &ForeignKey,
@@ -79,7 +80,8 @@ pub(super) fn server_target(
     }))
 }
 
-/// A number for a column's type: columns whose equal values the server hashes to different bytes have different ones.
+/// Returns a number for a column's type: columns whose equal values the server hashes to different bytes have different
+/// numbers.
 pub(super) fn signature(column: &Column) -> u64 {
     let Column { data_type, unsigned, collation, labels, length, .. } = column;
     let fixed = matches!(data_type.as_str(), "decimal" | "bit" | "binary").then_some(*length);
@@ -87,9 +89,11 @@ pub(super) fn signature(column: &Column) -> u64 {
     xxh64(text.as_bytes(), 0)
 }
 
-/// The length, in characters, to which the server fills a text before it hashes it; none where the text keeps its own length.
+/// Returns the length, in characters, to which the server fills a text before it hashes it; none where the text keeps
+/// its own length.
 ///
-/// Seen on 9.7: CHAR is filled always, VARCHAR under collations that pad, and its room includes the bytes that hold its length.
+/// Seen on 9.7: CHAR is always filled; VARCHAR is filled under collations that pad, and its buffer includes the bytes
+/// of its length.
 fn filled_length(column: &Column) -> Option<u32> {
     let length = column.length?;
     let collation = Collation::by_name(column.collation.as_deref()?)?;
@@ -112,7 +116,8 @@ fn begins_with(parent: &Table, unique: &UniqueKey, key: &ForeignKey) -> bool {
         && unique.parts.iter().zip(&key.parent_columns).all(|(part, name)| is(part, name))
 }
 
-/// The child's columns in the order of a unique key's parts, if the foreign key names exactly that key's columns.
+/// Returns the child's columns in the order of a unique key's parts, if the foreign key names exactly that key's
+/// columns.
 fn columns_in_order(parent: &Table, unique: &UniqueKey, key: &ForeignKey) -> Option<Vec<usize>> {
     if unique.parts.len() != key.parent_columns.len() {
         return None;

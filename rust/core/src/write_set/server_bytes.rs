@@ -1,8 +1,9 @@
 //! The bytes that MySQL sorts a value by, and hashes: for references that are hashed without all parts of the parent's key.
 //!
-//! Where every part is there, a key's name says which column each value is of, and any form will do that is equal for equal values. The
-//! server leaves the NULL parts of a reference out, so that values of several columns meet in one place: a DOUBLE's zero is the same
-//! eight bytes as a DECIMAL(18)'s there, and `(0, NULL)` the same reference as `(NULL, 0)`. Seen on 9.7.
+//! Where every part is present, a key's name shows the column of each value, and any form that is equal for equal
+//! values is enough. The server leaves the NULL parts of a reference out, so that values of several columns can have
+//! the same position: a DOUBLE's zero is the same eight bytes as a DECIMAL(18)'s, and `(0, NULL)` is the same reference
+//! as `(NULL, 0)`. Seen on 9.7.
 
 use xxhash_rust::xxh64::xxh64;
 
@@ -11,27 +12,27 @@ use crate::collation::Collation;
 use crate::schema::Column;
 use crate::value::Value;
 
-/// What is hashed of a column's values besides their form, or instead of it.
+/// Bytes that are hashed of a column's values besides their form, or instead of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerBytes {
-    /// The server's bytes: of an integer so many, of other types as many as they have.
+    /// The server's bytes: a fixed number for an integer, for other types as many as they have.
     Sorted {
         /// The bytes of an integer, or of an ENUM's or SET's number; the length of a BINARY.
         width: usize,
     },
-    /// The same of an ENUM or SET whose collation makes room for more bytes than the number has.
+    /// Bytes as in `Sorted`, of an ENUM or SET whose collation reserves more bytes than the number has.
     Widened {
         /// The bytes of the number.
         width: usize,
-        /// Tells the collation.
+        /// Hash of the collation's name.
         collation: u64,
     },
-    /// The bytes are made by a collation: a number for the type, and the value's own form behind it.
+    /// Bytes made by a collation: a number for the type, followed by the value's own form.
     Signature(u64),
 }
 
 impl ServerBytes {
-    /// What is hashed of a column.
+    /// Returns the byte format of a column.
     pub(super) fn of(column: &Column) -> Self {
         if let "enum" | "set" = column.data_type.as_str() {
             return Self::of_labels(column);
@@ -63,7 +64,7 @@ impl ServerBytes {
         if narrow { Self::Sorted { width } } else { Self::Widened { width, collation: xxh64(name.as_bytes(), 0) } }
     }
 
-    /// Appends what is hashed; whether that is all, so that the value's own form is not.
+    /// Appends the server's bytes; returns true if they are complete, so that the value's own form is not needed.
     pub(super) fn append(self, value: &Value<'_>, out: &mut Vec<u8>) -> bool {
         match self {
             Self::Sorted { width } => append_sorted(value, width, out),
@@ -79,7 +80,7 @@ impl ServerBytes {
     }
 }
 
-/// Appends the bytes that the server sorts by; false for values that it sorts by a collation.
+/// Appends the bytes that the server sorts by; returns false for values that it sorts by a collation.
 fn append_sorted(value: &Value<'_>, width: usize, out: &mut Vec<u8>) -> bool {
     match *value {
         Value::Int(number) => push_last(out, (number ^ (1 << (8 * width - 1))) as u64, width),
@@ -134,8 +135,8 @@ fn push_last(out: &mut Vec<u8>, number: u64, width: usize) {
     out.extend_from_slice(bytes.get(bytes.len() - width.min(bytes.len())..).unwrap_or_default());
 }
 
-/// Appends a float's bytes so that they sort: negative ones inverted, the others with the sign set and the exponent (whose lowest bit in
-/// the first two bytes is `exponent`) one higher.
+/// Appends a float's bytes in sorting order: negative ones inverted, the others with the sign set and the exponent
+/// (whose lowest bit in the first two bytes is `exponent`) one higher.
 fn push_float(out: &mut Vec<u8>, bytes: &[u8], exponent: u16, is_zero: bool) {
     let start = out.len();
     out.extend_from_slice(bytes);
@@ -154,7 +155,7 @@ fn push_float(out: &mut Vec<u8>, bytes: &[u8], exponent: u16, is_zero: bool) {
     }
 }
 
-/// Appends as many bytes of a second's fraction as a column with so many decimals has.
+/// Appends the bytes of a second's fraction that a column with this number of decimals has.
 fn push_fraction(out: &mut Vec<u8>, micros: i64, decimals: u8) {
     let (unit, width) = match decimals {
         0 => return,

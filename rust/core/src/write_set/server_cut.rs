@@ -1,58 +1,58 @@
-//! What MySQL leaves out of long values: of a TEXT or BLOB it hashes the first weights alone.
+//! The part of long values that MySQL leaves out: of a TEXT or BLOB it hashes the first weights alone.
 //!
-//! The server turns a value into its collation's weights in a buffer that is made for the column's *stored* length. A TEXT or BLOB
-//! stores a length and a pointer, 9 to 12 bytes, so its weights are cut off where such a short text's would end. That gives values
-//! with the same beginning the same hash. Seen on 9.7, for every collation, of the hash of a prefix key with whole values. No other key
-//! can have such a part.
+//! The server turns a value into its collation's weights in a buffer that is made for the column's *stored* length. A
+//! TEXT or BLOB stores a length and a pointer, 9 to 12 bytes, so its weights are cut off where those of such a short
+//! text would end. Values with the same beginning then have the same hash. Seen on 9.7, for every collation, in the
+//! hash of a prefix key with whole values. No other key can have such a part.
 //!
-//! A key is hashed a second time, with whole values, where the buffer for some stored value is another one than that for the key's part:
-//! for a prefix, mostly, and for any VARCHAR, whose length takes room too. Values that are filled to the end of the buffer then have
-//! two hashes, else they have the same one twice if the prefix is the whole value.
+//! A key is hashed a second time, with whole values, where the buffer for some stored value differs from that for the
+//! key's part: mostly for a prefix, and for any VARCHAR, whose length takes space too. Values that are filled to the
+//! end of the buffer then have two different hashes. Others have the same hash twice if the prefix is the whole value.
 
 use crate::collation::{Class, Collation};
 use crate::schema::Column;
 
-/// Stands before each later level of an equality form.
+/// Separator before each later level of an equality form.
 const LEVEL: u8 = 0xFF;
-/// Bytes of a run in a later level: a weight, and how often it stands there.
+/// Bytes of a run in a later level: a weight, and the number of its repetitions.
 const RUN: (usize, usize) = (2, 4);
 /// Weights that the collations of Unicode 9 reserve for a character in each level.
 const LEVEL_ROOM: usize = 8;
-/// Languages whose scripts those collations put in another order, for which the server makes room for one more level.
+/// Languages whose scripts those collations put in another order, for which the server reserves one more level.
 const REORDERED: [&str; 8] = ["bg", "bs", "hr", "mn_cyrl", "ru", "sr_latn", "ja", "zh"];
 
-/// What the server hashes of a column's whole values.
+/// Part of a column's whole values that the server hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hashed {
-    /// All of them.
+    /// The whole value.
     Whole,
-    /// Their beginning.
+    /// The beginning of the value.
     Beginning(Cut),
-    /// Their beginning, but it is not known how much of it.
+    /// The beginning of the value, of unknown length.
     Unknown,
 }
 
-/// How much of a value's equality form the server hashes.
+/// Part of a value's equality form that the server hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut {
     room: Room,
-    /// What a space is in the form, where spaces at the end count for nothing.
+    /// A space in the form, where spaces at the end are ignored.
     space: Option<u8>,
 }
 
-/// The server's buffer, in the units of our form.
+/// The server's buffer, in units of the equality form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(usize),
-    /// So many UTF-8 characters.
+    /// Number of UTF-8 characters.
     Characters(usize),
-    /// So many weights of Unicode characters; what stands between two levels takes the room of one.
+    /// Number of weights of Unicode characters; the separator of two levels takes the space of one.
     Weights(usize),
 }
 
 impl Hashed {
-    /// What it hashes of this column.
+    /// Returns the part of this column's values that the server hashes.
     pub(super) fn of(column: &Column) -> Self {
         let Some(stored) = stored_length(&column.data_type) else { return Self::Whole };
         let Some(name) = column.collation.as_deref().filter(|name| *name != "binary") else {
@@ -64,20 +64,20 @@ impl Hashed {
     }
 }
 
-/// How a part of a key is hashed the second time.
+/// Second hash of a part of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
-    /// In the same buffer.
+    /// The same buffer as the first time.
     Alike,
-    /// In another buffer.
+    /// A different buffer.
     Otherwise {
-        /// Whether the value is filled to the buffer's end, so that its bytes differ however short it is.
+        /// True if the value is filled to the buffer's end, so that its bytes differ however short it is.
         filled: bool,
     },
 }
 
 impl Again {
-    /// What becomes of a column of a key, or of its first `prefix` characters.
+    /// Returns the second hash of a column of a key, or of its first `prefix` characters.
     pub(super) fn of(column: &Column, prefix: Option<u32>) -> Self {
         let collation = column.collation.as_deref().and_then(Collation::by_name);
         let pads = collation.is_some_and(Collation::pad_space);
@@ -101,7 +101,7 @@ impl Again {
     }
 }
 
-/// Bytes of the longest character of a collation's character set.
+/// Returns the length in bytes of the longest character of a collation's character set.
 fn longest_character(collation: &Collation) -> usize {
     match collation.name().split('_').next().unwrap_or_default() {
         "utf8mb4" | "utf16" | "utf16le" | "utf32" | "gb18030" => 4,
@@ -112,7 +112,7 @@ fn longest_character(collation: &Collation) -> usize {
 }
 
 impl Cut {
-    /// Cuts the form that stands behind `start`.
+    /// Cuts the form that begins at `start`.
     pub(super) fn apply(self, form: &mut Vec<u8>, start: usize) {
         let value = form.get(start..).unwrap_or_default();
         let kept = match self.room {
@@ -132,7 +132,7 @@ impl Cut {
     }
 }
 
-/// Bytes that a row has of such a column: those of the length, and of a pointer; none for other types.
+/// Returns the number of bytes that a row stores for such a column: a length and a pointer; none for other types.
 fn stored_length(data_type: &str) -> Option<usize> {
     let bytes_of_length = match data_type {
         "tinytext" | "tinyblob" => 1,
@@ -144,7 +144,8 @@ fn stored_length(data_type: &str) -> Option<usize> {
     Some(bytes_of_length + size_of::<u64>())
 }
 
-/// The buffer for a text of this many bytes; none for collations whose forms are not made of the server's weights.
+/// Returns the buffer for a text of this many bytes; none for collations whose forms are not made of the server's
+/// weights.
 fn room(collation: &Collation, stored: usize) -> Option<Room> {
     let name = collation.name();
     let (charset, kind) = name.split_once('_').unwrap_or((name, ""));
@@ -169,7 +170,8 @@ fn room(collation: &Collation, stored: usize) -> Option<Room> {
     })
 }
 
-/// Weights that fit for a collation of Unicode 9, given by what follows its character set.
+/// Returns the number of weights that fit for a collation of Unicode 9, given by the part of its name after the
+/// character set.
 fn unicode_9_room(kind: &str, stored: usize) -> usize {
     let (language, levels) = kind.split_once("0900_").unwrap_or(("", kind));
     let levels = match levels {
@@ -182,20 +184,20 @@ fn unicode_9_room(kind: &str, stored: usize) -> usize {
     LEVEL_ROOM * stored.div_ceil(4) * (levels + reordered) + levels - 1
 }
 
-/// What a space is in the form of a collation that pads.
+/// Returns a space in the form of a collation that pads.
 fn space(collation: &Collation) -> Option<u8> {
     let mut form = Vec::new();
     let known = collation.pad_space() && collation.equality_form(b" a", &mut form).is_ok();
     known.then(|| form.first().copied()).flatten()
 }
 
-/// Bytes of the first characters of UTF-8.
+/// Returns the number of bytes of the first `count` characters of UTF-8.
 fn first_characters(text: &[u8], count: usize) -> usize {
     let begins = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
     begins.map(|(at, _)| at).nth(count).unwrap_or(text.len())
 }
 
-/// Bytes of the first weights of a form; shortens the run in which the room ends.
+/// Returns the number of bytes of the first weights of a form; shortens the run in which the buffer ends.
 fn first_weights(form: &mut [u8], start: usize, mut room: usize) -> usize {
     let Some(value) = form.get_mut(start..) else { return 0 };
     let mut at = 0;

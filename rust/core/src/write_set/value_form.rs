@@ -8,24 +8,24 @@ use crate::collation::{Class, Collation, CollationError};
 use crate::schema::Column;
 use crate::value::Value;
 
-/// How a column's values become bytes.
+/// Form in which a column's values become bytes.
 ///
-/// Two columns with equal forms give equal values equal bytes, which foreign keys need. `BINARY(n)` is padded with zero bytes to its
-/// length, so a `VARBINARY` child finds it exactly where the server does: by all `n` bytes.
+/// Two columns with equal forms give equal values equal bytes, which foreign keys need. `BINARY(n)` is padded with zero
+/// bytes to its length, so a `VARBINARY` child matches it exactly where it does on the server: by all `n` bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ValueForm {
     /// Numbers, temporal values, ENUM, SET and BIT: their text.
     Plain,
     /// Text under a collation whose equality is known.
     Text(&'static Collation),
-    /// Bytes as they are, padded with zero bytes to so many.
+    /// Bytes unchanged, padded with zero bytes to this length.
     Bytes { pad_to: usize },
     /// All values count as one.
     Unknown(Reason),
 }
 
 impl ValueForm {
-    /// The form of a column; `bytewise` takes text by its bytes.
+    /// Returns the form of a column; `bytewise` takes text by its bytes.
     pub(super) fn of(column: &Column, bytewise: bool) -> Self {
         match column.data_type.as_str() {
             "binary" => {
@@ -52,7 +52,7 @@ impl ValueForm {
         }
     }
 
-    /// Whether values of the two forms that the server calls equal have equal bytes.
+    /// Returns true if values of the two forms that are equal on the server have equal bytes.
     pub(super) fn agrees(self, other: Self) -> bool {
         match (self, other) {
             (Self::Plain, Self::Plain)
@@ -102,9 +102,9 @@ fn append_bytes(bytes: &[u8], pad_to: usize, prefix: Option<u32>, out: &mut Vec<
     }
 }
 
-/// Appends a value in its canonical form, text as it is; for values that are no column's.
+/// Appends a value in its canonical form, text unchanged; for values that belong to no column.
 ///
-/// Gives an error for what has no form: NULL and differences of JSON documents.
+/// Returns an error for values without a form: NULL and differences of JSON documents.
 pub fn plain_form(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
     append_plain(value, out)
 }
@@ -172,7 +172,7 @@ fn push_parts(out: &mut Vec<u8>, between: u8, parts: &[u32]) {
     }
 }
 
-/// Microseconds, if there are any: how many digits the column keeps does not count.
+/// Appends microseconds, if there are any, regardless of the number of digits that the column keeps.
 fn push_fraction(out: &mut Vec<u8>, micros: u32) {
     if micros > 0 {
         out.push(b'.');

@@ -1,4 +1,4 @@
-//! The rows of several statements of the source as one statement of ours.
+//! Fusing the rows of several statements of the source into one statement.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,47 +9,47 @@ use super::{Error, HEADER, Limits, PREFIX, RowEvent, STATEMENT_END, TABLE_MAP};
 use crate::progress_row::{self, ProgressRow};
 use crate::row_ends::{Conversion, RowEnds, Unconverted};
 
-/// Table ids that mean no table: a row event that only ends a statement.
+/// Table id that means no table: a row event that only ends a statement.
 const NO_TABLE: &[u8] = &[0xff, 0xff, 0xff, 0, 0, 0];
 const NO_TABLE_SHORT: &[u8] = &[0xff, 0xff, 0xff, 0];
-/// A row event does not grow beyond this by others that join it.
+/// Size beyond which no other row event joins a row event.
 const MOST_JOINED: usize = 1 << 20;
 /// Raw bytes from which a statement is long enough: longer ones only take memory on both sides.
 const LONG: usize = 1 << 20;
-/// Where an event's size stands in its header.
+/// Offset of an event's size in its header.
 const SIZE_AT: usize = 9;
-/// Where its type and its own flags stand.
+/// Offsets of its type and of its own flags.
 const TYPE_AT: usize = 4;
 const HEADER_FLAGS_AT: usize = 17;
 
-/// A table of the statement that is being made.
+/// A table of the current statement.
 struct Table<'a> {
     map: RowEvent<'a>,
-    /// Its number in the statement that is being made; none until a row event needs it there.
+    /// Its number in the current statement; none until a row event needs it.
     number: Option<u32>,
-    /// What becomes of the ends of its row versions.
+    /// Conversion of the ends of its row versions.
     conversion: Option<Conversion>,
-    /// Its rows are not wanted.
+    /// True if its rows are not wanted.
     left_out: bool,
 }
 
-/// A row event of the statement that is being made, which others may join.
+/// A row event of the current statement, which others may join.
 struct RowsInMaking {
     bytes: Vec<u8>,
     table: usize,
     type_code: u8,
     flags_at: usize,
-    /// Where the rows begin: what stands between the flags and them says how to read them.
+    /// Offset of the rows. The bytes between the flags and the rows describe their layout.
     rows_at: usize,
 }
 
 /// Collects table maps and row events of one statement, and closes it when it is full.
 ///
-/// Sources number tables as they like, and several sources may stand in one relay log, so tables get numbers of their own.
+/// Sources number tables as they like, and one relay log may hold several sources, so tables get numbers of their own.
 pub(super) struct Fuse<'a> {
     keyed: bool,
     limit: usize,
-    /// Raw bytes that fit a statement of `limit` bytes in base64.
+    /// Raw bytes that fit into a statement of `limit` bytes in base64.
     raw_limit: usize,
     tables: Vec<Table<'a>>,
     by_map: HashMap<&'a [u8], usize>,
@@ -59,7 +59,7 @@ pub(super) struct Fuse<'a> {
     rows: Vec<RowsInMaking>,
     row_bytes: usize,
     flags: [u8; 2],
-    /// Goes in front of the first statement's rows.
+    /// Progress to write before the first statement's rows.
     progress: Option<&'a ProgressRow<'a>>,
     row_ends: Option<&'a RowEnds>,
     left_out: &'a [(String, String)],
@@ -88,13 +88,13 @@ impl<'a> Fuse<'a> {
         }
     }
 
-    /// The same, and the first statement writes a session's progress too.
+    /// Creates a fuse whose first statement also writes a session's progress.
     pub(super) fn with_progress(limits: Limits<'a>, progress: &'a ProgressRow<'a>) -> Self {
         let bytes = limits.bytes.saturating_sub(progress.room());
         Self { progress: Some(progress), ..Self::new(Limits { bytes, ..limits }) }
     }
 
-    /// Says which table an id means from here on.
+    /// Sets the table that an id means from here on.
     pub(super) fn table_map(&mut self, map: &RowEvent<'a>) -> Result<(), Error> {
         let next = self.tables.len();
         let table = *self.by_map.entry(&map.bytes[map.flags_at..]).or_insert(next);
@@ -117,12 +117,12 @@ impl<'a> Fuse<'a> {
         Ok(self.left_out.iter().any(|(database, table)| (database, table) == (&map.name.database, &map.name.table)))
     }
 
-    /// The source's statement ended: an id means nothing any more.
+    /// Ends the source's statement: table ids lose their meaning.
     pub(super) fn forget_table_maps(&mut self) {
         self.by_id.clear();
     }
 
-    /// Takes in a row event.
+    /// Adds a row event.
     pub(super) fn rows(&mut self, event: &RowEvent<'a>) -> Result<(), Error> {
         if matches!(event.table_id(), NO_TABLE | NO_TABLE_SHORT) {
             return Ok(());
@@ -174,7 +174,8 @@ impl<'a> Fuse<'a> {
         Ok(())
     }
 
-    /// The server takes the flags of a statement's first row event for all of them, so this one has those of the event that it is for.
+    /// Adds the row event of the progress. The server uses the flags of a statement's first row event for all, so this
+    /// one gets those of `event`.
     fn add_progress(&mut self, progress: &ProgressRow<'_>, event: &RowEvent<'_>) {
         self.numbers += 1;
         let type_code = progress_row::type_beside(event.type_code);
@@ -186,7 +187,8 @@ impl<'a> Fuse<'a> {
         self.rows.push(RowsInMaking { bytes, table: usize::MAX, type_code, flags_at: event.flags_at, rows_at: 0 });
     }
 
-    /// Whether the rows may stand behind those of the last event: the same change of the same table in the same form.
+    /// Returns true if the rows may be appended to those of the last event: the same change of the same table in the
+    /// same form.
     fn joins(&self, event: &RowEvent<'_>, table: usize, rows_at: usize) -> bool {
         let Some(last) = self.rows.last() else { return false };
         let kind = match event.type_code {
@@ -200,7 +202,7 @@ impl<'a> Fuse<'a> {
             && last.bytes.get(event.flags_at + 2..last.rows_at) == event.bytes.get(event.flags_at + 2..rows_at)
     }
 
-    /// The table's number in this statement; its map goes in with the first row event.
+    /// Returns the table's number in this statement; its map is added with the first row event.
     fn number(&mut self, table: usize) -> u32 {
         let known = &mut self.tables[table];
         if let Some(number) = known.number {
@@ -214,7 +216,7 @@ impl<'a> Fuse<'a> {
         self.numbers
     }
 
-    /// Ends the statement that is being made.
+    /// Ends the current statement.
     fn close(&mut self) {
         let Some(last) = self.rows.last_mut() else { return };
         last.bytes[last.flags_at] |= STATEMENT_END;
@@ -231,12 +233,12 @@ impl<'a> Fuse<'a> {
         (self.numbers, self.row_bytes) = (0, 0);
     }
 
-    /// The events of the statement that was closed because an event did not fit it.
+    /// Returns the events of the statement that was closed because an event did not fit into it.
     pub(super) fn closed(&mut self) -> Option<Vec<u8>> {
         self.closed.take()
     }
 
-    /// Whether the statement that is being made is long enough.
+    /// Returns true if the current statement is long enough.
     pub(super) fn is_long(&self) -> bool {
         self.maps.len() + self.row_bytes >= LONG
     }
@@ -247,7 +249,7 @@ impl<'a> Fuse<'a> {
     }
 }
 
-/// Where the rows begin: behind flags, extra data (version 2), number of columns and their bitmaps.
+/// Returns the offset of the rows: after flags, extra data (version 2), number of columns and their bitmaps.
 fn rows_at(event: &RowEvent<'_>) -> Option<usize> {
     let mut at = event.flags_at + 2;
     if event.type_code >= 30 {
@@ -263,7 +265,7 @@ fn rows_at(event: &RowEvent<'_>) -> Option<usize> {
     (at <= event.bytes.len()).then_some(at)
 }
 
-/// An event with the header of another one, of which the table's id is not set.
+/// Returns an event with the header of another one, with the table's id unset.
 fn event_like(other: &RowEvent<'_>, type_code: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = other.bytes[..other.flags_at].to_vec();
     bytes[TYPE_AT] = type_code;
@@ -274,7 +276,7 @@ fn event_like(other: &RowEvent<'_>, type_code: u8, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Writes a table's number in the place of the source's.
+/// Replaces the source's number of a table.
 fn set_number(event: &mut [u8], flags_at: usize, number: u32) {
     let id = &mut event[HEADER..flags_at];
     id.fill(0);

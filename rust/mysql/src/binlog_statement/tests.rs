@@ -26,7 +26,7 @@ fn format() -> Format {
     }
 }
 
-/// A row event of one column: the table's id, the flags, then what says how to read the rows, then the rows.
+/// Returns a row event of one column: the table's id, the flags, the layout of the rows, then the rows.
 fn rows(id: u8, flags: u8, values: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER];
     bytes.extend([id, 0, 0, 0, 0, 0, flags, 0, 2, 0, 1, 0xff]);
@@ -34,7 +34,7 @@ fn rows(id: u8, flags: u8, values: &[u8]) -> Vec<u8> {
     sized(bytes)
 }
 
-/// A table map whose content is only a mark.
+/// Returns a table map whose content is only a mark.
 fn map(id: u8, table: u8) -> Vec<u8> {
     let mut bytes = vec![0; HEADER];
     bytes.extend([id, 0, 0, 0, 0, 0, 1, 0, table, table]);
@@ -90,7 +90,7 @@ const END: u8 = 1;
 const NO_FOREIGN_KEYS: u8 = 2;
 const UPDATE: u8 = 31;
 
-/// A transaction with `statements` inserts of one row each into one table.
+/// Returns a transaction with `statements` inserts of one row each into one table.
 fn small(statements: usize) -> Transaction {
     let one = [(MAP, map(77, 5)), (ROWS, rows(77, END, &[1; 40]))];
     transaction(&vec![one; statements].concat())
@@ -266,7 +266,7 @@ fn whole(transaction: &Transaction, bytes: usize) -> Option<Vec<Vec<u8>>> {
     statement.map(|statement| split(&decode(&statement)))
 }
 
-/// Events one by one.
+/// Splits bytes into events.
 fn split(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut events = Vec::new();
     while !bytes.is_empty() {

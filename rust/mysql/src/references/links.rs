@@ -1,4 +1,4 @@
-//! Which columns refer to which keys, what a key looks like in a question, and the questions.
+//! Columns that refer to keys, the text of a key in a query, and the queries.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -8,15 +8,15 @@ use paraply_binlog::rows::Row;
 use paraply_core::schema::{Catalog, Column, ForeignKey, KeyPart, Table};
 use paraply_core::value::Value;
 
-/// Keys that one question is about.
+/// Number of keys in one query.
 const ASKED_AT_ONCE: usize = 1000;
 
-/// A question, and the number that must come back.
+/// A query, and the number that it must return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// A `SELECT` of one number: how many of the keys that it names are there. It locks them against going.
+    /// A `SELECT` of one number: how many of the named keys exist. It locks them against deletion.
     pub sql: String,
-    /// How many it names.
+    /// The number of keys that it names.
     pub expected: usize,
 }
 
@@ -32,11 +32,11 @@ pub(super) enum Key {
 
 /// Columns of a table that refer to a key, or are referred to.
 pub(super) struct Link {
-    /// In the order of the parent's key.
+    /// Indices in the order of the parent's key.
     columns: Vec<usize>,
-    /// The parent's columns, by which literals are written.
+    /// The parent's columns, which determine the form of literals.
     forms: Vec<Column>,
-    /// The parent's key, if questions can be asked about it.
+    /// The parent's key, if it can be queried.
     pub(super) parent: Option<usize>,
 }
 
@@ -47,16 +47,16 @@ fn value_of<'a>(image: &[Option<Value<'a>>], column: usize) -> Option<Value<'a>>
 }
 
 impl Link {
-    /// Whether a row comes, goes, or changes in these columns.
+    /// Returns true if a row is inserted, deleted, or changed in these columns.
     pub(super) fn is_touched(&self, row: Row<'_, '_>) -> bool {
         let (Some(before), Some(after)) = (row.before, row.after) else { return true };
-        // A minimal image leaves out what did not change.
+        // A minimal image leaves out unchanged columns.
         self.columns
             .iter()
             .any(|&column| value_of(after, column).is_some_and(|new| value_of(before, column) != Some(new)))
     }
 
-    /// The key of a row; what is not in the image after a change is as it was before.
+    /// Returns the key of a row; a column that is not in the image after a change is unchanged.
     pub(super) fn key<'a>(&self, before: Image<'a, '_>, after: Image<'a, '_>) -> Key {
         let mut text = String::from("ROW(");
         for (&column, form) in self.columns.iter().zip(&self.forms) {
@@ -81,12 +81,12 @@ impl Link {
 pub(super) struct TableLinks {
     pub(super) refers: Vec<Link>,
     pub(super) referred: Vec<Link>,
-    /// Whether all of its foreign keys' columns were found.
+    /// True if all of its foreign keys' columns were found.
     pub(super) understood: bool,
 }
 
 impl TableLinks {
-    /// Whether it has to do with foreign keys.
+    /// Returns true if the table has foreign keys or is referred to by one.
     pub(super) fn any(&self) -> bool {
         !self.refers.is_empty() || !self.referred.is_empty()
     }
@@ -99,7 +99,7 @@ struct ParentKey {
     columns: Vec<usize>,
 }
 
-/// The links of the tables that a block's rows stand in.
+/// The links of the tables of a block's rows.
 pub(super) struct Links<'c> {
     catalog: &'c Catalog,
     tables: HashMap<usize, Arc<TableLinks>>,
@@ -111,7 +111,7 @@ impl<'c> Links<'c> {
         Self { catalog, tables: HashMap::new(), parents: Vec::new() }
     }
 
-    /// A table's links, by the number under which the block's walk knows it.
+    /// Returns a table's links, by the table's number in the block's walk.
     pub(super) fn of(&mut self, index: usize, table: &Arc<Table>) -> Arc<TableLinks> {
         if let Some(links) = self.tables.get(&index) {
             return Arc::clone(links);
@@ -134,7 +134,7 @@ impl<'c> Links<'c> {
         links
     }
 
-    /// One side of a foreign key: the child's, or the parent's. None where a column of that side is not known.
+    /// Returns one side of a foreign key: the child's, or the parent's. None where a column of that side is not known.
     fn link(&mut self, child: &Table, key: &ForeignKey, child_side: bool) -> Option<Link> {
         let parent = self.parent(child, key);
         let table = self.catalog.get(&key.parent);
@@ -150,8 +150,8 @@ impl<'c> Links<'c> {
         Some(Link { columns, forms, parent: Some(parent) })
     }
 
-    /// The unique key that a foreign key refers to, with the child's columns in that key's order; none where questions about it might
-    /// be answered otherwise than the server's check.
+    /// Returns the unique key that a foreign key refers to, with the child's columns in that key's order; none where a
+    /// query could give another result than the server's check.
     fn parent(&mut self, child: &Table, key: &ForeignKey) -> Option<(usize, Vec<usize>)> {
         let table = self.catalog.get(&key.parent)?;
         let referred: Vec<usize> =
@@ -182,7 +182,7 @@ impl<'c> Links<'c> {
         Some((parent, order))
     }
 
-    /// The questions about those keys of a parent that are needed and that the block did not make itself.
+    /// Returns the queries for the keys of a parent that are needed and that the block did not insert itself.
     pub(super) fn questions(&self, parent: usize, keys: &BTreeMap<String, bool>) -> Vec<Question> {
         let needed: Vec<&str> = keys.iter().filter(|(_, needed)| **needed).map(|(key, _)| key.as_str()).collect();
         let ParentKey { table, key, columns } = &self.parents[parent];
@@ -210,7 +210,8 @@ impl<'c> Links<'c> {
     }
 }
 
-/// Whether equal values of a child's and a parent's column are written alike, and compared as the server's check compares them.
+/// Returns true if equal values of a child's and a parent's column are written alike, and compared as in the server's
+/// check.
 fn are_alike(child: &Column, parent: &Column) -> bool {
     match parent.data_type.as_str() {
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => {

@@ -1,9 +1,10 @@
-//! Foreign keys of a block's rows, asked about at the block's end instead of checked row by row.
+//! Foreign keys of a block's rows, checked by queries at the block's end instead of row by row.
 //!
-//! A server that carries out foreign keys above its storage engines (MySQL 9.6 and later) opens the parent's table anew for each row
-//! of a child, and the children's for changes of a parent: three fifths of what a replay costs it. Rows that leave every key alone
-//! that others refer to may go in unchecked, as long as what they refer to is there at the end, before the commit: that is one
-//! question for each parent's key, whatever the number of rows. What takes a referenced key away is left to the server, at once.
+//! A server that handles foreign keys above its storage engines (MySQL 9.6 and later) opens the parent's table anew for
+//! each row of a child, and the children's for changes of a parent: three fifths of the cost of a replay. Rows that
+//! change no key that others refer to may be applied unchecked, as long as the keys that they refer to exist at the
+//! end, before the commit. That is one query for each parent's key, whatever the number of rows. A change that removes
+//! a referenced key is left to the server's own check.
 
 mod links;
 
@@ -19,37 +20,38 @@ use paraply_core::schema::{Catalog, Table};
 pub use links::Question;
 use links::{Key, Links, TableLinks};
 
-/// Keys of parents that are kept in mind for one block; where there are more, the server checks its rows.
+/// Number of keys of parents that are remembered for one block; where there are more, the server checks its rows.
 const MOST_KEYS: usize = 1 << 16;
-/// Rows of tables with foreign keys that are worth a question: it takes about as long as the checks of two rows.
+/// Number of rows of tables with foreign keys that justify a query: it takes about as long as the checks of two rows.
 const ROWS_A_QUESTION: usize = 4;
 
-/// What is known of a block: which row events need no check by the server, if the questions are answered as expected at its end.
+/// Result for a block: row events that need no check by the server, if the queries give the expected results at its
+/// end.
 #[derive(Debug, Clone, Default)]
 pub struct Check {
-    /// For each transaction, for each of its events.
+    /// For each transaction, for each of its events: true if it needs no check.
     unchecked: Vec<Vec<bool>>,
-    /// To be asked when all rows are in.
+    /// Queries to run when all rows are applied.
     pub questions: Vec<Question>,
 }
 
 impl Check {
-    /// Whether the server may leave out its own check of a row event, given by the places of transaction and event.
+    /// Returns true if the server may omit its own check of a row event, given by the indices of transaction and event.
     pub fn covers(&self, transaction: usize, event: usize) -> bool {
         self.unchecked.get(transaction).and_then(|events| events.get(event)).copied().unwrap_or(false)
     }
 }
 
-/// Memory that is used again for each block.
+/// Memory that is reused for each block.
 #[derive(Debug, Default)]
 pub struct Scratch {
     known: KnownTables,
     plan: RowPlan,
 }
 
-/// Finds out what the rows of a block refer to; none where questions are not worth it.
+/// Finds the keys that the rows of a block refer to; none where queries are not worth their cost.
 ///
-/// The catalog must be the target's own: a foreign key that it lacks is one that nobody checks.
+/// The catalog must be the target's own: a foreign key that it lacks is not checked at all.
 ///
 /// # Errors
 ///
@@ -77,42 +79,42 @@ pub fn check<'a>(
     Ok(worth.then_some(Check { unchecked, questions }))
 }
 
-/// What becomes of a parent's key by a row.
+/// Effect of a row on a parent's key.
 enum Effect {
     /// The row refers to it.
     Needed,
-    /// A row with it is there from here on.
+    /// A row with the key exists from here on.
     Made,
-    /// It is gone, and the server has seen to those who referred to it.
+    /// The key is gone, and the server has handled the rows that referred to it.
     Gone,
 }
 
-/// What the rows of one event do to parents' keys.
+/// Effects of the rows of one event on parents' keys.
 #[derive(Default)]
 struct EventEffects {
-    /// The source did not check it either.
+    /// True if the source did not check the event either.
     unchecked_there: bool,
-    /// The server has to check it.
+    /// True if the server has to check the event.
     left: bool,
-    /// The server may carry it on to other tables' rows, of which the log then says nothing.
+    /// True if the server may cascade to other tables' rows, which the log then does not hold.
     cascades: bool,
-    /// Rows of tables that have to do with foreign keys.
+    /// Number of rows of tables with foreign keys, or with references to them.
     rows: usize,
     effects: Vec<(Effect, usize, String)>,
 }
 
-/// What the block has done so far.
+/// Effects of the block so far.
 struct BlockReferences<'c> {
     links: Links<'c>,
-    /// For each parent's key, by their texts: true where a row needs it, false where the block itself made it.
+    /// For each parent's key, by its text: true where a row needs it, false where the block itself inserted it.
     needed: Vec<BTreeMap<String, bool>>,
     rows: usize,
-    /// There were more keys than one block is looked at with: from then on rows are passed over, and nothing of this counts.
+    /// True if there were too many keys: from then on rows are ignored, and this state is not used.
     too_large: bool,
 }
 
 impl BlockReferences<'_> {
-    /// For each event of a transaction, whether the server may leave its check out.
+    /// Returns for each event of a transaction true if the server may omit its check.
     fn transaction(
         &mut self,
         transaction: &Transaction,
@@ -155,10 +157,10 @@ impl BlockReferences<'_> {
         be_referred_to(&links, row, event);
     }
 
-    /// Takes in what an event does, and says whether the server need not check it.
+    /// Adds the effects of an event; returns true if the server need not check it.
     fn settle(&mut self, event: EventEffects) -> bool {
         if event.left && event.cascades {
-            // What the block made may be gone: who needs it from here on asks.
+            // Keys that the block inserted may be gone: later rows that need one have it queried.
             self.needed.iter_mut().for_each(|keys| keys.retain(|_, needed| *needed));
         }
         for (effect, parent, key) in event.effects {
@@ -187,7 +189,7 @@ impl BlockReferences<'_> {
     }
 }
 
-/// The row as a child: what it refers to from now on must be there.
+/// Notes the row as a child: the keys that it refers to from now on must exist.
 fn refer(links: &TableLinks, row: Row<'_, '_>, event: &mut EventEffects) {
     if row.after.is_none() || event.unchecked_there {
         return;
@@ -201,7 +203,7 @@ fn refer(links: &TableLinks, row: Row<'_, '_>, event: &mut EventEffects) {
     }
 }
 
-/// The row as a parent: keys that it gives up, which is left to the server, and keys that it brings.
+/// Notes the row as a parent: keys that it gives up, which is left to the server, and keys that it inserts.
 fn be_referred_to(links: &TableLinks, row: Row<'_, '_>, event: &mut EventEffects) {
     for link in links.referred.iter().filter(|link| link.is_touched(row)) {
         event.left |= row.before.is_some();

@@ -1,11 +1,11 @@
-//! What a server says while a connection is made.
+//! Packets of a server while a connection is made.
 
 use mysql_common::constants::CapabilityFlags;
 
 use crate::connection::Error;
 
 const PROTOCOL: u8 = 10;
-/// Scrambles have so many bytes; servers send a zero behind them.
+/// Length of a scramble; servers send a zero after it.
 const NONCE_LENGTH: usize = 20;
 
 /// A server's first packet.
@@ -41,7 +41,7 @@ impl Greeting {
             let second = fields.slice(nonce_length.saturating_sub(8).max(13))?;
             let nonce = first.iter().chain(second).copied().take(NONCE_LENGTH).collect();
             let capabilities = CapabilityFlags::from_bits_truncate(u32::from(upper) << 16 | u32::from(lower));
-            // Some servers leave the zero out that ends the name.
+            // Some servers omit the zero that ends the name.
             let plugin = fields.text_or_rest();
             Some(Ok(Self { version, connection_id, nonce, capabilities, plugin }))
         };
@@ -54,7 +54,7 @@ impl Greeting {
     }
 }
 
-/// Another way to log in than the one that was tried.
+/// Request for another login method than the one that was tried.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AuthSwitch {
     pub(super) plugin: String,
@@ -66,7 +66,7 @@ impl AuthSwitch {
         let mut fields = Fields(packet);
         let read = |fields: &mut Fields<'_>| {
             fields.skip(1)?;
-            // Without a name it is the login of MySQL 4.0.
+            // Without a name the method is the login of MySQL 4.0.
             let plugin = if fields.0.is_empty() { "mysql_old_password".to_owned() } else { fields.text()? };
             let nonce = fields.0.iter().copied().take(NONCE_LENGTH).collect();
             Some(Self { plugin, nonce })
@@ -75,11 +75,11 @@ impl AuthSwitch {
     }
 }
 
-/// The error that a packet holds, if it is one.
+/// Returns the error that a packet holds, if it is one.
 pub(super) fn server_error(packet: &[u8]) -> Option<Error> {
     let (&0xff, rest) = packet.split_first()? else { return None };
     let Some((code, rest)) = rest.split_first_chunk() else { return Some(odd("error")) };
-    // Before a client is known there is no SQLSTATE.
+    // Before the login there is no SQLSTATE.
     let (state, message) = match rest.split_first_chunk() {
         Some((b"#", behind)) => behind.split_at(behind.len().min(5)),
         _ => (&b"HY000"[..], rest),
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// As MySQL 9.7 sends it.
+    /// Returns a greeting as MySQL 9.7 sends it.
     pub(super) fn greeting() -> Vec<u8> {
         let mut packet = vec![10];
         packet.extend_from_slice(b"9.7.0\0\x2a\0\0\0");

@@ -1,4 +1,4 @@
-//! Logging in: TLS, the password in the form that the server's plugin takes, and another plugin where the server asks for it.
+//! Logging in: TLS, the password in the form of the server's plugin, and another plugin where the server asks for it.
 
 use std::io::{Read, Write};
 
@@ -26,7 +26,7 @@ const FAST_LOGIN: &[u8] = &[MORE, 3];
 const FULL_LOGIN: &[u8] = &[MORE, 4];
 const ASK_FOR_KEY: &[u8] = &[2];
 
-/// Connects and logs in; gives the connection's number too.
+/// Connects and logs in; returns the server's greeting too.
 pub(super) fn log_in(options: &Options) -> Result<(Packets<Transport>, Greeting), Error> {
     let transport = Transport::open(options)?;
     let tcp = !transport.is_private();
@@ -56,9 +56,9 @@ pub(super) fn log_in(options: &Options) -> Result<(Packets<Transport>, Greeting)
     Ok((packets, greeting))
 }
 
-/// The exchange from the client's first packet to the server's last one.
+/// Runs the exchange from the client's first packet to the server's last one.
 ///
-/// `private` says that nobody on the way can read the password.
+/// `private` is true if the connection cannot be read by others.
 fn authenticate<S: Read + Write>(
     packets: &mut Packets<S>,
     greeting: &Greeting,
@@ -67,7 +67,7 @@ fn authenticate<S: Read + Write>(
     password: &str,
     private: bool,
 ) -> Result<(), Error> {
-    // What else a server names first it may also ask for by a switch, with a nonce of its own.
+    // If a server names any other plugin first, it may still request one of these by a switch, with a nonce of its own.
     let mut plugin =
         if greeting.plugin == SHA2 { AuthPlugin::CachingSha2Password } else { AuthPlugin::MysqlNativePassword };
     let mut nonce = greeting.nonce.clone();
@@ -118,7 +118,7 @@ fn known_plugin(name: &str) -> Result<AuthPlugin<'static>, Error> {
     }
 }
 
-/// What a plugin makes of password and nonce; nothing of an empty password.
+/// Returns a plugin's response for password and nonce; empty for an empty password.
 fn answer(plugin: &AuthPlugin<'_>, password: &str, nonce: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(data) = plugin.gen_data(Some(password), nonce) {
@@ -127,7 +127,7 @@ fn answer(plugin: &AuthPlugin<'_>, password: &str, nonce: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The password itself: as it is where nobody can read it, else under the server's key.
+/// Sends the password itself: in clear where the connection is private, else encrypted with the server's key.
 fn send_password<S: Read + Write>(
     packets: &mut Packets<S>,
     password: &str,

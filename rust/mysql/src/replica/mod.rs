@@ -1,4 +1,5 @@
-//! A replica's connection to its source: statements without rows, then the source's log, and acknowledgements in between.
+//! A replica's connection to its source: statements without rows, then the source's log, and acknowledgements during
+//! it.
 //!
 //! The library behind [`Connection`](crate::connection::Connection) gives a source's log as a stream that cannot be written to
 //! and has lost the header of semi-synchronous replication, so the few packets that a replica needs are read and written here.
@@ -49,23 +50,23 @@ impl ReplicaConnection {
         Ok(Self { packets, connection_id: greeting.connection_id, version })
     }
 
-    /// The server's number of this connection.
+    /// Returns the server's number of this connection.
     pub fn connection_id(&self) -> u32 {
         self.connection_id
     }
 
-    /// The server's version as text, for example `9.7.4` or `10.11.6-MariaDB`.
+    /// Returns the server's version as text, for example `9.7.4` or `10.11.6-MariaDB`.
     pub fn server_version(&self) -> &str {
         &self.version
     }
 
-    /// Runs one statement that gives no rows.
+    /// Runs one statement that returns no rows.
     pub fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.command(&[&[COM_QUERY], sql.as_bytes()].concat())
     }
 
-    /// Registers as a replica and asks for the log; with `semi_sync`, which the session must have agreed on before, every event
-    /// comes with the header of semi-synchronous replication.
+    /// Registers as a replica and requests the log; with `semi_sync`, which the session must have enabled before, every
+    /// event comes with the header of semi-synchronous replication.
     pub(crate) fn dump(
         mut self,
         identity: &Identity,

@@ -6,21 +6,21 @@ use mysql_common::proto::MySerialize;
 
 use crate::connection::Error;
 
-/// A frame that is so long has a successor, which may be empty.
+/// Length of a frame that is followed by another one, which may be empty.
 const LONGEST_FRAME: usize = 0xff_ffff;
 const FRAME_HEAD: usize = 4;
-/// An event has at most 1 GiB; more is no packet of a source.
+/// Longest packet of a source: an event has at most 1 GiB.
 const LONGEST_PACKET: usize = (1 << 30) + (1 << 20);
 const INPUT_BYTES: usize = 64 << 10;
 
 /// Both directions of a connection.
 pub(super) struct Packets<S> {
     stream: S,
-    /// What was read ahead: `input[start..end]`.
+    /// Bytes read ahead: `input[start..end]`.
     input: Vec<u8>,
     start: usize,
     end: usize,
-    /// The number that the next frame of either side has; none where the source numbers anew at will.
+    /// The number of the next frame of either side; none where the source restarts its numbers at will.
     sequence: Option<u8>,
 }
 
@@ -29,11 +29,11 @@ impl<S: Read + Write> Packets<S> {
         Self { stream, input: vec![0; INPUT_BYTES], start: 0, end: 0, sequence: Some(0) }
     }
 
-    /// Another stream in place of this one, such as TLS over it.
+    /// Replaces the stream, for example by TLS over it.
     ///
     /// # Errors
     ///
-    /// The other side has spoken ahead: what it said would be taken for a part of the new stream.
+    /// The peer has already sent more: those bytes would be taken for a part of the new stream.
     pub(super) fn replace<T>(self, make: impl FnOnce(S) -> Result<T, Error>) -> Result<Packets<T>, Error> {
         if self.start != self.end {
             return Err(Error::Client("the server spoke ahead where TLS begins".to_owned()));
@@ -46,12 +46,13 @@ impl<S: Read + Write> Packets<S> {
         self.sequence = Some(0);
     }
 
-    /// From now on the other side's packets may begin with any number: acknowledgements make sources count anew.
+    /// Accepts any first number in the peer's packets from now on: after acknowledgements sources restart their
+    /// numbers.
     pub(super) fn count_loosely(&mut self) {
         self.sequence = None;
     }
 
-    /// Whether a whole packet can be read without waiting.
+    /// Returns true if a whole packet can be read without waiting.
     pub(super) fn has_whole(&self) -> bool {
         let mut rest = self.ahead();
         while let Some((length, _)) = frame_head(rest) {
@@ -64,7 +65,7 @@ impl<S: Read + Write> Packets<S> {
         false
     }
 
-    /// Reads the next packet in place of what is in `packet`.
+    /// Reads the next packet, which replaces the content of `packet`.
     pub(super) fn read(&mut self, packet: &mut Vec<u8>) -> Result<(), Error> {
         packet.clear();
         let mut expected = self.sequence;
@@ -116,7 +117,7 @@ impl<S: Read + Write> Packets<S> {
         self.input.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Reads until so many bytes are there.
+    /// Reads until `wanted` bytes are available.
     fn fill(&mut self, wanted: usize) -> Result<(), Error> {
         if self.end - self.start >= wanted {
             return Ok(());

@@ -1,6 +1,6 @@
-//! The password under a server's public key, for `caching_sha2_password` without TLS.
+//! Encryption of the password with a server's public key, for `caching_sha2_password` without TLS.
 //!
-//! The library that encrypts takes its key as it is given and panics where that is none, so the key is looked at first.
+//! The encryption library panics on an invalid key, so the key is checked first.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,10 +16,10 @@ const BIT_STRING: u8 = 0x03;
 const INTEGER: u8 = 0x02;
 /// Bytes of a modulus: from 1,024 to 16,384 bits.
 const MODULUS: std::ops::RangeInclusive<usize> = 128..=2048;
-/// What the padding takes of a block.
+/// Bytes of a block that the padding takes.
 const PADDING: usize = 42;
 
-/// The password and its zero, mixed with the nonce and encrypted.
+/// Returns the password and its zero, mixed with the nonce and encrypted.
 pub(super) fn encrypt_password(password: &str, nonce: &[u8], pem: &[u8]) -> Result<Vec<u8>, Error> {
     let (pem, block) = checked(pem).ok_or_else(|| odd("public key"))?;
     let mixed: Vec<u8> =
@@ -30,7 +30,7 @@ pub(super) fn encrypt_password(password: &str, nonce: &[u8], pem: &[u8]) -> Resu
     Ok(crypto::encrypt(&mixed, pem.as_bytes()))
 }
 
-/// The key in a form of ours, and how many bytes its blocks have.
+/// Returns the key re-encoded as PEM, and the number of bytes of its blocks.
 fn checked(pem: &[u8]) -> Option<(String, usize)> {
     let text = std::str::from_utf8(pem).ok()?;
     let body = text.split_once(BEGIN)?.1.split_once(END)?.0;
@@ -48,7 +48,7 @@ fn checked(pem: &[u8]) -> Option<(String, usize)> {
         .then(|| (format!("{BEGIN}\n{}\n{END}", STANDARD.encode(&der)), modulus.len()))
 }
 
-/// The content of an element, and what is behind it.
+/// Returns the content of an element, and the bytes after it.
 fn tagged(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
     let ([found, first], rest) = der.split_first_chunk::<2>()?;
     if *found != tag {

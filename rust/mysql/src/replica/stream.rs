@@ -9,7 +9,7 @@ use crate::replica::transport::Transport;
 
 const EVENT: u8 = 0x00;
 const END: u8 = 0xfe;
-/// What else begins with an `END` is longer.
+/// Length beyond which a packet that begins with `END` is no end.
 const LONGEST_END: usize = 8;
 /// Begins the header of semi-synchronous replication, and acknowledgements.
 const SEMI_SYNC: u8 = 0xef;
@@ -27,7 +27,7 @@ pub(crate) struct EventStream {
 pub(crate) struct Arrived<'a> {
     /// As the source sent it, with its checksum if it has one.
     pub(crate) event: &'a [u8],
-    /// Whether somebody at the source waits until it is safe here.
+    /// True if a session of the source waits until the event is safe here.
     pub(crate) wants_acknowledgement: bool,
 }
 
@@ -42,12 +42,12 @@ impl EventStream {
         unpack(&self.packet, self.semi_sync)
     }
 
-    /// Whether an event is there already.
+    /// Returns true if an event is available already.
     pub(crate) fn has_more(&self) -> bool {
         self.packets.has_whole()
     }
 
-    /// Tells the source that everything before this place in its log is safe.
+    /// Tells the source that everything before this position in its log is safe.
     pub(crate) fn acknowledge(&mut self, file: &str, position: u64) -> Result<(), Error> {
         self.packets.write(&serialized(&SemiSyncAckPacket::new(position, file.as_bytes())))
     }
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(unpack(b"\0\xef\x01event", true).unwrap(), Some(event(b"event", true)));
         assert_eq!(unpack(b"\0\xef\0event", true).unwrap(), Some(event(b"event", false)));
         assert_eq!(unpack(b"\0\xef\0", true).unwrap(), Some(event(b"", false)));
-        // Without it these bytes are the event's own: a time stamp.
+        // Without the header these bytes are the event's own: a timestamp.
         assert_eq!(unpack(b"\0\xef\x01event", false).unwrap(), Some(event(b"\xef\x01event", false)));
     }
 

@@ -1,4 +1,4 @@
-//! TLS as the options ask for it: which certificates are trusted, and whether the host's name is compared.
+//! TLS according to the options: trusted certificates, and the check of the host's name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStor
 
 use crate::connection::{Error, Tls, TlsMode};
 
-/// What the name of a host is to a certificate.
+/// Converts the name of a host to the form in certificates.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     ServerName::try_from(host.to_owned())
         .map_err(|_| Error::Tls(format!("{host} is no name that a certificate can have")))
 }
 
-/// The client's side.
+/// Returns the client's configuration.
 pub(super) fn client_config(tls: &Tls) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -50,7 +50,7 @@ fn verifier(tls: &Tls, provider: Arc<CryptoProvider>) -> Result<Verifier, Error>
     Ok(Verifier { checked, by_name: tls.mode == TlsMode::VerifyIdentity, provider })
 }
 
-/// PEM, or one certificate in DER.
+/// Reads certificates: PEM, or one in DER.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let bytes = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
@@ -61,7 +61,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     }
 }
 
-/// PEM or DER.
+/// Reads a private key: PEM or DER.
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let bytes = read(path)?;
     match PrivateKeyDer::from_pem_slice(&bytes) {
@@ -81,15 +81,15 @@ fn unusable(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::Tls(format!("{}: {error}", path.display()))
 }
 
-#[allow(clippy::needless_pass_by_value)] // handed to map_err
+#[allow(clippy::needless_pass_by_value)] // passed to map_err
 fn failed(error: rustls::Error) -> Error {
     Error::Tls(error.to_string())
 }
 
-/// Compares certificates as far as it was asked to.
+/// Verifies certificates according to the options.
 #[derive(Debug)]
 struct Verifier {
-    /// None where any certificate will do.
+    /// None where any certificate is accepted.
     checked: Option<Arc<WebPkiServerVerifier>>,
     by_name: bool,
     provider: Arc<CryptoProvider>,
@@ -106,7 +106,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let Some(checked) = &self.checked else { return Ok(ServerCertVerified::assertion()) };
         match checked.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The chain of trust is looked at before the name is.
+            // The chain of trust is verified before the name.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.by_name => Ok(ServerCertVerified::assertion()),
@@ -121,7 +121,8 @@ impl ServerCertVerifier for Verifier {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         if self.checked.is_none() {
-            // Servers' own certificates may be of a kind that is not read here; whoever checks nothing takes them.
+            // Servers' own certificates may be of a kind that is not supported here; without verification they are
+            // accepted.
             return Ok(HandshakeSignatureValid::assertion());
         }
         verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)

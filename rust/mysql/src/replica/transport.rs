@@ -1,4 +1,4 @@
-//! The stream under a replica's connection: TCP, a unix socket, or TLS over TCP.
+//! The stream of a replica's connection: TCP, a unix socket, or TLS over TCP.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -13,7 +13,8 @@ use crate::connection::{Error, Options};
 use crate::replica::packets::lost;
 use crate::replica::tls;
 
-/// A server that is gone without a word (power, network) is noticed within a minute, and not by the system's two hours.
+/// Idle time before a probe: a server that vanishes without notice (power, network) is noticed within a minute, not
+/// after two hours.
 const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 3;
@@ -38,19 +39,19 @@ impl Transport {
         Ok(Self::Tcp(stream))
     }
 
-    /// Whether nobody on the way can read what is sent.
+    /// Returns true if the connection cannot be read by others.
     pub(super) fn is_private(&self) -> bool {
         !matches!(self, Self::Tcp(_))
     }
 
-    /// TLS over TCP; other streams stay as they are.
+    /// Returns TLS over TCP; other streams stay unchanged.
     pub(super) fn secured(self, options: &Options) -> Result<Self, Error> {
         let Self::Tcp(stream) = self else { return Ok(self) };
         let config = tls::client_config(&options.tls)?;
         let name = tls::server_name(&options.host)?;
         let session = ClientConnection::new(Arc::new(config), name).map_err(|error| Error::Tls(error.to_string()))?;
         let mut stream = Box::new(StreamOwned::new(session, stream));
-        // Otherwise a certificate that is not trusted would be met with the first packet only.
+        // Otherwise an untrusted certificate would only be noticed with the first packet.
         let StreamOwned { conn, sock } = stream.as_mut();
         while conn.is_handshaking() {
             conn.complete_io(sock).map_err(|error| lost(&error))?;
@@ -61,7 +62,7 @@ impl Transport {
 
 fn connect(options: &Options) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    // An address of version 6 may stand in brackets.
+    // An IPv6 address may be in brackets.
     let host = options.host.trim_start_matches('[').trim_end_matches(']');
     for address in (host, options.port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, options.connect_timeout) {

@@ -1,10 +1,10 @@
-//! What the tests against a real server share.
+//! Helpers of the tests against a real server.
 
 use std::time::Duration;
 
 use paraply_mysql::connection::{Options, Tls, TlsMode};
 
-/// The server's options, or none where no server is named; then the tests say so and pass.
+/// Returns the server's options, or none where no server is named; then the tests print that and pass.
 pub fn options() -> Option<Options> {
     let Ok(url) = std::env::var("PARAPLY_TEST_MYSQL") else {
         eprintln!("NO MYSQL SERVER: set PARAPLY_TEST_MYSQL=mysql://user:password@host:port to run this test");

@@ -1,11 +1,13 @@
 //! MariaDB's GTIDs where commits leave gaps, which the text of a position cannot hold.
 //!
-//! A row holds the position up to which everything was acknowledged, and the numbers that were acknowledged ahead of it. Blocks follow
-//! each other by their places in the log, so it is known which of them is the next. Where the slot is told, a row only holds such numbers
-//! as no other row does: its own, and what earlier runs left is in the channel's row.
+//! A row holds the position up to which everything was acknowledged, and the numbers that were acknowledged after a
+//! gap. Blocks follow each other by their positions in the log, so the next block is always known. Where the slot is
+//! given, a row only holds numbers that no other row does: its own. Numbers that earlier runs left are in the channel's
+//! row.
 //!
-//! Behind a long gap a slot's own numbers become many small ranges. Its row then takes over what is ahead in all rows, which is one range
-//! for each block under way; once that is committed, the other rows need not hold it any more.
+//! After a long gap a slot's own numbers become many small ranges. Its row then takes over the numbers after the gap
+//! from all rows, which is one range for each block in flight. Once that is committed, the other rows need not hold
+//! these numbers any more.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -14,45 +16,46 @@ use paraply_core::gtid::GtidSet;
 
 use super::{Entry, Ranges, Reached, reached};
 
-/// Pieces ahead of a gap that a row holds before it takes over those of all rows; without a long gap it holds a few.
+/// Number of pieces after a gap that a row holds before it takes over those of all rows; without a long gap it holds a
+/// few.
 pub const MOST_PIECES: usize = 16;
-/// Commits that are noted before they are joined with what is known, if nobody asks.
+/// Number of commits that are noted before they are merged, if nothing reads them.
 const MOST_LATE: usize = 256;
 
-/// Numbers that stand in a row, and how much was acknowledged when they were written.
+/// Numbers in a row, and the count of acknowledgements when they were written.
 type Piece = (u64, Ranges);
 
-/// Knows what is acknowledged, and which row says so.
+/// Tracks the acknowledged GTIDs, and the rows that hold them.
 #[derive(Debug)]
 pub struct GapLedger {
     executed: GtidSet,
     low: GtidSet,
     text: String,
-    /// The number of each domain in the position.
+    /// The last number of each domain in the position.
     reached: Reached,
     initial: Ranges,
     through: u64,
-    /// Blocks ahead of the position, by the place of the first transaction.
+    /// Blocks after the position, by the number of transactions before them.
     early: HashMap<u64, Entry>,
-    /// The numbers ahead of the position; those acknowledged of late stand beside them.
+    /// The numbers after a gap, without those acknowledged recently.
     ahead: Ranges,
     late: Vec<Ranges>,
     acknowledged: u64,
-    /// What stands in a slot's row and in no other, piece by piece.
+    /// Numbers that are in a slot's row and in no other, piece by piece.
     written: HashMap<i64, Vec<Piece>>,
-    /// Rows that were told to take everything over: the place of the block, and the piece.
+    /// Rows that will take everything over: the number of transactions before the block, and the piece.
     taking: HashMap<i64, (u64, Piece)>,
     most_pieces: usize,
 }
 
 impl GapLedger {
-    /// Begins with what is committed.
+    /// Creates a ledger from what is committed.
     ///
     /// # Arguments
     ///
-    /// * `executed`: exactly that.
-    /// * `low`: what of it has no gap before it.
-    /// * `beyond`: the numbers ahead of a gap.
+    /// * `executed`: the GTIDs that are committed.
+    /// * `low`: the part of `executed` that has no gap before it.
+    /// * `beyond`: the numbers after a gap.
     /// * `most_pieces`: see [`MOST_PIECES`].
     pub fn new(executed: GtidSet, low: GtidSet, beyond: Ranges, most_pieces: usize) -> Self {
         let reached = reached(&low);
@@ -73,7 +76,7 @@ impl GapLedger {
         }
     }
 
-    /// What is acknowledged.
+    /// Returns the acknowledged GTIDs.
     pub fn executed(&self) -> &GtidSet {
         &self.executed
     }
@@ -117,7 +120,7 @@ impl GapLedger {
         }
     }
 
-    /// The numbers ahead of the position that a row must hold besides its new ones.
+    /// Returns the numbers after a gap that a row must hold besides its new ones.
     fn held(&mut self, slot: i64, begin: u64) -> Ranges {
         self.taking.remove(&slot);
         let Some(written) = self.written.get_mut(&slot) else { return Ranges::default() };
@@ -133,7 +136,7 @@ impl GapLedger {
         everything
     }
 
-    /// A slot's row holds everything now that was acknowledged up to a time.
+    /// Notes that a slot's row now holds everything that was acknowledged up to a time.
     fn take_over(&mut self, slot: i64, piece: Piece) {
         for pieces in self.written.values_mut() {
             pieces.retain(|(then, _)| *then > piece.0);
@@ -141,7 +144,7 @@ impl GapLedger {
         self.written.insert(slot, vec![piece]);
     }
 
-    /// All numbers ahead of the position.
+    /// Returns all numbers after the position.
     fn everything(&mut self) -> &Ranges {
         let late = take(&mut self.late);
         let ahead = take(&mut self.ahead);

@@ -1,9 +1,9 @@
-//! The GTIDs whose commits were acknowledged, and what each session's row says of them (rule R25).
+//! The GTIDs whose commits were acknowledged, and the content of each session's row (rule R25).
 //!
-//! Every session writes a row of its own, so that sessions do not wait for each other. A row holds everything that was acknowledged when
-//! its transaction began, and that transaction itself. The union of the rows is then exactly what is committed: a commit is in its own
-//! session's row, and whatever replaces that row knows of it. This holds in any order of commits, and the text stays short because all but
-//! the newest commits are one interval.
+//! Every session writes a row of its own, so that sessions do not wait for each other. A row holds everything that was
+//! acknowledged when its transaction began, and that transaction itself. The union of the rows is then exactly what is
+//! committed: a commit is in its own session's row, and a later content of that row includes it. This holds in any
+//! order of commits, and the text stays short because all but the newest commits are one interval.
 
 mod gaps;
 mod ranges;
@@ -16,21 +16,21 @@ pub use gaps::{GapLedger, MOST_PIECES};
 pub use ranges::{Range, Ranges};
 use ranges::{Reached, reached};
 
-/// What a ledger knows of a block.
+/// A block as the ledger needs it.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// How many transactions stand before it in the log.
+    /// Number of transactions before it in the log.
     pub begin: u64,
-    /// How many stand before the block behind it.
+    /// Number of transactions before the next block.
     pub ordinal: u64,
     /// Its GTIDs.
     pub gtids: GtidSet,
-    /// Those of MariaDB.
+    /// Numbers of its MariaDB GTIDs.
     pub numbers: Ranges,
 }
 
 impl Entry {
-    /// A set that already has many pieces is not gone through for a few GTIDs.
+    /// Adds the GTIDs one by one: merging would read all of a set that already has many pieces.
     fn add_to(&self, set: &mut GtidSet) {
         for (origin, first, last) in self.gtids.iter() {
             set.add_range(&origin, first, last);
@@ -49,22 +49,23 @@ impl From<&Block> for Entry {
     }
 }
 
-/// Knows what is acknowledged.
+/// Tracks the acknowledged GTIDs.
 #[derive(Debug)]
 pub enum Ledger {
-    /// The text of a set holds gaps: MySQL's. MariaDB's where there are none.
+    /// Sets whose text can hold gaps: MySQL's. Also MariaDB's where there are none.
     Sets(GtidSet),
-    /// MariaDB's where commits leave gaps.
+    /// MariaDB's positions where commits leave gaps.
     Gaps(Box<GapLedger>),
 }
 
 impl Ledger {
-    /// What to write in transactions that a session commits one after the other: each knows of those before it.
+    /// Returns the texts to write in transactions that a session commits one after the other: each includes those
+    /// before it.
     ///
     /// # Arguments
     ///
     /// * `entries`: their blocks.
-    /// * `slot`: whose row it is written to, by one session after the other; none where that is not told.
+    /// * `slot`: the slot of the row, which is written by one session after the other; none if it is not given.
     pub fn texts(&mut self, entries: &[Entry], slot: Option<i64>) -> Vec<String> {
         match self {
             Self::Sets(executed) => {
@@ -84,7 +85,8 @@ impl Ledger {
     /// # Arguments
     ///
     /// * `entries`: the blocks.
-    /// * `slot`: whose row says so and will be written again, with the same slot given to [`Self::texts`]; none where no row will.
+    /// * `slot`: the slot of the row that holds them and will be written again, with the same slot given to
+    ///   [`Self::texts`]; none where no row will.
     pub fn acknowledge(&mut self, entries: Vec<Entry>, slot: Option<i64>) {
         match self {
             Self::Sets(executed) => entries.iter().for_each(|entry| entry.add_to(executed)),
@@ -92,7 +94,7 @@ impl Ledger {
         }
     }
 
-    /// What is acknowledged.
+    /// Returns the acknowledged GTIDs.
     pub fn executed(&self) -> &GtidSet {
         match self {
             Self::Sets(executed) => executed,

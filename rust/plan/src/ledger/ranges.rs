@@ -8,7 +8,7 @@ use paraply_core::gtid::{GtidSet, Origin};
 /// The highest number of each domain in a position.
 pub type Reached = BTreeMap<u32, u64>;
 
-/// That of a position.
+/// Returns the last numbers of a position.
 pub fn reached(low: &GtidSet) -> Reached {
     let number = |(origin, _, last)| match origin {
         Origin::MariaDb { domain, .. } => Some((domain, last)),
@@ -17,7 +17,7 @@ pub fn reached(low: &GtidSet) -> Reached {
     low.iter().filter_map(number).collect()
 }
 
-/// Ranges of numbers of each domain, in order and apart from each other, with the server of the last number of each.
+/// Ranges of numbers of each domain, in order and disjoint, with the server of the last number of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranges(BTreeMap<u32, Vec<Range>>);
 
@@ -25,7 +25,7 @@ pub struct Ranges(BTreeMap<u32, Vec<Range>>);
 pub type Range = (u64, u64, u32);
 
 impl Ranges {
-    /// Those of some numbers, each with its domain and server.
+    /// Creates the ranges of some numbers, each with its domain and server.
     pub fn of(numbers: impl IntoIterator<Item = (u32, u64, u32)>) -> Self {
         let mut ranges = Self::default();
         for (domain, number, server) in numbers {
@@ -34,27 +34,27 @@ impl Ranges {
         ranges.joined()
     }
 
-    /// Those of each domain, in any order.
+    /// Creates the ranges of each domain, in any order.
     pub fn from_domains(domains: impl IntoIterator<Item = (u32, Vec<Range>)>) -> Self {
         Self(domains.into_iter().collect()).joined()
     }
 
-    /// Those of each domain.
+    /// Returns the ranges of each domain.
     pub fn into_domains(self) -> BTreeMap<u32, Vec<Range>> {
         self.0
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no numbers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The last number of each domain.
+    /// Iterates over the last number of each domain.
     pub fn last(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.0.iter().filter_map(|(domain, numbers)| Some((*domain, numbers.last()?.1)))
     }
 
-    /// The numbers of both.
+    /// Returns the numbers of both.
     #[must_use]
     pub fn union(mut self, other: &Self) -> Self {
         if self.is_empty() {
@@ -66,7 +66,7 @@ impl Ranges {
         self.joined()
     }
 
-    /// The numbers of all.
+    /// Returns the numbers of all.
     pub fn union_of<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut union = Self::default();
         for ranges in all {
@@ -77,7 +77,7 @@ impl Ranges {
         union.joined()
     }
 
-    /// The numbers that a position does not cover.
+    /// Returns the numbers that a position does not cover.
     #[must_use]
     pub fn behind(mut self, reached: &Reached) -> Self {
         for (domain, numbers) in &mut self.0 {
@@ -93,13 +93,13 @@ impl Ranges {
         self
     }
 
-    /// Raises a position to the first gap, and gives the numbers ahead of it.
+    /// Raises a position to the first gap, and returns the numbers after it.
     #[must_use]
     pub fn raise(self, low: &mut GtidSet) -> Self {
         let reached = reached(low);
         let mut ahead = self.behind(&reached);
         for (&domain, numbers) in &mut ahead.0 {
-            let (first, last, server) = numbers[0]; // there are no empty ones behind a position
+            let (first, last, server) = numbers[0]; // no domain is empty after `behind`
             if first == reached.get(&domain).copied().unwrap_or(0) + 1 {
                 low.add_range(&Origin::MariaDb { domain, server }, first, last);
                 numbers.remove(0);
@@ -109,7 +109,7 @@ impl Ranges {
         ahead
     }
 
-    /// The same numbers in as few ranges as possible.
+    /// Returns the same numbers in as few ranges as possible.
     fn joined(mut self) -> Self {
         for numbers in self.0.values_mut() {
             if numbers.len() < 2 {
@@ -132,7 +132,8 @@ impl Ranges {
         self
     }
 
-    /// As the progress says it beside a position: that alone, if there is nothing behind it; else JSON.
+    /// Returns the text in the progress beside a position: the position alone, if there are no numbers after it; else
+    /// JSON.
     pub fn write(&self, low: &str) -> String {
         if self.is_empty() {
             return low.to_owned();

@@ -1,4 +1,4 @@
-//! Recomputing the numbers of a source's own binary log (rule R16) and comparing them with the server's.
+//! Recomputation of the numbers of a source's own binary log (rule R16), and comparison with the server's.
 
 use paraply_binlog::transaction::{Kind, Transaction};
 use paraply_core::tracker::{Bounds, Change, Mode, Rules, Sessions, Source};
@@ -9,8 +9,7 @@ use super::{Place, logged, place};
 
 /// Recomputes and compares, transaction by transaction.
 ///
-/// Where the log does not show which transaction was the commit-order parent, the server's number must lie within the bounds
-/// that it does show.
+/// If the log does not show the commit-order parent, the server's number must lie within the bounds that it does show.
 #[derive(Debug)]
 pub struct TrackerVerifier {
     source: Source,
@@ -22,7 +21,7 @@ pub struct TrackerVerifier {
 }
 
 impl TrackerVerifier {
-    /// A verifier at the beginning of a log.
+    /// Creates a verifier at the beginning of a log.
     pub fn new(mode: Mode, rules: Rules, sessions: Sessions) -> Self {
         Self {
             source: Source::new(mode, rules, sessions),
@@ -46,12 +45,12 @@ impl TrackerVerifier {
         self.comparison.finish();
     }
 
-    /// What was found so far.
+    /// Returns the results so far.
     pub fn comparison(&self) -> &StampComparison<Place> {
         &self.comparison
     }
 
-    /// How many transactions had only one possible number.
+    /// Returns the number of transactions with only one possible number.
     pub fn exact(&self) -> u64 {
         self.exact
     }
@@ -73,14 +72,15 @@ impl TrackerVerifier {
         self.comparison.observe(logged, computed, transaction.committed_at, place(transaction));
     }
 
-    /// The session, where it was one of the server that wrote the log: a replica's workers commit for others' sessions.
+    /// Returns the session, if it belongs to the server that wrote the log: a replica's workers commit for others'
+    /// sessions.
     fn session(&self, transaction: &Transaction) -> Option<u32> {
         let own = transaction.server_id == transaction.format.server_id;
         transaction.session.filter(|_| own && self.sessions != Sessions::Many)
     }
 }
 
-/// The possible number that is nearest to the server's.
+/// Returns the possible number that is nearest to the server's.
 fn nearest(bounds: Bounds, logged: Stamp) -> i64 {
     if logged.sequence_number > 0 { bounds.nearest(logged.last_committed) } else { bounds.most }
 }

@@ -19,7 +19,7 @@ fn format(version: (u8, u8, u8), mariadb: bool) -> Format {
     }
 }
 
-/// A delete's header with these flags.
+/// Returns a delete's header with these flags.
 fn delete(flags: u16, format: &Format) -> RowsHeader<'static> {
     let mut event = vec![0; 19];
     event[4] = 32;
@@ -57,7 +57,7 @@ fn table(name: &str, action: ReferenceAction) -> Table {
     }
 }
 
-/// The parent's table map: `d.parent(id INT NOT NULL)`.
+/// Returns the parent's table map: `d.parent(id INT NOT NULL)`.
 fn parent_map() -> Vec<u8> {
     let mut event = vec![0; 19];
     event.extend([1, 0, 0, 0, 0, 0, 1, 0, 1, b'd', 0, 6]);
@@ -130,7 +130,7 @@ fn tables_are_read_again_under_another_catalog() {
     assert_eq!(known.get(second).unwrap().hashed, [true]);
 }
 
-/// The parent's table map under another table id.
+/// Returns the parent's table map under another table id.
 fn parent_map_of(id: u8) -> Vec<u8> {
     let mut event = parent_map();
     event[19] = id;

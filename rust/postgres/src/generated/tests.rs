@@ -5,7 +5,7 @@ use super::*;
 use crate::mapping::{ColumnMapping, Kind};
 use crate::render::StatementWriter;
 
-/// `id`, `a`, and `x` with an expression.
+/// Returns a table of `id`, `a`, and `x` with an expression.
 fn table(expression: &str, keys: Vec<Vec<usize>>) -> TableMapping {
     let source = TableName::new("d", "t");
     let column = |name: &str, generated: Option<&str>| Column {
@@ -50,10 +50,10 @@ fn an_update_without_the_generated_column_sets_its_value() {
     let table = table("a * 2", vec![vec![0]]);
     let got = rendered(&table, Some(&[Some(1), Some(3), None]), Some(&[Some(1), Some(5), None])).unwrap();
     assert_eq!(got, r#"UPDATE "d"."t" SET "a"='5',"x"='10' WHERE "id"='1'"#);
-    // The column that it is computed from is in the before image alone.
+    // The column from which it is computed is in the before image alone.
     let got = rendered(&table, Some(&[Some(1), Some(3), None]), Some(&[Some(2), None, None])).unwrap();
     assert_eq!(got, r#"UPDATE "d"."t" SET "id"='2',"x"='6' WHERE "id"='1'"#);
-    // A minimal image: what it is computed from has not changed.
+    // A minimal image: the column from which it is computed has not changed.
     let got = rendered(&table, Some(&[Some(1), None, None]), Some(&[Some(2), None, None])).unwrap();
     assert_eq!(got, r#"UPDATE "d"."t" SET "id"='2' WHERE "id"='1'"#);
 }

@@ -117,7 +117,7 @@ fn a_value_of_another_type_is_refused() {
     assert!(literal(&Kind::Integer, Value::Bytes(b"3")).is_err());
 }
 
-/// Packs a decimal as the server does, by a second way: through its digits as text.
+/// Packs a decimal as the server does, by another method: through its digits as text.
 fn pack(digits: &str, precision: usize, scale: usize, negative: bool) -> Vec<u8> {
     let (whole, part) = digits.split_at(precision - scale);
     let (head, rest) = whole.split_at(whole.len() % 9);

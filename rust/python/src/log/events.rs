@@ -1,4 +1,4 @@
-//! Events of a log as Arrow record batches, understood no further than their headers.
+//! Events of a log as Arrow record batches, with only their headers parsed.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
     ]))
 });
 
-/// The schema of events.
+/// Returns the schema of events.
 #[pyfunction]
 pub fn event_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     PySchema::new(Arc::clone(&SCHEMA)).into_pyarrow(py)
@@ -92,7 +92,7 @@ impl PyEventReader {
 type Made = Option<Result<RecordBatch, ArrowError>>;
 
 impl State {
-    /// The next events; an error is given behind those that stand before it.
+    /// Returns the next events; an error is returned after the events before it.
     fn next_batch(&mut self, most: usize) -> Result<Made, LogError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -120,7 +120,7 @@ impl State {
     }
 }
 
-/// Whether an event is one of a transaction, and not of the log.
+/// Returns true if an event belongs to a transaction, and not to the log.
 fn inside(event: &Event<'_>) -> bool {
     !matches!(
         event.header.type_code,

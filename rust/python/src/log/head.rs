@@ -84,7 +84,7 @@ pub fn log_head(py: Python<'_>, path: PathBuf) -> PyResult<PyLogHead> {
     py.detach(|| read_head(&path)).map(PyLogHead).map_err(|error| log_error(&error, None))
 }
 
-/// The GTIDs of a log file's transactions.
+/// Returns the GTIDs of a log file's transactions.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn log_gtids(py: Python<'_>, path: PathBuf) -> PyResult<PyGtidSet> {

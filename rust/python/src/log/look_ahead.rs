@@ -1,4 +1,4 @@
-//! What must be known of logs before anything is written.
+//! Scan of logs for facts that must be known before anything is written.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,15 @@ use paraply_binlog::read::xa_scan::{self, StatementFound, XaFound};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A part of an XA transaction: file, offset, number of the file and offset behind it, GTID, XID, whether it ends, and its tables.
+/// A part of an XA transaction: file, offset, number of the file and end offset, GTID, XID, true for an end, and its
+/// tables.
 type XaPart = (String, u64, (u32, u64), Option<String>, String, bool, Vec<(String, String)>);
-/// A change of rows in text: file, offset of its transaction, number of the file and offset behind it, GTID, its own offset, table, text.
+/// A change of rows in text: file, offset of its transaction, number of the file and end offset, GTID, its own offset,
+/// table, text.
 type RowStatement<'py> = (String, u64, (u32, u64), Option<String>, u64, String, Bound<'py, PyBytes>);
 
-/// Every part of XA transactions that are prepared and ended apart, and every change of rows in statement format.
+/// Returns every part of XA transactions that are prepared and ended separately, and every change of rows in statement
+/// format.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>) -> (Vec<XaPart>, Vec<RowStatement<'_>>) {

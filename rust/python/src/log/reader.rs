@@ -30,10 +30,10 @@ pub struct PyLogReader {
     stop: Option<StopHandle>,
 }
 
-/// How long a reader that follows a relay log sleeps before it looks whether Python wants something.
+/// Longest sleep of a reader that follows a relay log before it checks for signals of Python.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// What is read of a log, as Python gives it.
+/// Options for reading a log, as Python passes them.
 pub struct ReadOptions<'a> {
     pub executed: Option<&'a PyGtidSet>,
     pub after: Option<(u32, u64)>,
@@ -73,7 +73,7 @@ impl PyLogReader {
         Arc::clone(&self.files.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The next batch; an empty one where a relay log has nothing more for the moment.
+    /// Returns the next batch; an empty one where a relay log has nothing more for the moment.
     fn read(&self, most: usize, bytes: u64) -> Result<Option<PyTransactionBatch>, Failure> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut selected = state.next_selected(most, bytes)?;
@@ -99,7 +99,7 @@ impl PyLogReader {
     }
 }
 
-/// The reader, and a row that was found damaged behind transactions that are handed out first (rule R27).
+/// The reader, and the error of a damaged row after transactions that are returned first (rule R27).
 struct State {
     reader: LogReader,
     damaged: Option<Failure>,
@@ -110,7 +110,7 @@ struct State {
     counts_rows: bool,
 }
 
-/// Transactions, and of each its position and whether it is wanted.
+/// Transactions, with the position of each and true for the wanted ones.
 type Selected = (Vec<Transaction>, Vec<i64>, Vec<bool>);
 
 /// Where reading stopped: file, offset, GTID, time of commit, whether that transaction was still given.
@@ -145,7 +145,7 @@ impl State {
         Ok(Some(batch))
     }
 
-    /// The next batch with something in it that is wanted, or a statement, which may change tables.
+    /// Returns the next batch with a wanted transaction, or a statement, which may change tables.
     fn next_selected(&mut self, most: usize, bytes: u64) -> Result<Option<Selected>, Failure> {
         loop {
             let Some(batch) = self.next_batch(most, bytes)? else { return Ok(None) };
@@ -227,7 +227,7 @@ impl PyLogReader {
         }
     }
 
-    /// File, offset, GTID, commit time, whether it is applied: of the transaction at which the log was left.
+    /// Returns file, offset, GTID, commit time and whether it is applied of the transaction at which reading stopped.
     #[getter]
     fn stopped(&self) -> Option<Stopped> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

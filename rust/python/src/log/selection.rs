@@ -1,4 +1,4 @@
-//! Which transactions of a log are wanted, and where a log can be cut.
+//! Selection of transactions of a log, and positions where a log can be cut.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::log::table_filter::PyTableFilter;
 use crate::log::transaction::PyTransaction;
 use crate::plan::gtid::parse_gtid;
 
-/// A place as Python keeps it: offset, offset of the format description, whether it is a relay log.
+/// A position as Python keeps it: offset, offset of the format description, true for a relay log.
 pub type Place = (u64, u64, bool);
 
 pub fn resume((offset, format, relay_log): Place) -> Resume {
@@ -68,7 +68,7 @@ pub struct PyLogScan {
     files: Arc<Vec<String>>,
 }
 
-/// A piece as Python keeps it: where it begins and ends, its transactions, their earliest and latest commit time.
+/// A piece as Python keeps it: its start and end, its transactions, their earliest and latest commit time.
 type ScannedPiece = (Place, u64, u64, Option<(i64, i64)>);
 
 #[pymethods]
@@ -99,7 +99,7 @@ impl PyLogScan {
     }
 }
 
-/// Looks through a log once, without its rows.
+/// Reads a log once, without its rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (path, split, *, start=None, cuts=Vec::new(), events=false))]

@@ -1,4 +1,4 @@
-//! Transactions, their statements and their format, as Python sees them.
+//! Transactions, their statements and their format, for Python.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ pub struct PyTransaction {
 }
 
 impl PyTransaction {
-    /// The transaction at `index` of a batch; the caller has checked that it exists.
+    /// Returns the transaction at `index` of a batch; the caller has checked that it exists.
     pub fn new(batch: &Arc<Vec<Transaction>>, files: &Arc<Vec<String>>, index: usize) -> Self {
         Self { batch: Arc::clone(batch), files: Arc::clone(files), index }
     }
@@ -120,12 +120,12 @@ impl PyTransaction {
         &self.batch[self.index]
     }
 
-    /// The transaction itself.
+    /// Returns the transaction itself.
     pub fn inner(&self) -> &Transaction {
         self.get()
     }
 
-    /// The file that it stands in.
+    /// Returns the file that it is in.
     pub fn file_name(&self) -> &str {
         file_name(&self.files, self.get().file)
     }
@@ -222,7 +222,7 @@ impl PyTransaction {
         PyFormat(Arc::clone(&self.get().format))
     }
 
-    /// Exclusive hashes, shared hashes, whether the transaction is a barrier.
+    /// Returns exclusive hashes, shared hashes, and true if the transaction is a barrier.
     #[pyo3(signature = (catalog, *, scheme="fine"))]
     fn write_set(&self, catalog: &PyCatalog, scheme: &str) -> PyResult<(Vec<u64>, Vec<u64>, bool)> {
         let options = hash_options(scheme, false)?;

@@ -24,7 +24,7 @@ pub struct PyBlock {
     pub files: Arc<Vec<String>>,
 }
 
-/// What some blocks are together.
+/// Sums over several blocks.
 #[derive(Default)]
 #[pyclass(name = "BlockSums", module = "paraply._native", frozen)]
 pub struct PyBlockSums {
@@ -53,7 +53,7 @@ impl PyBlockSums {
 type Change<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 
 impl PyBlock {
-    /// Where the block begins, for errors.
+    /// Returns the position where the block begins, for errors.
     pub fn place(&self) -> Where {
         let first = self.block.first();
         Where {
@@ -227,7 +227,7 @@ impl PyBlock {
         table_maps(self.block.transactions())
     }
 
-    /// The first changed rows of a table: the wanted columns before and after the change, by their index.
+    /// Returns the first changed rows of a table: the wanted columns before and after the change, by their index.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn changes<'py>(
         &self,
@@ -249,7 +249,7 @@ impl PyBlock {
         found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
     }
 
-    /// What blocks are together.
+    /// Returns the sums over several blocks.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn sums(blocks: Vec<Bound<'_, PyBlock>>) -> PyBlockSums {
@@ -275,7 +275,7 @@ impl PyBlock {
     }
 }
 
-/// What was applied before, as Python says it.
+/// Returns the transactions applied before, from Python's values.
 pub fn passed(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Passed {
     Passed {
         executed: executed.map(PyGtidSet::snapshot).unwrap_or_default(),

@@ -23,18 +23,18 @@ fn blocks(group: Option<&str>, size: u64) -> PyResult<Option<GtidBlocks>> {
     }
 }
 
-/// What the certifier answers for one transaction.
+/// Result of the certifier for one transaction.
 #[pyclass(name = "Certified", module = "paraply._native", frozen, get_all)]
 pub struct PyCertified {
-    /// Whether it may commit.
+    /// True if the transaction may commit.
     committed: bool,
     /// The newest transaction that must be committed before this one starts; none for local and rejected ones.
     last_committed: Option<i64>,
     /// Its own number; none for local and rejected ones.
     sequence_number: Option<i64>,
-    /// Its GTID, where it has one.
+    /// Its GTID, if it has one.
     gtid: Option<String>,
-    /// Why it was rejected.
+    /// Reason of the rejection.
     reason: Option<String>,
 }
 

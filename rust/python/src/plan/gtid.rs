@@ -20,7 +20,7 @@ impl From<GtidSet> for PyGtidSet {
 }
 
 impl PyGtidSet {
-    /// The set as it is now.
+    /// Returns a copy of the set.
     pub fn snapshot(&self) -> GtidSet {
         self.read(GtidSet::clone)
     }

@@ -1,4 +1,4 @@
-//! `Ledger`: what is acknowledged, for the sessions' rows of progress.
+//! `Ledger`: the acknowledged GTIDs, for the sessions' rows of progress.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::plan::gtid::PyGtidSet;
 pub struct PyLedger(Mutex<Ledger>);
 
 impl PyLedger {
-    /// The ledger, for a moment; whoever has it needs no interpreter.
+    /// Locks the ledger, for a moment; the holder of the lock needs no interpreter.
     pub fn lock(&self) -> MutexGuard<'_, Ledger> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -40,7 +40,7 @@ impl PyLedger {
         }))
     }
 
-    /// What to write in transactions that a session commits one after the other.
+    /// Returns the texts to write in transactions that a session commits one after the other.
     #[pyo3(signature = (blocks, slot=None))]
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn texts(&self, blocks: Vec<Bound<'_, PyAny>>, slot: Option<i64>) -> PyResult<Vec<String>> {
@@ -62,7 +62,7 @@ impl PyLedger {
     }
 }
 
-/// Raises a position by the numbers that follow it without a gap; gives it, and the numbers ahead of the gap.
+/// Raises a position by the numbers that follow it without a gap; returns it, and the numbers after the gap.
 #[pyfunction]
 pub fn raise_position(low: &PyGtidSet, numbers: HashMap<u32, Vec<Range>>) -> (PyGtidSet, BTreeMap<u32, Vec<Range>>) {
     let mut low = low.snapshot();
@@ -70,7 +70,7 @@ pub fn raise_position(low: &PyGtidSet, numbers: HashMap<u32, Vec<Range>>) -> (Py
     (low.into(), ahead.into_domains())
 }
 
-/// A position, and the numbers that are committed ahead of it, as the progress says them.
+/// Returns the text in the progress of a position and the numbers that are committed after a gap.
 #[pyfunction]
 pub fn progress_text(low: &PyGtidSet, beyond: HashMap<u32, Vec<Range>>) -> String {
     Ranges::from_domains(beyond).write(&low.snapshot().to_string())
@@ -80,7 +80,7 @@ fn entries(blocks: &[Bound<'_, PyAny>]) -> PyResult<Vec<Entry>> {
     blocks.iter().map(entry).collect()
 }
 
-/// Of a `Block`, or of anything that tells as much of itself.
+/// Returns the entry of a `Block`, or of any object with the same attributes.
 fn entry(block: &Bound<'_, PyAny>) -> PyResult<Entry> {
     if let Ok(block) = block.cast::<PyBlock>() {
         return Ok(Entry::from(&block.get().block));

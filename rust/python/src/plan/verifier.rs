@@ -73,7 +73,7 @@ impl PyStampVerifier {
     }
 }
 
-/// What a finished comparison found.
+/// Result of a finished comparison.
 #[pyclass(name = "Comparison", module = "paraply._native", frozen)]
 pub struct PyComparison {
     found: StampComparison<Place>,
@@ -120,7 +120,7 @@ impl PyComparison {
     }
 }
 
-/// A transaction that differs, as Python sees it.
+/// Returns a transaction that differs as a dict for Python.
 fn dict_of<'py>(py: Python<'py>, difference: &Difference<Place>, files: &[String]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("gtid", difference.place.gtid.as_ref().map(ToString::to_string))?;

@@ -1,4 +1,4 @@
-//! Table definitions handed from Python to the native core.
+//! Table definitions passed from Python to the native core.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::errors::usage;
 #[derive(Default)]
 pub struct PyCatalog {
     catalog: Mutex<Arc<Catalog>>,
-    /// What hashing keeps from one batch of a log to the next, for each way of hashing.
+    /// State of hashing that is kept from one batch of a log to the next, for each set of options.
     scratches: Mutex<Vec<(Options, Scratch)>>,
 }
 
@@ -22,7 +22,7 @@ impl PyCatalog {
         Arc::clone(&self.catalog.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lends the memory that hashing with these options keeps between the batches of a log.
+    /// Calls a function with the memory for hashing with these options, which is kept between the batches of a log.
     pub fn with_scratch<T>(&self, options: Options, hash: impl FnOnce(&Catalog, &mut Scratch) -> T) -> T {
         let catalog = self.snapshot();
         let mut scratches = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ fn column(column: &Bound<'_, PyAny>) -> PyResult<Column> {
     })
 }
 
-/// The expression of a generated column, empty where it is not known.
+/// Returns the expression of a generated column, empty where it is not known.
 fn generated(column: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     if column.getattr("generated")?.is_none() {
         return Ok(None);

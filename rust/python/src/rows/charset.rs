@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::errors::usage;
 
-/// The text of bytes in a character set; None where some of them are no character.
+/// Returns the text of bytes in a character set; None where some of them are no character.
 #[pyfunction]
 pub fn decode_text(charset: &str, value: &[u8]) -> PyResult<Option<String>> {
     match Charset::of_collation(charset) {

@@ -15,7 +15,7 @@ use crate::rows::row_values::{OwnedValue, values_of};
 
 type Change<'py> = (String, String, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
-/// What stands in front of a transaction, as Python gives it: GTID, numbers, server, session, time.
+/// Header of a transaction, as Python passes it: GTID, numbers, server, session, time.
 type Front = (String, i64, i64, u32, u32, u64);
 
 fn head(front: &Front) -> PyResult<Head> {
@@ -35,7 +35,7 @@ fn joined(py: Python<'_>, events: Result<Vec<Vec<u8>>, EncodeError>) -> PyResult
     Ok(PyBytes::new(py, &events.concat()))
 }
 
-/// Table maps and row events.
+/// Returns table maps and row events.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_rows<'py>(
@@ -63,14 +63,14 @@ pub fn encode_rows<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// A whole transaction of rows.
+/// Returns a whole transaction of rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_transaction<'py>(py: Python<'py>, front: Front, rows: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     joined(py, transaction(&head(&front)?, rows))
 }
 
-/// The events of a DDL statement.
+/// Returns the events of a DDL statement.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_statement<'py>(
@@ -82,7 +82,7 @@ pub fn encode_statement<'py>(
     joined(py, statement(&head(&front)?, database, sql))
 }
 
-/// The events of a view change.
+/// Returns the events of a view change.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn encode_view_change<'py>(

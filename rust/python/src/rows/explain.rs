@@ -1,4 +1,4 @@
-//! The keys of rows as they are hashed, for people who debug.
+//! The keys of rows as they are hashed, for debugging.
 
 use paraply_core::schema::{Catalog, Table, TableName};
 use paraply_core::value::Value;
@@ -13,7 +13,7 @@ use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
 use crate::rows::row_values::{OwnedValue, values_of};
 
-/// What one row, given by its values, adds to a write set.
+/// Returns the hashes that one row, given by its values, adds to a write set.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (catalog, database, table, before, after, *, scheme="fine", foreign_key_checks=true, cascades_logged=true))]
@@ -47,7 +47,7 @@ fn borrowed(image: &[Option<OwnedValue>]) -> Vec<Option<Value<'_>>> {
     image.iter().map(|value| value.as_ref().map(OwnedValue::borrow)).collect()
 }
 
-/// What the first rows of a transaction add to its write set.
+/// Returns the hashes that the first rows of a transaction add to its write set.
 #[pyfunction]
 #[pyo3(signature = (transaction, catalog, *, scheme="fine", rows=100))]
 pub fn explain_rows<'py>(
@@ -125,7 +125,7 @@ fn key<'py>(py: Python<'py>, table: Option<&Table>, note: &Note) -> PyResult<Bou
     Ok(dict)
 }
 
-/// The table that a hash of a whole table stands for: the row's own, a parent or a relative.
+/// Returns the table that a hash of a whole table belongs to: the row's own, a parent or a relative.
 fn table_named(catalog: &Catalog, name: &TableName, hash: u64) -> Option<String> {
     let own =
         catalog.get(name).map(|table| table.foreign_keys.iter().map(|key| key.parent.clone()).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Hashing one key, and the write set of one transaction, for people who want a library.
+//! Hashing one key, and the write set of one transaction, for use as a library.
 
 use paraply_core::collation::Collation;
 use paraply_core::schema::TableName;
@@ -19,7 +19,7 @@ pub fn hash_options(scheme: &str, bytewise: bool) -> PyResult<Options> {
     Ok(Options { scheme, bytewise, partial_images: true, by_event: false })
 }
 
-/// The hash of one key of one row (rule R11).
+/// Returns the hash of one key of one row (rule R11).
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (key_name, database, table, *values, collation=None))]
@@ -44,14 +44,14 @@ pub fn write_set_hash(
     Ok(hasher.finish())
 }
 
-/// How well a collation is known: `exact`, `safe` or `whole-key`.
+/// Returns how exactly a collation is known: `exact`, `safe` or `whole-key`.
 #[pyfunction]
 #[pyo3(signature = (name, mariadb=None))]
 pub fn collation_class(name: &str, mariadb: Option<bool>) -> PyResult<&'static str> {
     Ok(collation_of(name, mariadb)?.class().name())
 }
 
-/// The bytes that all values have which a collation calls equal.
+/// Returns the bytes common to all values that a collation calls equal.
 #[pyfunction]
 #[pyo3(signature = (collation, value, mariadb=None))]
 pub fn equality_form<'py>(
@@ -76,7 +76,7 @@ pub fn collation_of(name: &str, mariadb: Option<bool>) -> PyResult<&'static Coll
     .ok_or_else(|| usage(&format!("there is no collation `{name}`")))
 }
 
-/// The canonical bytes of a Python value.
+/// Returns the canonical bytes of a Python value.
 fn form(value: &Bound<'_, PyAny>, collation: Option<&Collation>) -> PyResult<Vec<u8>> {
     if let Ok(text) = value.cast::<PyString>() {
         let bytes = text.to_string().into_bytes();

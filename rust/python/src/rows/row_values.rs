@@ -16,7 +16,7 @@ pub enum OwnedValue {
 }
 
 impl OwnedValue {
-    /// The value as hashing takes it.
+    /// Returns the value in the form for hashing.
     pub fn borrow(&self) -> Value<'_> {
         match self {
             Self::Plain(value) => *value,
@@ -29,7 +29,7 @@ impl OwnedValue {
     }
 }
 
-/// A row image: a dict by column names, which may leave columns out, or a sequence of all columns.
+/// Reads a row image: a dict by column names, which may leave columns out, or a sequence of all columns.
 pub fn values_of(image: &Bound<'_, PyAny>, table: &Table) -> PyResult<Vec<Option<OwnedValue>>> {
     if let Ok(dict) = image.cast::<PyDict>() {
         for name in dict.keys() {
@@ -141,7 +141,7 @@ fn date_time(value: &Bound<'_, PyAny>) -> PyResult<Value<'static>> {
     })
 }
 
-/// A moment with its time zone; one without is taken as UTC.
+/// Converts a moment with its time zone; one without is taken as UTC.
 fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<Value<'static>> {
     let py = value.py();
     let utc = py.import("datetime")?.getattr("timezone")?.getattr("utc")?;
@@ -155,7 +155,7 @@ fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<Value<'static>> {
     Ok(Value::Timestamp { seconds: seconds.round() as i64, micros: part(value, "microsecond")?, decimals: 6 })
 }
 
-/// A timedelta.
+/// Converts a timedelta.
 fn time(value: &Bound<'_, PyAny>) -> PyResult<Value<'static>> {
     let (days, seconds, micros): (i64, i64, i64) =
         (part(value, "days")?, part(value, "seconds")?, part(value, "microseconds")?);

@@ -1,4 +1,4 @@
-//! What is sent to a replica of ours.
+//! Events that are sent to a replica that reads from paraply.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ const LARGE: u64 = 4 << 20;
 
 struct State {
     dump: Dump,
-    /// The log that was read last.
+    /// The log file that was read last.
     log: Option<(String, File)>,
 }
 
@@ -80,7 +80,8 @@ impl PyDump {
 }
 
 impl State {
-    /// What is sent of a block's one transaction behind its first `sent` bytes, and how many bytes are sent then; none at its end.
+    /// Returns the packets for a block's one transaction after its first `sent` bytes, and the number of bytes sent
+    /// then; none at its end.
     fn next(&mut self, block: &PyBlock, stamps: Stamps, sent: u64) -> Result<(Vec<u8>, Option<u64>), Failure> {
         let mut out = Vec::new();
         let Some(transaction) = block.block.first() else { return Ok((out, None)) };

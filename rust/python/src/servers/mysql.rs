@@ -18,7 +18,7 @@ use crate::plan::ledger::PyLedger;
 use crate::servers::binlog_statements::WholeBlock;
 use crate::servers::row_ends::PyRowEnds;
 
-/// What a slow network takes: one megabyte a second.
+/// Rate of a slow network: one megabyte a second.
 const BYTES_A_MILLISECOND: u64 = 1000;
 
 /// Milliseconds since a moment of this process, never 0.
@@ -27,13 +27,13 @@ fn clock() -> u64 {
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX).saturating_add(1)
 }
 
-/// How many transactions are committed; whether the next one's commit was sent, what its statements found, and the error.
+/// Number of committed transactions; true if the next one's commit was sent; results of its statements, and the error.
 type SeriesEnd<'py> = (usize, bool, Bound<'py, PyList>, Option<Bound<'py, PyAny>>);
 
 #[pyclass(name = "MySqlConnection", module = "paraply._native", frozen)]
 pub struct PyMySqlConnection {
     connection: Mutex<Option<Connection>>,
-    /// When the answer to the query under way is due, in milliseconds of [`clock`]; 0 if there is none.
+    /// Time when the answer to the current query is due, in milliseconds of [`clock`]; 0 if there is none.
     due: AtomicU64,
     connection_id: u32,
     server_version: String,
@@ -88,7 +88,7 @@ impl PyMySqlConnection {
         result_sets(py, &sets)
     }
 
-    /// Runs and commits transactions, each commit in front of the next one's statements.
+    /// Runs and commits transactions; each commit is sent with the next transaction's statements.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn commit_each<'py>(
         &self,
@@ -106,7 +106,7 @@ impl PyMySqlConnection {
         Ok((ended.done, ended.committing, result_sets(py, &ended.results)?, error))
     }
 
-    /// Runs and commits transactions that are a statement each, with the session's progress.
+    /// Runs and commits transactions of one statement each, with the session's progress.
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (blocks, progress, channel, slot, epoch, max_bytes, row_ends=None))]
     fn apply_each<'py>(
@@ -152,7 +152,7 @@ impl PyMySqlConnection {
     }
 }
 
-/// What a session's row says once blocks are committed: the texts, or who knows them and is told.
+/// Content of a session's row once blocks are committed: the texts, or the ledger that makes them and is updated.
 #[derive(FromPyObject)]
 enum Progress<'py> {
     Ledger(Bound<'py, PyLedger>),
@@ -167,7 +167,7 @@ impl PyMySqlConnection {
         run_each(texts, |text, sets| self.answer(text, sets))
     }
 
-    /// Sends a text and waits for all its results; it is known meanwhile when they are due.
+    /// Sends a text and waits for all its results; meanwhile the time when they are due is set.
     fn answer(&self, text: &[u8], sets: &mut Vec<ResultSet>) -> Result<(), Error> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
@@ -182,7 +182,7 @@ fn result_sets<'py>(py: Python<'py>, sets: &[ResultSet]) -> PyResult<Bound<'py, 
     PyList::new(py, sets.iter().map(|set| result_set(py, set)).collect::<PyResult<Vec<_>>>()?)
 }
 
-/// The options of a connection as Python names them.
+/// Returns the options of a connection from Python's keywords.
 #[allow(clippy::too_many_arguments)] // keywords in Python
 pub fn options(
     host: String,

@@ -49,7 +49,7 @@ impl PyPostgresRenderer {
         Ok(())
     }
 
-    /// The generated columns of a table whose values are not computed where a row image leaves them out.
+    /// Returns the generated columns of a table whose values are not computed where a row image leaves them out.
     #[staticmethod]
     fn uncomputed(table: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let definition = table_from_python(table)?;
@@ -77,7 +77,7 @@ impl PyPostgresRenderer {
     }
 }
 
-/// How many unique keys a table has besides the primary one.
+/// Returns the number of unique keys of a table besides the primary one.
 fn unique_keys(table: &Bound<'_, PyAny>) -> PyResult<usize> {
     let mut found = 0;
     for key in table.getattr("keys")?.try_iter()? {

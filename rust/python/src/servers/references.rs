@@ -1,4 +1,4 @@
-//! Foreign keys that are asked about at a block's end.
+//! Foreign keys that are checked by queries at a block's end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::rows::catalog::PyCatalog;
 #[pyclass(name = "ReferenceChecker", module = "paraply._native", frozen)]
 pub struct PyReferenceChecker {
     catalog: Arc<Catalog>,
-    /// Memory that is lent to each call; as many as there are threads.
+    /// Memory for each call; as many as there are threads.
     scratches: Mutex<Vec<Scratch>>,
 }
 

@@ -20,7 +20,7 @@ use crate::plan::gtid::PyGtidSet;
 #[pyclass(name = "RelayLog", module = "paraply._native", frozen)]
 pub struct PyRelayLog {
     writer: Arc<Mutex<RelayWriter>>,
-    /// What readers and status readers use; the writer's own lock is the writing threads' alone.
+    /// State for readers and status queries; the writer's own lock is for the writing threads only.
     shared: Arc<Shared>,
     purger: Purger,
     folder: PathBuf,
@@ -28,12 +28,12 @@ pub struct PyRelayLog {
 }
 
 impl PyRelayLog {
-    /// The writer, for a receiver in another thread.
+    /// Returns the writer, for a receiver in another thread.
     pub fn writer(&self) -> Arc<Mutex<RelayWriter>> {
         Arc::clone(&self.writer)
     }
 
-    /// How a receiver is told to end, and when it heard of its source.
+    /// Returns the signals of a receiver: its stop flag, and the time when it heard from its source.
     pub fn signals(&self) -> Arc<Signals> {
         Arc::clone(&self.signals)
     }
@@ -82,36 +82,36 @@ impl PyRelayLog {
         self.shared.files().iter().map(|file| file.name.to_string()).collect()
     }
 
-    /// When the source said last that it has nothing more, microseconds since 1970, UTC.
+    /// Returns the time of the source's last report that it has nothing more, microseconds since 1970, UTC.
     #[getter]
     fn idle_at(&self) -> Option<i64> {
         Some(self.signals.idle_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
     }
 
-    /// When the source was heard last, microseconds since 1970, UTC.
+    /// Returns the time when the source was heard last, microseconds since 1970, UTC.
     #[getter]
     fn heard_at(&self) -> Option<i64> {
         Some(self.signals.heard_at.load(Ordering::Relaxed)).filter(|&time| time != 0)
     }
 
-    /// How often the source said that it has nothing more.
+    /// Returns the number of the source's reports that it has nothing more.
     #[getter]
     fn heartbeats(&self) -> u64 {
         self.signals.heartbeats.load(Ordering::Relaxed)
     }
 
-    /// How often the source was told that what it sent is safe here.
+    /// Returns the number of acknowledgements sent to the source.
     #[getter]
     fn acknowledgements(&self) -> u64 {
         self.signals.acknowledgements.load(Ordering::Relaxed)
     }
 
-    /// Ends a receiver in another thread at the next event or heartbeat; none can begin any more.
+    /// Ends a receiver in another thread at the next event or heartbeat; no receiver can begin any more.
     fn stop_receiving(&self) {
         self.signals.stop.store(true, Ordering::SeqCst);
     }
 
-    /// File, end, number of bytes and reason of what was cut when the log was opened.
+    /// Returns file, end, number of bytes and reason of the cut made when the log was opened.
     #[getter]
     fn cut(&self, py: Python<'_>) -> PyResult<Option<(String, u64, u64, String)>> {
         self.write(py, |writer| {
@@ -250,7 +250,7 @@ impl PyRelayStatus {
     }
 }
 
-/// One event without a checksum, as a source would send it.
+/// Returns one event without a checksum, as a source would send it.
 #[pyfunction]
 #[pyo3(signature = (type_code, body, *, server_id=1, timestamp=0, flags=0))]
 pub fn relay_event<'py>(
@@ -266,7 +266,7 @@ pub fn relay_event<'py>(
     PyBytes::new(py, &event)
 }
 
-/// A format description event of MySQL 8.0 or later.
+/// Returns a format description event of MySQL 8.0 or later.
 #[pyfunction]
 #[pyo3(signature = (server_version="9.7.0", *, server_id=1, created=0))]
 pub fn relay_format<'py>(

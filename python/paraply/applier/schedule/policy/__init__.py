@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from paraply.applier.schedule.policy.barrier import BarrierPolicy
 from paraply.applier.schedule.policy.base import NOTHING, Needs, Policy, runs_statement
-from paraply.applier.schedule.policy.combinations import CONSISTENCIES, POLICIES, allowed_combinations, check_combination, make_policy
+from paraply.applier.schedule.policy.combinations import (
+    CONSISTENCIES,
+    POLICIES,
+    PolicyKind,
+    allowed_combinations,
+    check_combination,
+    make_policy,
+    policy_kind,
+)
 from paraply.applier.schedule.policy.dependency import DependencyPolicy
 from paraply.applier.schedule.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.schedule.policy.optimistic import OptimisticPolicy
@@ -22,11 +30,13 @@ __all__ = [
     "Needs",
     "OptimisticPolicy",
     "Policy",
+    "PolicyKind",
     "RowPolicy",
     "TablePolicy",
     "UnorderedPolicy",
     "allowed_combinations",
     "check_combination",
     "make_policy",
+    "policy_kind",
     "runs_statement",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.applier.commit.consistency import Consistency
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
 
     from paraply.applier.schedule.policy.base import Policy
 
-__all__ = ["CONSISTENCIES", "GTID_MODES", "POLICIES", "allowed_combinations", "check_combination", "make_policy"]
+__all__ = [
+    "CONSISTENCIES",
+    "GTID_MODES",
+    "POLICIES",
+    "PolicyKind",
+    "allowed_combinations",
+    "check_combination",
+    "make_policy",
+    "policy_kind",
+]
 
 POLICIES: dict[str, Callable[[], Policy]] = {
     "dependency": DependencyPolicy,
@@ -50,6 +60,34 @@ _CANNOT_MERGE = {
     "logical-clock": "starts transactions by their own numbers",
     "table": "keeps a stream for each table, and merged transactions would join them",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyKind:
+    """A policy as the options name it; see ``Policy`` for the attributes."""
+
+    name: str
+    merges: bool
+    optimistic: bool
+    in_waves: bool
+    splits: bool
+
+    def make(self) -> Policy:
+        """Return a new policy for one run."""
+        return make_policy(self.name)
+
+
+def policy_kind(name: str) -> PolicyKind:
+    """Return what is known of a policy without a run.
+
+    Raises:
+        UsageError: There is none of this name.
+
+    >>> policy_kind("table").merges
+    False
+    """
+    policy = make_policy(name)
+    return PolicyKind(name, policy.merges, policy.optimistic, policy.in_waves, policy.splits)
 
 
 def make_policy(name: str) -> Policy:

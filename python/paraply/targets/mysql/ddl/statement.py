@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paraply._native import Block, Format, Statement
+    from paraply.targets.mysql.context import MySqlContext
     from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
     from paraply.targets.mysql.ddl.name_case import NameCase
-    from paraply.targets.mysql.target import MySqlTarget
 
 __all__ = ["StatementRunner", "check_names", "decide_pending", "object_exists", "read_statement"]
 
@@ -119,8 +119,8 @@ class StatementRunner:
     What nothing in between depends on goes in one round trip: a DDL needs nine, one after the other seventeen.
     """
 
-    def __init__(self, target: MySqlTarget, connection: Connection, slot: int) -> None:
-        self._target = target
+    def __init__(self, context: MySqlContext, connection: Connection, slot: int) -> None:
+        self._context = context
         self._connection = connection
         self._slot = slot
         self.words: set[str] = set()
@@ -132,23 +132,23 @@ class StatementRunner:
         A lock that only the server session's end gives back keeps a later apply waiting until the statement is through, even
         when this process is killed meanwhile.
         """
-        target, connection = self._target, self._connection
-        if not target.store.lock_statements(connection, _LOCK_WAIT):
+        context, connection = self._context, self._connection
+        if not context.store.lock_statements(connection, _LOCK_WAIT):
             raise AlreadyRunning("another apply of this channel is running a statement on the target")
         try:
             self._check_epoch()
             statements = block.transactions[0].statements
-            if target.mode.ddl_under_gtid and block.first_gtid is not None:
+            if context.mode.ddl_under_gtid and block.first_gtid is not None:
                 self._run_under_gtid(block, statements)
             else:
                 self._run_recorded(block, statements)
         finally:
             with contextlib.suppress(ParaplyError):
-                target.store.unlock_statements(connection)
+                context.store.unlock_statements(connection)
 
     def _check_epoch(self) -> None:
-        results = query_all(self._connection, ["START TRANSACTION", self._target.store.fence(), "COMMIT"])
-        self._target.store.checked(results, self._target.epoch, self._connection, at=1)
+        results = query_all(self._connection, ["START TRANSACTION", self._context.store.fence(), "COMMIT"])
+        self._context.store.checked(results, self._context.epoch, self._connection, at=1)
 
     def _run_under_gtid(self, block: Block, statements: list[Statement]) -> None:
         """MySQL 8.0 and later: the server records the GTID together with the statement.
@@ -158,17 +158,17 @@ class StatementRunner:
         """
         if len(statements) > 1:
             raise LogNotUnderstood(f"the transaction holds {len(statements)} statements, and one was expected")
-        target, connection = self._target, self._connection
+        context, connection = self._context, self._connection
         try:
             for statement in statements:
-                logged = ["SET SESSION sql_log_bin=1"] if target.mode.hidden else []
+                logged = ["SET SESSION sql_log_bin=1"] if context.mode.hidden else []
                 connection.query(self._prepare(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'"))
             for rows in self._row_statements(block):
                 connection.query(rows)
             connection.query("COMMIT")
         finally:
             self._restore()
-        if target.mode.writes_progress:
+        if context.mode.writes_progress:
             self._write_progress(block)
 
     def _run_recorded(self, block: Block, statements: list[Statement]) -> None:
@@ -176,18 +176,18 @@ class StatementRunner:
 
         A statement that changes nothing when it runs once more needs no record.
         """
-        target, connection = self._target, self._connection
-        atomic = _with_its_rows(statements, target.server)
-        if len(statements) == 1 and not block.has_rows and not atomic and _may_repeat(statements[0], target.server):
+        context, connection = self._context, self._connection
+        atomic = _with_its_rows(statements, context.server)
+        if len(statements) == 1 and not block.has_rows and not atomic and _may_repeat(statements[0], context.server):
             self._run_unrecorded(block, statements[0])
             return
         apart = block.has_rows and not atomic
-        begin = target.mode.begin_apart(block.first_gtid) if apart else target.mode.begin(block.first_gtid)
+        begin = context.mode.begin_apart(block.first_gtid) if apart else context.mode.begin(block.first_gtid)
         self._prepare(block, statements[0])
         # The record must not run under the statement's own variables or GTID.
         self._restore()
         hide, rows = self._hides_progress, self._row_statements(block) if atomic else []
-        self._hidden(hide, lambda: target.store.begin_ddl(connection, self._pending(block, statements), target.epoch))
+        self._hidden(hide, lambda: context.store.begin_ddl(connection, self._pending(block, statements), context.epoch))
         try:
             connection.query(self._prepare(block, statements[0], *begin))
             if atomic:
@@ -198,7 +198,7 @@ class StatementRunner:
             if atomic:
                 connection.query("ROLLBACK")
             self._restore()
-            self._hidden(hide, lambda: connection.query(target.store.end_ddl()))
+            self._hidden(hide, lambda: connection.query(context.store.end_ddl()))
             if apart and error.code == _OUT_OF_ORDER:
                 raise LogNotUnderstood(_STRICT_NUMBERS, position=statements[0].offset) from None
             raise
@@ -210,10 +210,10 @@ class StatementRunner:
         self._restore()
         if apart:
             # Only now there is a table to compare with the log's, which also tells how its rows are written.
-            target.forget_tables(self.words)
-            target.checker.check(lambda: connection, block.table_maps(), block.format.version)
+            context.forget_tables(self.words)
+            context.checker.check(lambda: connection, block.table_maps(), block.format.version)
             rows = self._row_statements(block)
-        end = [target.store.end_ddl()]
+        end = [context.store.end_ddl()]
         if hide:  # what the target logs must not hold our tables, so the rows cannot go with them
             if rows:
                 self._write_rows(block, rows)
@@ -223,7 +223,7 @@ class StatementRunner:
 
     def _write_rows(self, block: Block, rows: Sequence[bytes]) -> None:
         """Write the rows of CREATE TABLE ... SELECT under their GTID, all or none."""
-        mode, connection = self._target.mode, self._connection
+        mode, connection = self._context.mode, self._connection
         try:
             query_all(connection, mode.start(block.first_gtid))
             for row in rows:
@@ -234,7 +234,7 @@ class StatementRunner:
 
     def _run_unrecorded(self, block: Block, statement: Statement) -> None:
         try:
-            self._connection.query(self._prepare(block, statement, *self._target.mode.begin(block.first_gtid)))
+            self._connection.query(self._prepare(block, statement, *self._context.mode.begin(block.first_gtid)))
         finally:
             self._restore()
         self._hidden(self._hides_progress, lambda: self._write_progress(block))
@@ -242,24 +242,24 @@ class StatementRunner:
     @property
     def _hides_progress(self) -> bool:
         """Whether the session logs, and our own tables must not be in its log."""
-        return self._target.mode.keeps_out and not self._target.mode.hidden
+        return self._context.mode.keeps_out and not self._context.mode.hidden
 
     def _row_statements(self, block: Block) -> list[bytes]:
         """The rows of CREATE TABLE ... SELECT."""
-        target = self._target
-        return list(row_statements(target, block)) if block.has_rows else []
+        context = self._context
+        return list(row_statements(context, block)) if block.has_rows else []
 
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
         """Sets the statement's variables and default database and what it shall run under besides, and gives its text."""
-        target, connection = self._target, self._connection
-        collations = target.checker.collations(connection)
-        read = read_statement(statement, block.format, target.server, collations, has_rows=block.has_rows)
+        context, connection = self._context, self._connection
+        collations = context.checker.collations(connection)
+        read = read_statement(statement, block.format, context.server, collations, has_rows=block.has_rows)
         text, kind = read.text, read.kind
-        check_names(target.checker.names, connection, text, statement, block.format)
+        check_names(context.checker.names, connection, text, statement, block.format)
         self.words |= words_of(text)
         invoker = statement.context.get("invoker")
         if kind is not None and invoker is not None:
-            text = kind.with_invoker(*invoker, mariadb=target.server.mariadb)
+            text = kind.with_invoker(*invoker, mariadb=context.server.mariadb)
         use = use_statement(statement)
         if use is not None:
             try:
@@ -279,11 +279,11 @@ class StatementRunner:
     def _restore(self) -> None:
         """The session's own settings again; ``gtid_next`` first, because nothing else may run under it."""
         settings = []
-        if self._target.mode.ddl_under_gtid:
+        if self._context.mode.ddl_under_gtid:
             settings += ["ROLLBACK", "SET gtid_next='AUTOMATIC'"]
-            if self._target.mode.hidden:
+            if self._context.mode.hidden:
                 settings.append("SET SESSION sql_log_bin=0")
-        self._set_back(*settings, reset_statement(self._target.server))
+        self._set_back(*settings, reset_statement(self._context.server))
 
     def _set_back(self, *settings: str) -> None:
         """Statements without which nothing more may run on this connection."""
@@ -306,10 +306,12 @@ class StatementRunner:
         self, block: Block, writes: Sequence[str] = (), rows: Sequence[bytes] = (), send: Callable[..., list[Result]] = query_all
     ) -> None:
         """The progress and what else is given, in one transaction."""
-        target, connection = self._target, self._connection
-        mark = [target.store.write(self._slot, target.ledger.mark(block, self._slot), target.epoch)] if target.mode.writes_progress else []
-        results = send(connection, ["START TRANSACTION", target.store.fence(), *mark, *writes])
-        target.store.checked(results, target.epoch, connection, at=1)
+        context, connection = self._context, self._connection
+        mark = (
+            [context.store.write(self._slot, context.ledger.mark(block, self._slot), context.epoch)] if context.mode.writes_progress else []
+        )
+        results = send(connection, ["START TRANSACTION", context.store.fence(), *mark, *writes])
+        context.store.checked(results, context.epoch, connection, at=1)
         must_find(results[2:])
         for statement in rows:
             connection.query(statement)
@@ -321,17 +323,17 @@ class StatementRunner:
         Raises:
             DdlUndecided: The catalog cannot tell.
         """
-        done = decide_pending(self._connection, pending, None, logged=self._target.logs_hold(self._connection, pending))
+        done = decide_pending(self._connection, pending, None, logged=self._context.logs_hold(self._connection, pending))
         if done:
-            self._write_progress(block, [self._target.store.end_ddl()], send=query_each)  # on a connection that nobody watches
+            self._write_progress(block, [self._context.store.end_ddl()], send=query_each)  # on a connection that nobody watches
         else:
-            self._connection.query(self._target.store.end_ddl())
+            self._connection.query(self._context.store.end_ddl())
         return done
 
     def _pending(self, block: Block, statements: list[Statement]) -> PendingDdl:
         # Where rows follow in another transaction, the table's presence does not say whether they are in.
-        alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements, self._target.server))
-        database, table = _made_or_dropped(statements[0], self._target.server) if alone else (None, None)
+        alone = len(statements) == 1 and (not block.has_rows or _with_its_rows(statements, self._context.server))
+        database, table = _made_or_dropped(statements[0], self._context.server) if alone else (None, None)
         existed = database is not None and object_exists(self._connection, database, table)
         return PendingDdl(block.ordinal, block.first_gtid, block.end_file, block.end_offset, database, table, existed)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.name_case import NameCase
+from paraply.targets.mysql.preflight.table_check import TableChecker
 from paraply.targets.mysql.server_version import ServerKind
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Transaction
     from paraply.targets.mysql.sql import Connection
+    from paraply.targets.protocol import RowForecast
 
 __all__ = ["StatementForecast"]
 
@@ -29,6 +31,7 @@ class StatementForecast:
         self._connect = connect
         self._server: tuple[ServerKind, CollationNumbers] | None = None
         self._names = NameCase()
+        self._tables: TableChecker | None = None
 
     def check(self, transaction: Transaction, source_names: int | None = None) -> None:
         """Raise what the target would refuse of a transaction's statements before it runs them.
@@ -51,3 +54,19 @@ class StatementForecast:
             if self._names.differs:
                 with contextlib.closing(self._connect()) as connection:
                     check_names(self._names, connection, read.text, statement, transaction.format)
+
+    def check_table(self, forecast: RowForecast) -> None:
+        """Raise what the target would refuse of rows because of the table's definition.
+
+        Args:
+            forecast: The first rows of the table.
+
+        Raises:
+            SchemaMismatch: The table is missing, differs, or has an engine without transactions.
+        """
+        if forecast.changed:  # the log itself makes or changes the table before these rows
+            return
+        with contextlib.closing(self._connect()) as connection:
+            if self._tables is None:
+                self._tables = TableChecker.of(connection, ServerKind.parse(connection.server_version), forecast.plan)
+            self._tables.check(lambda: connection, [forecast.table_map], forecast.log.version)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply import _native
+from paraply._native import GtidSet
 from paraply.errors import UsageError
 from paraply.schema.readers.live import read_tables
 from paraply.targets.mysql.gtid_mode import choose_mode, own_identity, read_facts
@@ -13,7 +13,7 @@ from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.scheduled_events import scheduled_events
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import Connection, rows_of
-from paraply.targets.mysql.xa.branches import check_two_phase
+from paraply.targets.mysql.xa.branch_store import check_two_phase
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.gtid_ledger import read_executed
 from paraply.targets.protocol import Peek, Progress
@@ -75,9 +75,9 @@ def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:
 def _progress(stored: StoredProgress | None, own: str, *, has_gtids: bool) -> Progress:
     """What is stored, and what the server itself counts as executed."""
     if stored is None:
-        return Progress(_native.GtidSet(own))
+        return Progress(GtidSet(own))
     if not has_gtids:
         places = stored.places()
-        return Progress(_native.GtidSet(""), places.file, places.offset, stored.ordinal, resumed=True, done=places.done)
-    executed = read_executed([*stored.executed, own], _native.GtidSet)
+        return Progress(GtidSet(""), places.file, places.offset, stored.ordinal, resumed=True, done=places.done)
+    executed = read_executed([*stored.executed, own], GtidSet)
     return Progress(executed.gtids, stored.file, stored.position, stored.ordinal, resumed=True, low=executed.low)

@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply import _native
+from paraply._native import KnownTables, RowEnds
 from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
@@ -133,9 +133,9 @@ class TableChecker:
         self._computes: set[tuple[str, str]] = set()
         self._sequences: set[tuple[str, str]] = set()
         self._collations: CollationNumbers | None = None
-        self.row_ends = _native.RowEnds(server.version >= _LATER_ENDS) if server.mariadb else None
+        self.row_ends = RowEnds(server.version >= _LATER_ENDS) if server.mariadb else None
         """The columns of system-versioned tables that another version of MariaDB writes differently."""
-        self.known = _native.KnownTables()
+        self.known = KnownTables()
         """Table maps as they stand in the log, all of which were compared."""
 
     @classmethod

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paraply import _native
+from paraply._native import GtidSet
+from paraply.targets.mysql.context import ChannelContext, MySqlContext, session_settings
 from paraply.targets.mysql.ddl.statement import StatementRunner, decide_pending
-from paraply.targets.mysql.session import session_settings
 from paraply.targets.mysql.sql import query_each
 from paraply.targets.mysql.xa.runner import came_through, progress_of, write_checked
 from paraply.targets.mysql.xa.store import PREPARED, PREPARING
@@ -18,72 +18,73 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.targets.mysql.progress.store import PendingDdl, StoredProgress
     from paraply.targets.mysql.sql import Connection
-    from paraply.targets.mysql.target import MySqlTarget
     from paraply.targets.mysql.xa.store import XaPart
     from paraply.targets.protocol import ApplyPlan
 
 __all__ = ["settle_at_start", "settle_block"]
 
 
-def settle_at_start(target: MySqlTarget, control: Connection, stored: StoredProgress, plan: ApplyPlan) -> tuple[StoredProgress, list[str]]:
+def settle_at_start(
+    context: ChannelContext, control: Connection, stored: StoredProgress, plan: ApplyPlan
+) -> tuple[StoredProgress, list[str]]:
     """Decides about everything that earlier runs began; gives the progress with it, and what is to be said of it."""
     notes: list[str] = []
     pending = stored.pending_ddl
     if pending is not None:
-        done = decide_pending(control, pending, plan.ddl_decision, logged=target.logs_hold(control, pending))
+        done = decide_pending(control, pending, plan.ddl_decision, logged=context.logs_hold(control, pending))
         if done:
-            stored = _count_as_done(target, control, stored, plan, pending)
-        control.query(target.store.end_ddl())
+            stored = _count_as_done(context, control, stored, plan, pending)
+        control.query(context.store.end_ddl())
         stored = replace(stored, pending_ddl=None)
         notes.append(f"the statement before {pending.file}:{pending.position} counts as {'done' if done else 'not done'}")
-    for part in target.xa.read(control):
+    for part in context.xa.read(control):
         if part.under_way:
-            done = came_through(target, control, part)
+            done = came_through(context, control, part)
             if done:
-                stored = _count_as_done(target, control, stored, plan, part)
-            write_checked(target, control, [_row_after(target, part, done=done)])
+                stored = _count_as_done(context, control, stored, plan, part)
+            write_checked(context, control, [_row_after(context, part, done=done)])
             verb = "XA PREPARE" if part.state == PREPARING else "end"
             notes.append(f"the {verb} of {part.xid} before {part.file}:{part.position} counts as {'done' if done else 'not done'}")
     return stored, notes
 
 
-def settle_block(target: MySqlTarget, connection: Connection, block: Block, stored: StoredProgress) -> bool | None:
+def settle_block(context: MySqlContext, connection: Connection, block: Block, stored: StoredProgress) -> bool | None:
     """The same about a block of this run whose connection broke and has ended; writes its progress if it is done.
 
     Returns:
         None if nothing stands recorded of it.
     """
     pending = stored.pending_ddl
-    parts = [part for part in target.xa.read(connection) if part.under_way and part.ordinal == block.ordinal]
+    parts = [part for part in context.xa.read(connection) if part.under_way and part.ordinal == block.ordinal]
     if (pending is None or pending.ordinal != block.ordinal) and not parts:
         return None
-    query_each(connection, session_settings(hidden=target.mode.keeps_out))
+    query_each(connection, session_settings(hidden=context.mode.keeps_out))
     if pending is not None and pending.ordinal == block.ordinal:
-        return StatementRunner(target, connection, target.take_slot(connection)).settle(block, pending)
+        return StatementRunner(context, connection, context.take_slot(connection)).settle(block, pending)
     part = parts[0]
-    done = came_through(target, connection, part)
+    done = came_through(context, connection, part)
     if done:
         gone = part.state != PREPARING
-        slot = target.take_slot(connection)
-        write_checked(target, connection, progress_of(target, slot, block, replace(part, state=PREPARED), gone=gone))
+        slot = context.take_slot(connection)
+        write_checked(context, connection, progress_of(context, slot, block, replace(part, state=PREPARED), gone=gone))
     else:
-        write_checked(target, connection, [_row_after(target, part, done=False)])
+        write_checked(context, connection, [_row_after(context, part, done=False)])
     return done
 
 
-def _row_after(target: MySqlTarget, part: XaPart, *, done: bool) -> str:
+def _row_after(context: ChannelContext, part: XaPart, *, done: bool) -> str:
     """The row of a part that is decided: prepared, or not there."""
     if done == (part.state == PREPARING):
-        return target.xa.put(replace(part, state=PREPARED))
-    return target.xa.drop(part.xid)
+        return context.xa.put(replace(part, state=PREPARED))
+    return context.xa.drop(part.xid)
 
 
 def _count_as_done(
-    target: MySqlTarget, control: Connection, stored: StoredProgress, plan: ApplyPlan, pending: PendingDdl | XaPart
+    context: ChannelContext, control: Connection, stored: StoredProgress, plan: ApplyPlan, pending: PendingDdl | XaPart
 ) -> StoredProgress:
     """The progress with what is pending, written into the channel's row."""
     executed = [*stored.executed, pending.gtid] if pending.gtid else stored.executed
     stored = replace(stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal))
-    text = read_executed(executed, _native.GtidSet).text() if plan.has_gtids else ""
-    target.store.consolidate(control, stored, text)
+    text = read_executed(executed, GtidSet).text() if plan.has_gtids else ""
+    context.store.consolidate(control, stored, text)
     return replace(stored, kept=PlaceRow("", pending.file, pending.position, 0), rows=())

@@ -24,7 +24,7 @@ _EXISTS = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='pa
 
 
 class MySqlBoard:
-    """Writes one channel's row; see ``Board`` for the contract.
+    """Writes one channel's row; see ``StatusRow`` for the contract.
 
     Args:
         connection: A connection of its own, which stays out of the target's binlog.

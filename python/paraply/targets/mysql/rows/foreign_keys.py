@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from paraply import _native
+from paraply._native import Catalog, ReferenceChecker
 from paraply.errors import ServerError
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.readers.live import read_tables
@@ -24,7 +24,7 @@ from paraply.targets.mysql.sql import query_all, rows_of, to_int, to_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from paraply._native import Block, ReferenceCheck, ReferenceChecker
+    from paraply._native import Block, ReferenceCheck
     from paraply.targets.mysql.gtid_mode import GtidMode
     from paraply.targets.mysql.preflight.privileges import Grants
     from paraply.targets.mysql.sql import Connection
@@ -115,7 +115,7 @@ class References:
 
     def _known(self, connection: Connection) -> ReferenceChecker | None:
         """The target's tables as they are now; without them the server checks everything."""
-        catalog = _native.Catalog()
+        catalog = Catalog()
         try:
             for table in read_tables(lambda sql: rows_of(connection.query(sql))):
                 catalog.put(table)
@@ -124,7 +124,7 @@ class References:
                 raise
             self._refuse(f"the tables could not be read: {error}", for_good=True)
             return None
-        return _native.ReferenceChecker(catalog)
+        return ReferenceChecker(catalog)
 
     def _read(self, connect: Callable[[], Connection]) -> ReferenceChecker | None:
         """Reads the tables, unless another thread does or it was done a moment ago."""

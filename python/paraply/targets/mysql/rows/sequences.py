@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paraply import _native
+from paraply._native import binlog_statements
 from paraply.targets.mysql.sql import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paraply._native import Block, ReferenceCheck
-    from paraply.targets.mysql.target import MySqlTarget
+    from paraply.targets.mysql.context import MySqlContext
 
 __all__ = ["row_statements", "sequence_statements"]
 
@@ -25,17 +25,17 @@ _COLUMNS = 8
 _NEXT, _ROUND = 0, 7
 
 
-def row_statements(target: MySqlTarget, source: Block, check: ReferenceCheck | None = None) -> Iterator[bytes]:
+def row_statements(context: MySqlContext, source: Block, check: ReferenceCheck | None = None) -> Iterator[bytes]:
     """Return the statements that bring a block's rows into a target, one after the other (rule R31).
 
     Args:
-        target: The target; the tables of the block are checked.
+        context: The target; the tables of the block are checked.
         source: The block, or a part of it.
         check: The foreign keys that are checked at the end of the block.
     """
-    checker = target.checker
+    checker = context.checker
     sequences = checker.sequences_of(source)
-    yield from _native.binlog_statements(source, target.max_packet, check, checker.row_ends, sequences)
+    yield from binlog_statements(source, context.max_packet, check, checker.row_ends, sequences)
     yield from sequence_statements(source, sequences)
 
 

@@ -11,7 +11,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from paraply import _native
+from paraply._native import GtidSet
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionLost, ParaplyError, ServerError, TemporaryFailure
 from paraply.targets.mysql.errors import interrupted
 from paraply.targets.mysql.rows.sequences import row_statements
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paraply._native import Block
-    from paraply.targets.mysql.target import MySqlTarget
+    from paraply.targets.mysql.context import ChannelContext, MySqlContext
 
 __all__ = ["XaRunner", "XaSession", "came_through", "progress_of", "write_checked"]
 
@@ -60,8 +60,8 @@ class XaSession(Protocol):
 class XaRunner:
     """Runs one part of an XA transaction on a session, with its progress."""
 
-    def __init__(self, target: MySqlTarget, session: XaSession, slot: int) -> None:
-        self._target = target
+    def __init__(self, context: MySqlContext, session: XaSession, slot: int) -> None:
+        self._context = context
         self._session = session
         self._slot = slot
         #: Whether the statement that makes the part last was sent: from then on only the target can say what became of it.
@@ -75,17 +75,17 @@ class XaRunner:
         Raises:
             ApplyFailed: The target holds the XID prepared already, or does not hold it.
         """
-        target, connection = self._target, self._session.connection
-        target.note_session([block], connection.connection_id)
-        if not target.store.lock_statements(connection, _LOCK_WAIT):
+        context, connection = self._context, self._session.connection
+        context.sessions.note([block], connection.connection_id)
+        if not context.store.lock_statements(connection, _LOCK_WAIT):
             raise AlreadyRunning("another apply of this channel is running a statement on the target")
         try:
             self._write([])
-            self._apart(lambda: target.xa.create(connection))
+            self._apart(lambda: context.xa.create(connection))
             self._run(block, canonical_xid(block.xid or ""))
         finally:
             with contextlib.suppress(ParaplyError):
-                target.store.unlock_statements(self._session.connection)
+                context.store.unlock_statements(self._session.connection)
 
     def _run(self, block: Block, xid: str) -> None:
         connection = self._session.connection
@@ -99,27 +99,27 @@ class XaRunner:
                 )
             self._prepare(block, xid)
         else:
-            self._write([self._target.xa.put(XaPart.of(block, xid, LEFT_OUT))])
+            self._write([self._context.xa.put(XaPart.of(block, xid, LEFT_OUT))])
             self._record(block)
 
     def _prepare(self, block: Block, xid: str) -> None:
-        target, session = self._target, self._session
+        context, session = self._context, self._session
         connection = session.connection
         maps = block.table_maps()
-        target.row_privileges.check(lambda: connection, block, maps)
-        target.checker.check(lambda: connection, maps, block.format.version)
+        context.row_privileges.check(lambda: connection, block, maps)
+        context.checker.check(lambda: connection, maps, block.format.version)
         session.send_format(block)
-        writer = target.last_writer
+        writer = context.last_writer
         written = writer.statements(connection, block) if writer is not None else []
-        self._write([target.xa.put(XaPart.of(block, xid, PREPARING))])
+        self._write([context.xa.put(XaPart.of(block, xid, PREPARING))])
         try:
-            for setting in [*([writer.settings] if writer is not None else []), *target.mode.begin_xa(block.first_gtid)]:
+            for setting in [*([writer.settings] if writer is not None else []), *context.mode.begin_xa(block.first_gtid)]:
                 connection.query(setting)
             self._when_free(xid, f"XA START {xid}", _DUPLICATE)
             if writer is not None:
                 writer.run(connection, written)
             else:
-                for statement in row_statements(target, block):
+                for statement in row_statements(context, block):
                     connection.query(statement)
             connection.query(f"XA END {xid}")
             self.sent = True
@@ -132,30 +132,30 @@ class XaRunner:
             self._settings_back()
         else:
             session.renew()
-        self._write(progress_of(target, self._slot, block, XaPart.of(block, xid, PREPARED)))
+        self._write(progress_of(context, self._slot, block, XaPart.of(block, xid, PREPARED)))
 
     def _end(self, block: Block, xid: str, prepared: bool) -> None:
-        target, connection = self._target, self._session.connection
+        context, connection = self._context, self._session.connection
         if not prepared:
-            if (xid, LEFT_OUT) not in [(part.xid, part.state) for part in target.xa.read(connection)]:
+            if (xid, LEFT_OUT) not in [(part.xid, part.state) for part in context.xa.read(connection)]:
                 raise ApplyFailed(
                     f"the log ends the XA transaction {xid} here, and the target does not hold it prepared: it was ended there by"
                     " someone else, or the replay began between the two parts"
                 )
             self._record(block)
             try:
-                self._write([target.xa.drop(xid)])
+                self._write([context.xa.drop(xid)])
             except (ServerError, TemporaryFailure):  # the next XA PREPARE of this name writes over it
                 self._session.rollback()
             return
         commit = commits(block)
-        self._write([target.xa.put(XaPart.of(block, xid, COMMITTING if commit else ROLLING_BACK))])
+        self._write([context.xa.put(XaPart.of(block, xid, COMMITTING if commit else ROLLING_BACK))])
         self.sent = True
-        for setting in target.mode.begin_xa(block.first_gtid):
+        for setting in context.mode.begin_xa(block.first_gtid):
             connection.query(setting)
         self._when_free(xid, end_statement(xid, commit=commit), _NOT_THERE)
         self._settings_back()
-        self._write(progress_of(target, self._slot, block, XaPart.of(block, xid, PREPARED), gone=True))
+        self._write(progress_of(context, self._slot, block, XaPart.of(block, xid, PREPARED), gone=True))
 
     def _record(self, block: Block) -> None:
         """A part of which nothing is to be applied is recorded as an empty transaction is."""
@@ -195,14 +195,14 @@ class XaRunner:
                         break
         self._settings_back()
         with contextlib.suppress(ParaplyError):
-            self._write([self._target.xa.drop(xid)])
+            self._write([self._context.xa.drop(xid)])
 
     def _write(self, statements: Sequence[str]) -> None:
         """Writes to our own tables, also where they must stay out of what the session logs."""
-        self._apart(lambda: write_checked(self._target, self._session.connection, statements))
+        self._apart(lambda: write_checked(self._context, self._session.connection, statements))
 
     def _apart(self, action: Callable[[], object]) -> None:
-        connection, mode = self._session.connection, self._target.mode
+        connection, mode = self._session.connection, self._context.mode
         if not mode.keeps_out or mode.hidden:
             action()
             return
@@ -213,7 +213,7 @@ class XaRunner:
             self._set_back(["SET SESSION sql_log_bin=1"])
 
     def _settings_back(self) -> None:
-        self._set_back(self._target.mode.end_xa())
+        self._set_back(self._context.mode.end_xa())
 
     def _set_back(self, settings: Sequence[str]) -> None:
         """Statements without which nothing more may run on this connection."""
@@ -227,7 +227,7 @@ class XaRunner:
 
     def _detaches(self, connection: Connection) -> bool:
         """Whether a prepared transaction leaves its connection at once (MySQL 8.0.29 and later, unless switched off)."""
-        if self._target.server.mariadb or self._target.server.version < (8, 0, 29):
+        if self._context.server.mariadb or self._context.server.version < (8, 0, 29):
             return False
         return bool(to_int(rows_of(connection.query("SELECT @@SESSION.xa_detach_on_prepare"))[0][0]))
 
@@ -244,21 +244,21 @@ def end_statement(xid: str, *, commit: bool) -> str:
     return f"XA {'COMMIT' if commit else 'ROLLBACK'} {xid}"
 
 
-def write_checked(target: MySqlTarget, connection: Connection, statements: Sequence[str]) -> None:
+def write_checked(context: ChannelContext, connection: Connection, statements: Sequence[str]) -> None:
     """Writes to our own tables in a transaction that checks the epoch (R25a)."""
-    results = query_each(connection, ["START TRANSACTION", target.store.fence(), *statements])
-    target.store.checked(results, target.epoch, connection, at=1)
+    results = query_each(connection, ["START TRANSACTION", context.store.fence(), *statements])
+    context.store.checked(results, context.epoch, connection, at=1)
     must_find(result for statement, result in zip(statements, results[2:], strict=True) if statement.startswith("UPDATE"))
     connection.query("COMMIT")
 
 
-def progress_of(target: MySqlTarget, slot: int, block: Block, part: XaPart, *, gone: bool = False) -> list[str]:
+def progress_of(context: MySqlContext, slot: int, block: Block, part: XaPart, *, gone: bool = False) -> list[str]:
     """The statements that say that a part is through."""
-    mark = [target.store.write(slot, target.ledger.mark(block, slot), target.epoch)] if target.mode.writes_progress else []
-    return [*mark, target.xa.drop(part.xid) if gone else target.xa.put(part)]
+    mark = [context.store.write(slot, context.ledger.mark(block, slot), context.epoch)] if context.mode.writes_progress else []
+    return [*mark, context.xa.drop(part.xid) if gone else context.xa.put(part)]
 
 
-def came_through(target: MySqlTarget, connection: Connection, part: XaPart) -> bool:
+def came_through(context: ChannelContext, connection: Connection, part: XaPart) -> bool:
     """Whether a part that was begun has been done; its connection has ended, and this one stays out of the target's log.
 
     Where a server was killed between its log and its storage engine, and they do not say the same, the engine follows the log.
@@ -267,9 +267,9 @@ def came_through(target: MySqlTarget, connection: Connection, part: XaPart) -> b
         ApplyFailed: It cannot.
     """
     prepared, preparing = part.xid in prepared_xids(connection), part.state == PREPARING
-    if part.gtid is None or not target.mode.xa_under_gtid:
+    if part.gtid is None or not context.mode.xa_under_gtid:
         return prepared == preparing
-    logged = part.gtid in _native.GtidSet(target.mode.own_executed(connection))
+    logged = part.gtid in GtidSet(context.mode.own_executed(connection))
     if prepared == (preparing == logged):
         return logged
     if not prepared:

@@ -17,7 +17,7 @@ _TABLE = (
 
 
 class PgBoard:
-    """Writes one channel's row; see ``Board`` for the contract.
+    """Writes one channel's row; see ``StatusRow`` for the contract.
 
     Args:
         connection: A connection of its own.

@@ -46,10 +46,11 @@ _TABLES = (
         b"CREATE TABLE IF NOT EXISTS paraply.source_table (channel text NOT NULL, database text NOT NULL, name text NOT NULL,"
         b" definition jsonb NOT NULL, PRIMARY KEY (channel, database, name))"
     ),
+    b"CREATE TABLE IF NOT EXISTS paraply.left_out_xa (channel text NOT NULL, xid text NOT NULL, PRIMARY KEY (channel, xid))",
 )
 _THERE = (
     b"SELECT to_regclass('paraply.channel') IS NOT NULL AND to_regclass('paraply.progress') IS NOT NULL"
-    b" AND to_regclass('paraply.source_table') IS NOT NULL"
+    b" AND to_regclass('paraply.source_table') IS NOT NULL AND to_regclass('paraply.left_out_xa') IS NOT NULL"
 )
 
 

@@ -1,4 +1,4 @@
-//! Which table a change of rows in text names first.
+//! The first table named by a change of rows in text.
 
 /// Words between the verb and the table.
 const PASSED: [&str; 12] = [
@@ -18,13 +18,14 @@ const PASSED: [&str; 12] = [
 
 /// A piece of a statement.
 enum Token {
-    /// A word or a quoted name, and whether it was quoted.
+    /// A word or a quoted name; true if it was quoted.
     Name(String, bool),
     Text,
     Other(u8),
 }
 
-/// Return the table that an INSERT, REPLACE, UPDATE, DELETE or LOAD names first, as `database.table`; none for other statements.
+/// Returns the table that an INSERT, REPLACE, UPDATE, DELETE or LOAD names first, as `database.table`; none for other
+/// statements.
 pub(crate) fn changed_table(sql: &[u8], default_database: &str) -> Option<String> {
     let mut tokens = Tokens { rest: sql };
     let verb = loop {
@@ -69,7 +70,7 @@ impl Tokens<'_> {
         self.advance(found.map_or(self.rest.len(), |at| at + end.len()));
     }
 
-    /// Read up to the closing quote; a doubled one stands for itself.
+    /// Reads up to the closing quote; a doubled quote is one quote.
     fn quoted(&mut self, quote: u8) -> Vec<u8> {
         let mut inside = Vec::new();
         self.advance(1);
@@ -104,7 +105,7 @@ impl Iterator for Tokens<'_> {
             match *self.rest {
                 [] => return None,
                 [b'/', b'*', b'!', ..] | [b'/', b'*', b'M', b'!', ..] => {
-                    // What stands in a version comment counts, its number does not.
+                    // The content of a version comment counts, its number does not.
                     let length =
                         self.rest.iter().take_while(|&&byte| b"/*M!".contains(&byte) || byte.is_ascii_digit()).count();
                     self.advance(length);

@@ -17,12 +17,12 @@ use crate::transaction::{Format, Kind, RawEvent};
 const NO_FOREIGN_KEY_CHECKS: u16 = 2;
 /// The first version that writes BEGIN and COMMIT around the row changes of each statement.
 const FIRST_WITH_BEGIN: (u8, u8, u8) = (5, 5, 0);
-/// Where an event's size stands in its header.
+/// Position of an event's size in its header.
 const SIZE_OFFSET: usize = 9;
 const TYPE_OFFSET: usize = 4;
 
 impl Assembler {
-    /// Takes a row event or a table map in; gives the transaction that it ends.
+    /// Adds a row event or a table map; returns the transaction that it ends.
     pub(super) fn row_event(&mut self, event: &Event<'_>, plain_type: Option<u8>, name: &Arc<str>, file: u32) -> Taken {
         if self.open.is_none() && is_without_begin(event.format) {
             let group = Group { begun: true, one_statement: true, ..Group::without_gtid(event, name, file) };
@@ -36,7 +36,7 @@ impl Assembler {
         }
     }
 
-    /// Adds a row event or a table map to the open transaction; `length` is what it takes in the log.
+    /// Adds a row event or a table map to the open transaction; `length` is its length in the log.
     fn add_rows(&mut self, event: &Event<'_>, length: u64, plain_type: Option<u8>) -> Result<(), Fault> {
         let (most_bytes, keeps_rows) = (self.most_bytes, self.keeps_rows);
         let group = self.open_group(event)?;
@@ -67,7 +67,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Takes a piece of a row event in; the last one makes it whole.
+    /// Adds a piece of a row event; the last piece completes it.
     pub(super) fn piece(&mut self, event: &Event<'_>) -> Result<(), Fault> {
         let (most_bytes, keeps_rows) = (self.most_bytes, self.keeps_rows);
         let group = self.open_group(event)?;
@@ -90,7 +90,8 @@ impl Assembler {
         self.add_rows(&whole, joined.length, mariadb::plain_rows_type(joined.header.type_code))
     }
 
-    /// Refuses an event between the pieces of a row event. The receiver of a relay log may write its own there.
+    /// Refuses an event between the pieces of a row event, except those that the receiver of a relay log may write
+    /// there.
     pub(super) fn check_pieces(&self, event: &Event<'_>) -> Result<(), Fault> {
         let Some(pieces) = self.open.as_ref().and_then(|group| group.pieces.as_ref()) else { return Ok(()) };
         let begins = event.header.type_code == types::MARIADB_GTID;
@@ -102,12 +103,13 @@ impl Assembler {
     }
 }
 
-/// Whether row changes of a table without transactions stand in a log without BEGIN and COMMIT, as in those of MySQL 5.1.
+/// Returns true if logs of this format, as those of MySQL 5.1, have row changes of tables without transactions outside
+/// of BEGIN and COMMIT.
 pub(super) fn is_without_begin(format: &Format) -> bool {
     format.version < FIRST_WITH_BEGIN && !format.mariadb
 }
 
-/// The flags behind a row event's table number.
+/// Returns the flags after a row event's table number.
 fn row_flags(event: &Event<'_>) -> Result<u16, Fault> {
     let old = event.format.post_header_length(event.header.type_code) == Some(6);
     let mut cursor = Cursor::new(event.body());
@@ -115,7 +117,7 @@ fn row_flags(event: &Event<'_>) -> Result<u16, Fault> {
     cursor.u16()
 }
 
-/// Sets what changed: the size without a checksum, and the type of an event that was compressed.
+/// Corrects the header of a changed event: the size without a checksum, and the type of an event that was compressed.
 fn correct_header(event: &mut [u8], type_code: u8) {
     let size = (event.len() as u32).to_le_bytes();
     if let Some(field) = event.get_mut(SIZE_OFFSET..SIZE_OFFSET + size.len()) {

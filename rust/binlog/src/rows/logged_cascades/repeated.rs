@@ -1,4 +1,4 @@
-//! Rows that a statement deletes although one of its cascades has deleted or changed them.
+//! Rows that a statement deletes although one of its cascades has already deleted or changed them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,10 +11,11 @@ use crate::rows::row_walk::Step;
 use crate::rows::{NO_FOREIGN_KEY_CHECKS, RowBuffer, RowsEvent};
 use crate::transaction::RowsKind;
 
-/// Cascades of cascades of one row that are followed.
+/// Number of cascades of cascades of one row that are followed.
 const MOST_CHANGES: usize = 64;
 
-/// What a cascade made of all rows with one image. They all have the same foreign key, so the cascade met all of them.
+/// Effect of a cascade on all rows with one image. They all have the same foreign key, so the cascade reached all of
+/// them.
 #[derive(Clone, Copy)]
 enum Fate<'a> {
     Gone,
@@ -31,7 +32,7 @@ pub(super) struct Repeated<'a> {
 }
 
 impl<'a> Repeated<'a> {
-    /// Take in an event of insertions or changes.
+    /// Notes an event of insertions or changes.
     pub(super) fn note(&mut self, step: &Step, table: &'a KnownTable, event: &RowsEvent<'a>) -> Decoded<()> {
         let (before, after) = event.columns();
         let is_whole = event.header.kind != RowsKind::PartialUpdate && (before.is_none() || before == after);
@@ -62,7 +63,7 @@ impl<'a> Repeated<'a> {
         Ok(())
     }
 
-    /// Take in a deletion; return the image of the row that goes, or None if it went before.
+    /// Notes a deletion; returns the image of the row to delete, or none if it was deleted before.
     pub(super) fn delete(
         &mut self,
         table: usize,
@@ -71,8 +72,8 @@ impl<'a> Repeated<'a> {
         image: &'a [u8],
     ) -> Option<&'a [u8]> {
         let columns = event.columns().0.unwrap_or_default();
-        // The flag is that of the event's first row, but a statement's own rows come behind those of its cascades in one event only
-        // where a table refers to itself, and such rows are not logged twice.
+        // The flag is that of the event's first row, but in one event a statement's own rows follow those of its
+        // cascades only where a table refers to itself, and such rows are not logged twice.
         if event.header.flags & NO_FOREIGN_KEY_CHECKS != 0 {
             self.fates.insert((table, columns, image), Fate::Gone);
             if let Some(key) = key {
@@ -93,7 +94,7 @@ impl<'a> Repeated<'a> {
     }
 }
 
-/// Return what a row is known by, given by the values of its columns, if it has a key without NULL.
+/// Returns the identity of a row, given by the values of its columns, if it has a key without NULL.
 pub(super) fn key<'v>(table: &KnownTable, value: impl Fn(usize) -> Option<Value<'v>>) -> Option<String> {
     let definition = table.definition.as_ref().ok()?;
     let column = |part: &KeyPart| match part {

@@ -1,4 +1,4 @@
-//! Rows of parents that a statement deletes and whose keys it brings back.
+//! Rows of parents that a statement deletes and whose keys it inserts again.
 
 use std::collections::HashMap;
 
@@ -28,13 +28,13 @@ enum Key {
     Missing,
 }
 
-/// The keys that a statement's insertions and changes bring, and the last event that brings each.
+/// The keys that a statement inserts or changes to, and the last event that has each.
 pub(super) struct Returned<'c> {
     catalog: &'c Catalog,
     filter: &'c TableFilter,
     /// By the numbers of tables.
     referenced: HashMap<usize, Vec<Referenced>>,
-    /// By table, place in its list of referenced columns, and values.
+    /// By table, index in its list of referenced columns, and values.
     brought: HashMap<(usize, usize, String), usize>,
     /// The last event of each table that inserts.
     inserted: HashMap<usize, usize>,
@@ -54,7 +54,7 @@ impl<'c> Returned<'c> {
         }
     }
 
-    /// Take in a row event of the statement.
+    /// Notes a row event of the statement.
     pub(super) fn note(&mut self, step: &Step, table: &'c KnownTable, event: &RowsEvent<'_>) -> Decoded<()> {
         let Ok(definition) = &table.definition else { return Ok(()) };
         self.numbers.insert(&definition.name, step.table);
@@ -80,7 +80,7 @@ impl<'c> Returned<'c> {
         Ok(())
     }
 
-    /// Return True if the children of a deleted row stay: a key that they refer to comes back later in the statement.
+    /// Returns true if the children of a deleted row stay: a key that they refer to comes back later in the statement.
     ///
     /// Another key of the same row may be gone for good. Its children's changes are in the log, unless a filter leaves a child out.
     /// A minimal image may lack the key: it comes back as far as is known if the statement inserts a row later.
@@ -108,9 +108,10 @@ impl<'c> Returned<'c> {
 }
 
 impl Returned<'_> {
-    /// Return True if the children of a changed row stay: a key that they refer to is written otherwise and yet the same.
+    /// Returns true if the children of a changed row stay: a key that they refer to is written differently and yet
+    /// equal.
     ///
-    /// The row's own references must not change with it, because nothing of the row is checked then.
+    /// The row's own references must not change with it, because then nothing of the row is checked.
     pub(super) fn children_stay_with_change(
         &self,
         step: &Step,
@@ -149,9 +150,10 @@ impl Returned<'_> {
 }
 
 impl Returned<'_> {
-    /// Return True if a changed row refers to keys that parents get later in the statement, and to nothing else that is new.
+    /// Returns true if a changed row refers to keys that parents get later in the statement, and to nothing else that
+    /// is new.
     ///
-    /// The row itself must not be referred to by what changes, because nothing of the row is checked then.
+    /// The changed columns must not be referred to, because then nothing of the row is checked.
     pub(super) fn parents_follow(&self, step: &Step, table: &KnownTable, flags: u16, row: Row<'_, '_>) -> bool {
         let (Ok(definition), Some(before), Some(after)) = (&table.definition, row.before, row.after) else {
             return false;
@@ -173,7 +175,7 @@ impl Returned<'_> {
         follow
     }
 
-    /// Return the last event that brings the parent's key to which a changed row refers.
+    /// Returns the last event that inserts the parent's key to which a changed row refers.
     fn brings(
         &self,
         child: &Table,
@@ -197,13 +199,13 @@ impl Returned<'_> {
     }
 }
 
-/// Return True if a column's value is another one; a minimal image leaves out what did not change.
+/// Returns true if a column's value differs; a minimal image leaves out unchanged columns.
 fn has_changed(before: Image<'_, '_>, after: Image<'_, '_>, column: usize) -> bool {
     let at = |image: Image<'_, '_>| image.get(column).copied().flatten().map(|value| format!("{value:?}"));
     at(after).is_some_and(|new| at(before) != Some(new))
 }
 
-/// What all texts have in common that the column's collation calls equal; none for other values.
+/// Returns the common form of all texts that the column's collation calls equal; none for other values.
 fn equality_form(table: &Table, column: usize, value: Option<Value<'_>>) -> Option<Vec<u8>> {
     let Some(Value::Bytes(bytes)) = value else { return None };
     let collation = Collation::by_name(table.columns.get(column)?.collation.as_deref()?)?;

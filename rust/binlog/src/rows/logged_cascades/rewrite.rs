@@ -6,32 +6,32 @@ use crate::rows::row_walk::event_bytes;
 use crate::rows::{CHILDREN_STAY, STMT_END};
 use crate::transaction::{RawEvent, Transaction};
 
-/// Where an event's size, a table's id and the flags behind it stand; logs with logged cascades have ids of six bytes.
+/// Positions of an event's size, a table's id and the flags after it; logs with logged cascades have ids of six bytes.
 const SIZE_AT: usize = 9;
 const TABLE_AT: usize = 19;
 const FLAGS_AT: usize = 25;
 /// The table id of an event that only ends a statement.
 const NO_TABLE: [u8; 6] = [0xff, 0xff, 0xff, 0, 0, 0];
 
-/// What becomes of a row in the corrected event.
+/// Treatment of a row in the corrected event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deletion<'a> {
     AsItIs(&'a [u8]),
-    /// Under another image than the log's.
+    /// With another image than the log's.
     Other(&'a [u8]),
     /// Without checks of foreign keys.
     ChildrenStay(&'a [u8]),
     LeftOut,
 }
 
-/// The events that take the place of others, and how many rows fewer they have.
+/// Events that replace others, and the number of rows that they leave out.
 #[derive(Default)]
 pub(super) struct Rewritten {
     events: BTreeMap<usize, Vec<Vec<u8>>>,
     rows_left_out: u64,
 }
 
-/// Events in the place of one.
+/// Events that replace one event.
 pub(super) struct Replacement {
     events: Vec<Vec<u8>>,
     rows_left_out: u64,
@@ -48,7 +48,7 @@ impl Replacement {
     }
 }
 
-/// Return what takes the place of an event, given by all that stands before its rows; none if it stays.
+/// Returns the replacement of an event, given by its bytes before the rows; none if it stays.
 pub(super) fn rewrite(head: &[u8], rows: &[Deletion<'_>]) -> Option<Replacement> {
     if rows.iter().all(|row| matches!(row, Deletion::AsItIs(_))) {
         return None;
@@ -87,13 +87,13 @@ pub(super) fn rewrite(head: &[u8], rows: &[Deletion<'_>]) -> Option<Replacement>
 }
 
 impl Rewritten {
-    /// Put events in the place of the transaction's event with this number.
+    /// Replaces the transaction's event with this number.
     pub(super) fn put(&mut self, event: usize, replacement: Replacement) {
         self.rows_left_out += replacement.rows_left_out;
         self.events.insert(event, replacement.events);
     }
 
-    /// Return the transaction with those events; none if there are none.
+    /// Returns the transaction with the replacements; none if there are none.
     pub(super) fn into_transaction(mut self, of: &Transaction) -> Option<Transaction> {
         if self.events.is_empty() {
             return None;

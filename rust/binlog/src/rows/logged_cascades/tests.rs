@@ -16,7 +16,7 @@ fn mysql() -> Format {
     }
 }
 
-/// The head of an event of deletions in one column.
+/// Returns the head of an event of deletions in one column.
 fn head(flags: u16) -> Vec<u8> {
     let mut head = vec![0; 19];
     head[4] = 32;

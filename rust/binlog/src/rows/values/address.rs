@@ -5,14 +5,14 @@
 
 use std::io::Write as _;
 
-/// Bytes that a log may hold of such a value, with the zero bytes that it left out; none where there are more.
+/// Returns the value with the zero bytes that the log left out; none where the log has more bytes than fit.
 fn whole<const WIDTH: usize>(bytes: &[u8]) -> Option<[u8; WIDTH]> {
     let mut whole = [0; WIDTH];
     whole.get_mut(..bytes.len())?.copy_from_slice(bytes);
     Some(whole)
 }
 
-/// Appends a UUID; false where the bytes are none.
+/// Appends a UUID; returns false where the bytes are none.
 pub fn write_uuid(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     let Some(bytes) = whole::<16>(bytes) else { return false };
     for (place, byte) in bytes.iter().enumerate() {
@@ -24,14 +24,14 @@ pub fn write_uuid(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends an IPv4 address; false where the bytes are none.
+/// Appends an IPv4 address; returns false where the bytes are none.
 pub fn write_inet4(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     let Some([a, b, c, d]) = whole(bytes) else { return false };
     print(out, format_args!("{a}.{b}.{c}.{d}"));
     true
 }
 
-/// Appends an IPv6 address; false where the bytes are none.
+/// Appends an IPv6 address; returns false where the bytes are none.
 ///
 /// The first longest run of zero groups becomes `::`, even if it is one group. Addresses that begin with six zero groups, or with five and
 /// `ffff`, end like an IPv4 address.
@@ -60,7 +60,7 @@ pub fn write_inet6(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// The start and the length of the first longest run of zero groups.
+/// Returns the start and the length of the first longest run of zero groups.
 fn longest_gap(groups: &[u16]) -> (usize, usize) {
     let (mut best, mut run) = ((0, 0), (0, 0));
     for (place, group) in groups.iter().enumerate() {
@@ -72,7 +72,7 @@ fn longest_gap(groups: &[u16]) -> (usize, usize) {
     best
 }
 
-/// Writing to a vector cannot fail.
+/// Appends formatted text. Writing to a vector cannot fail.
 fn print(out: &mut Vec<u8>, arguments: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(arguments);
 }

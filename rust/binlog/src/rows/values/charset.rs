@@ -13,10 +13,10 @@ pub use multi_byte::MultiByte;
 static UPPER: LazyLock<Vec<(&str, Vec<char>)>> =
     LazyLock::new(|| single_byte::UPPER.iter().map(|(name, upper)| (*name, upper.chars().collect())).collect());
 
-/// How the text of a column becomes UTF-8.
+/// Conversion of the text of a column to UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {
-    /// It is already.
+    /// Already UTF-8.
     Utf8,
     /// Bytes below 128.
     Ascii,
@@ -34,12 +34,12 @@ pub enum Charset {
     Swe7,
     /// One byte a character below 128, several bytes for the others.
     MultiByte(&'static MultiByte),
-    /// A character set that is not known here; its ASCII is.
+    /// A character set that is not known here, except for its ASCII.
     Unknown,
 }
 
 impl Charset {
-    /// The character set of a collation, by the collation's full name; none for `binary`.
+    /// Returns the character set of a collation, by the collation's full name; none for `binary`.
     pub fn of_collation(name: &str) -> Option<Self> {
         let charset = name.split('_').next().unwrap_or_default();
         Some(match charset {
@@ -60,7 +60,7 @@ impl Charset {
         })
     }
 
-    /// The text; none where some of the bytes are no character.
+    /// Returns the text; none where some of the bytes are no character.
     pub fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
         match self {
             Self::Utf8 => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
@@ -91,7 +91,7 @@ impl Charset {
     }
 }
 
-/// The text of bytes that are a character each.
+/// Returns the text of bytes that are one character each.
 fn characters(bytes: &[u8], character: impl Fn(u8) -> Option<char>) -> Option<Cow<'_, str>> {
     let known = |byte: &u8| character(*byte).filter(|character| *character != char::REPLACEMENT_CHARACTER);
     bytes.iter().map(known).collect::<Option<String>>().map(Cow::Owned)

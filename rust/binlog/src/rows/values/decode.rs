@@ -1,4 +1,4 @@
-//! One column's bytes to a value.
+//! Decoding of one column's bytes to a value.
 
 use std::io::Read;
 
@@ -9,8 +9,8 @@ use crate::rows::layout::{Layout, decimal_bytes, fraction_bytes};
 
 /// Decodes the next value of a row image.
 ///
-/// A compressed column of `MariaDB` is refused here, so that nobody takes its bytes for the value;
-/// [`decompress`] unpacks them.
+/// A compressed column of `MariaDB` is refused here, so that its bytes are never taken for the value; [`decompress`]
+/// unpacks them.
 #[inline]
 pub fn decode<'a>(layout: Layout, cursor: &mut Cursor<'a>) -> Decoded<Value<'a>> {
     Ok(match layout {
@@ -68,7 +68,8 @@ pub(crate) fn decode_json_diff<'a>(prefix: u8, cursor: &mut Cursor<'a>) -> Decod
 
 /// Unpacks a value of a `COMPRESSED` column of `MariaDB`, to at most `limit` bytes.
 ///
-/// The first byte says how: 0 is not compressed, 8x is zlib with a raw-stream flag and the width of the original length.
+/// The first byte is the method: 0 is not compressed, 8x is zlib with a raw-stream flag and the width of the original
+/// length.
 pub fn decompress(stored: &[u8], limit: u32) -> Decoded<Vec<u8>> {
     let Some((&method, rest)) = stored.split_first() else { return Ok(Vec::new()) };
     if method == 0 {
@@ -145,19 +146,19 @@ fn old_datetime<'a>(cursor: &mut Cursor<'_>) -> Decoded<Value<'a>> {
     datetime_value(date, (time / 10_000, time / 100 % 100, time % 100), 0, 0, at)
 }
 
-/// Microseconds in one unit of the last digit that a column keeps.
+/// Returns the microseconds in one unit of the last digit that a column keeps.
 fn micros_of_unit(decimals: u8) -> u64 {
     10_u64.pow(6 - u32::from(decimals.min(6)))
 }
 
-/// The number in which `MariaDB` before 10.1.2 kept a time with a fraction, in microseconds.
+/// Reads the number in which `MariaDB` before 10.1.2 kept a time with a fraction, in microseconds.
 fn hires_number(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> Decoded<i64> {
     let bytes = layout.fixed_width().unwrap_or_default();
     let number = cursor.uint_be(bytes)?.checked_mul(micros_of_unit(decimals));
     number.and_then(|number| i64::try_from(number).ok()).ok_or(cursor.malformed("a time out of range"))
 }
 
-/// TIME: units of the last digit since -838:59:60, which is the first value that is none.
+/// Decodes a TIME: units of the last digit since -838:59:60, which is the first value that is none.
 fn hires_time<'a>(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> Decoded<Value<'a>> {
     const ZERO: i64 = (838 * 3600 + 59 * 60 + 60) * 1_000_000;
     let at = cursor.position();
@@ -166,7 +167,7 @@ fn hires_time<'a>(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> Deco
     time_value(number < 0, seconds / 3600, seconds / 60 % 60, seconds % 60, micros as u32, decimals, at)
 }
 
-/// DATETIME: units of the last digit, where each year has 13 months, and each month 32 days.
+/// Decodes a DATETIME: units of the last digit, where each year has 13 months, and each month 32 days.
 fn hires_datetime<'a>(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> Decoded<Value<'a>> {
     let at = cursor.position();
     let number = hires_number(cursor, layout, decimals)?.unsigned_abs();
@@ -176,8 +177,8 @@ fn hires_datetime<'a>(cursor: &mut Cursor<'_>, layout: Layout, decimals: u8) -> 
     datetime_value(date, (hour, seconds / 60 % 60, seconds % 60), micros as u32, decimals, at)
 }
 
-/// TIME since 5.6: 1 bit sign, 1 unused, 10 hour, 6 minute, 6 second, then the fraction; negative ones as a whole in
-/// two's complement, shifted so that bytes sort.
+/// Decodes a TIME since 5.6: 1 bit sign, 1 unused, 10 hour, 6 minute, 6 second, then the fraction; negative values as a
+/// whole in two's complement, shifted so that bytes sort.
 fn time<'a>(cursor: &mut Cursor<'_>, decimals: u8) -> Decoded<Value<'a>> {
     let at = cursor.position();
     let bytes = 3 + fraction_bytes(decimals);
@@ -190,7 +191,8 @@ fn time<'a>(cursor: &mut Cursor<'_>, decimals: u8) -> Decoded<Value<'a>> {
     time_value(number < 0, whole >> 12, whole >> 6 & 63, whole & 63, micros, decimals, at)
 }
 
-/// DATETIME since 5.6: 1 bit sign (set), 17 year * 13 + month, 5 day, 5 hour, 6 minute, 6 second, then the fraction.
+/// Decodes a DATETIME since 5.6: 1 bit sign (set), 17 year * 13 + month, 5 day, 5 hour, 6 minute, 6 second, then the
+/// fraction.
 fn datetime<'a>(cursor: &mut Cursor<'_>, decimals: u8) -> Decoded<Value<'a>> {
     let at = cursor.position();
     let number = cursor.uint_be(5)? as i64 - 0x80_0000_0000;
@@ -252,7 +254,7 @@ fn micros(fraction: u64, decimals: u8, at: usize) -> Decoded<u32> {
 
 /// Appends a packed DECIMAL as the server prints it.
 ///
-/// The first bit is the sign (set: not negative), a negative value has all bits inverted; nine digits lie in four bytes.
+/// The first bit is the sign (set: not negative), a negative value has all bits inverted; nine digits take four bytes.
 pub fn decimal_text(packed: &[u8], precision: u8, scale: u8, out: &mut Vec<u8>) -> Decoded<()> {
     let damaged = |what| Malformed { what, at: 0 };
     if scale > precision || packed.len() != decimal_bytes(precision, scale) || packed.len() > 32 {

@@ -21,10 +21,10 @@ use crate::rows::values::charset::Charset;
 use crate::rows::values::decode::{decimal_text, decompress};
 use crate::rows::values::json::{json_text, updated_json_text};
 
-/// What a column's bytes mean.
+/// Meaning of a column's bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Form {
-    /// A value that says itself what it is.
+    /// A value whose type determines its text.
     Plain,
     /// Text.
     Text(Charset),
@@ -45,9 +45,9 @@ pub enum Form {
 /// A column of a table, as its values are written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnForm {
-    /// The name; `@1`, `@2`, ... where neither the log nor a definition says it.
+    /// The name; `@1`, `@2`, ... if neither the log nor a definition has it.
     pub name: String,
-    /// What its bytes mean.
+    /// Meaning of its bytes.
     pub form: Form,
 }
 
@@ -62,16 +62,16 @@ pub struct TableForm {
     pub columns: Vec<ColumnForm>,
     /// The columns of the primary key; none where it is not known.
     pub key: Vec<usize>,
-    /// The table map's, by which it is told from others.
+    /// Fingerprint of the table map, which distinguishes it from others.
     pub fingerprint: u64,
 }
 
 impl TableForm {
-    /// What the log and the definition say together; the log's own names and labels count first.
+    /// Combines the log and the definition; the log's own names and labels count first.
     pub fn of(known: &KnownTable, mariadb: bool) -> Self {
         let map = &known.map;
         let definition = known.definition.as_deref().ok();
-        // Behind them MariaDB may log hashes of keys.
+        // After them MariaDB may log hashes of keys.
         let own = definition.map_or_else(|| map.named_columns(), |table| table.columns.len());
         let column = |(index, mapped): (usize, &MappedColumn)| {
             let declared = definition.and_then(|table| table.columns.get(index));
@@ -111,7 +111,7 @@ fn form_of(mapped: &MappedColumn, declared: Option<&Column>, mariadb: bool) -> F
     if let Some(form) = declared.and_then(|column| declared_form(mapped, &column.data_type)) {
         return form;
     }
-    // Where nobody says it, text is taken for UTF-8.
+    // Text of unknown collation is taken for UTF-8.
     let charset = collation.map_or(Some(Charset::Utf8), Charset::of_collation);
     let labels = || {
         let logged = mapped.labels.iter();
@@ -132,7 +132,8 @@ fn form_of(mapped: &MappedColumn, declared: Option<&Column>, mariadb: bool) -> F
     }
 }
 
-/// The form of a type of `MariaDB` that the log does not tell from BINARY and VARBINARY; none for all others.
+/// Returns the form of a type of `MariaDB` that the log does not distinguish from BINARY and VARBINARY; none for all
+/// others.
 fn declared_form(mapped: &MappedColumn, data_type: &str) -> Option<Form> {
     match (mapped.type_code, data_type) {
         (type_code::STRING, "uuid") => Some(Form::Uuid),
@@ -147,7 +148,7 @@ fn text_or_literal(charset: Charset, bytes: &[u8]) -> String {
     charset.decode(bytes).map_or_else(|| literal(bytes), Cow::into_owned)
 }
 
-/// A hexadecimal literal, as both servers read it.
+/// Returns a hexadecimal literal, as both servers read it.
 fn literal(bytes: &[u8]) -> String {
     let mut out = b"0x".to_vec();
     hexadecimal(bytes, 0, &mut out);
@@ -155,12 +156,12 @@ fn literal(bytes: &[u8]) -> String {
 }
 
 impl Form {
-    /// Whether values are bytes, which [`write_value`] gives as hexadecimal digits.
+    /// Returns true if values are bytes, which [`write_value`] writes as hexadecimal digits.
     pub fn is_binary(&self) -> bool {
         matches!(self, Self::Binary(_))
     }
 
-    /// The bytes of a binary value, and the zero bytes that the log left out behind them.
+    /// Returns the bytes of a binary value, and the number of zero bytes that the log left out after them.
     ///
     /// # Errors
     /// The value of a compressed column is damaged.
@@ -177,8 +178,8 @@ impl Form {
 
 /// Appends a value, which is not NULL, as UTF-8 text.
 ///
-/// `before` is the same column before the change: a partial update of JSON is told as the document that it makes. Where the log does
-/// not have that, nothing can be told: the answer is false.
+/// `before` is the same column before the change: a partial update of JSON is written as the resulting document.
+/// Returns false, without a text, where the log lacks the document before.
 ///
 /// # Errors
 /// A DECIMAL, a JSON document or the value of a compressed column is damaged.
@@ -211,7 +212,8 @@ pub fn write_value(form: &Form, value: &Value<'_>, before: Option<&Value<'_>>, o
     Ok(true)
 }
 
-/// The label of an index from 1; the error value 0 is empty, and an index without a label is told as a number.
+/// Appends the label of an index from 1; the error value 0 is empty, and an index without a label is written as a
+/// number.
 fn label(labels: &[String], index: u32, out: &mut Vec<u8>) {
     let Some(place) = index.checked_sub(1) else { return };
     match labels.get(place as usize) {
@@ -282,7 +284,7 @@ fn real(scientific: &str, plain: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Two digits.
+/// Appends two digits.
 fn two(number: u8, out: &mut Vec<u8>) {
     out.extend([b'0' + number / 10 % 10, b'0' + number % 10]);
 }
@@ -304,7 +306,7 @@ fn clock([hour, minute, second]: [u8; 3], out: &mut Vec<u8>) {
     two(second, out);
 }
 
-/// As many digits as the column keeps.
+/// Appends as many digits as the column keeps.
 fn fraction(micros: u32, decimals: u8, out: &mut Vec<u8>) {
     if decimals > 0 {
         let start = out.len() + 1;
@@ -337,7 +339,7 @@ fn hexadecimal(bytes: &[u8], zeros: usize, out: &mut Vec<u8>) {
     out.resize(out.len() + zeros * 2, b'0');
 }
 
-/// Writing to a vector cannot fail.
+/// Appends formatted text. Writing to a vector cannot fail.
 fn print(out: &mut Vec<u8>, arguments: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(arguments);
 }

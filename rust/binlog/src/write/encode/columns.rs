@@ -1,4 +1,4 @@
-//! How a table's columns stand in table maps and row images.
+//! Form of a table's columns in table maps and row images.
 
 use paraply_core::schema::{Column, Table};
 use paraply_core::value::Value;
@@ -6,21 +6,21 @@ use paraply_core::value::Value;
 use super::{Collations, EncodeError, lenenc};
 use crate::rows::layout::type_code;
 
-/// Bytes of the longest character of `utf8mb4`, in which a column's length in characters is counted.
+/// Bytes of the longest character of `utf8mb4`; a column's length counts characters.
 const BYTES_PER_CHARACTER: u32 = 4;
 
 /// A column's type as a log names it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
-    /// A number of so many bytes.
+    /// A number of `width` bytes.
     Int { code: u8, width: usize },
     /// FLOAT.
     Float,
     /// DOUBLE.
     Double,
-    /// VARCHAR or VARBINARY of at most so many bytes.
+    /// VARCHAR or VARBINARY of at most `most` bytes.
     Varchar { most: u16, collation: u32 },
-    /// TEXT or BLOB whose length takes so many bytes.
+    /// TEXT or BLOB whose length takes `prefix` bytes.
     Blob { prefix: u8, collation: u32 },
 }
 
@@ -85,7 +85,7 @@ impl Kind {
         matches!(self, Self::Int { .. } | Self::Float | Self::Double)
     }
 
-    /// Appends a value; a reason if it does not fit.
+    /// Appends a value; returns a reason if it does not fit.
     fn write(self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), &'static str> {
         match (self, value) {
             (Self::Int { width, .. }, Value::Int(number)) => {
@@ -124,12 +124,12 @@ impl Kind {
     }
 }
 
-/// The kinds of all columns.
+/// Returns the kinds of all columns.
 pub(super) fn kinds(table: &Table, collations: &Collations) -> Result<Vec<Kind>, EncodeError> {
     table.columns.iter().map(|column| Kind::of(table, column, collations)).collect()
 }
 
-/// The number of a column's collation; lengths and values are in `utf8mb4` or bytes.
+/// Returns the number of a column's collation; lengths and values are in `utf8mb4` or bytes.
 fn collation(table: &Table, column: &Column, collations: &Collations) -> Result<u32, EncodeError> {
     let name = column.collation.as_deref().unwrap_or("binary");
     let known = collations.get(name).filter(|_| name == "binary" || name.starts_with("utf8mb4"));
@@ -138,7 +138,7 @@ fn collation(table: &Table, column: &Column, collations: &Collations) -> Result<
         .ok_or_else(|| EncodeError::of(table, column, "is of a character set that is not written: use utf8mb4"))
 }
 
-/// The body of a table map, with signs, names and primary key.
+/// Returns the body of a table map, with signs, names and primary key.
 pub(super) fn table_map(table: &Table, kinds: &[Kind], id: u64) -> Result<Vec<u8>, EncodeError> {
     let mut out = id.to_le_bytes()[..6].to_vec();
     out.extend([1, 0]);
@@ -208,12 +208,12 @@ pub(super) fn image(table: &Table, kinds: &[Kind], values: &[Value<'_>], out: &m
     Ok(())
 }
 
-/// A bit for each, the lowest first.
+/// Packs bits, the lowest first.
 pub(super) fn low_bits(bits: impl Iterator<Item = bool>) -> Vec<u8> {
     pack(bits, |index| 1 << index)
 }
 
-/// A bit for each, the highest first.
+/// Packs bits, the highest first.
 fn high_bits(bits: impl Iterator<Item = bool>) -> Vec<u8> {
     pack(bits, |index| 0x80 >> index)
 }

@@ -1,6 +1,6 @@
-//! Events written: what a member of a group logs, in the form in which MySQL 9.7 writes it.
+//! Writing of events: a group member's log, in the form in which MySQL 9.7 writes it.
 //!
-//! Events carry no checksum and no position: whoever appends them to a log gives both.
+//! Events carry no checksum and no position: the code that appends them to a log adds both.
 
 mod columns;
 #[cfg(test)]
@@ -17,16 +17,16 @@ use crate::transaction::Transaction;
 
 /// Bytes of a checksum, which count in a transaction's length.
 const CHECKSUM: u64 = 4;
-/// Row events are begun anew behind so many bytes, as `binlog_row_event_max_size` says.
+/// Bytes after which a new row event is begun, as by `binlog_row_event_max_size`.
 const MOST_ROW_BYTES: usize = 8192;
-/// The version that the events are of.
+/// The server version of the events.
 const SERVER_VERSION: u32 = 90_700;
 /// `utf8mb4_0900_ai_ci`, as client, connection and server.
 const CHARSETS: [u8; 6] = [255, 0, 255, 0, 255, 0];
 /// The numbers of collations by their names.
 pub type Collations = HashMap<String, u32>;
 
-/// Why rows cannot be written.
+/// Reason why rows cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// A value or a type.
@@ -36,16 +36,16 @@ pub enum EncodeError {
         table: String,
         /// The column.
         column: String,
-        /// What is wrong.
+        /// Description of the problem.
         reason: &'static str,
     },
-    /// A whole table.
+    /// A table and the problem.
     #[error("table {0}: {1}")]
     Table(String, &'static str),
-    /// The inner part of a transaction.
-    #[error("what stands between BEGIN and the end of the transaction is no row of events")]
+    /// The inner part of a transaction cannot be read.
+    #[error("the content between BEGIN and the end of the transaction is not a sequence of events")]
     Rows,
-    /// The GTID.
+    /// The GTID is tagged, or not MySQL's.
     #[error("the GTID {0} cannot be logged: it is tagged, or not MySQL's")]
     Gtid(Gtid),
 }
@@ -56,7 +56,7 @@ impl EncodeError {
     }
 }
 
-/// What stands in front of a transaction.
+/// Header of a transaction.
 #[derive(Debug, Clone)]
 pub struct Head {
     /// Its GTID.
@@ -65,15 +65,15 @@ pub struct Head {
     pub last_committed: i64,
     /// Its own number.
     pub sequence_number: i64,
-    /// The server where it began.
+    /// The server on which the transaction began.
     pub server_id: u32,
-    /// The session there.
+    /// The session on that server.
     pub session: u32,
-    /// When it was committed there, microseconds since 1970, UTC.
+    /// Commit time on that server, microseconds since 1970, UTC.
     pub committed_at: u64,
 }
 
-/// What every event's header says of its transaction.
+/// Properties of a transaction that every event's header repeats.
 #[derive(Debug, Clone, Copy)]
 struct Origin {
     server_id: u32,
@@ -86,7 +86,7 @@ impl Head {
     }
 }
 
-/// One changed row; all columns of an image are there.
+/// One changed row; images have all columns.
 #[derive(Debug, Clone)]
 pub struct RowChange<'a> {
     /// Its table.
@@ -107,7 +107,7 @@ impl RowChange<'_> {
     }
 }
 
-/// Table maps and row events, joined: the inner part of a transaction, which is the same in every log.
+/// Returns table maps and row events, joined: the inner part of a transaction, which is the same in every log.
 pub fn rows(
     collations: &Collations,
     server_id: u32,
@@ -127,7 +127,7 @@ pub fn rows(
     Ok(events.concat())
 }
 
-/// The row events of a transaction that was read, joined, as [`rows`] gives them.
+/// Returns the row events of a transaction that was read, joined, as [`rows`] returns them.
 pub fn rows_of(transaction: &Transaction) -> Vec<u8> {
     let mut joined = Vec::new();
     for event in &transaction.events {
@@ -142,7 +142,8 @@ pub fn rows_of(transaction: &Transaction) -> Vec<u8> {
     joined
 }
 
-/// A transaction of rows: its inner part, as [`rows`] gives it, with what stands in front of it and behind it.
+/// Returns the events of a transaction of rows: its inner part, as [`rows`] returns it, between its first and last
+/// events.
 pub fn transaction(head: &Head, rows: &[u8]) -> Result<Vec<Vec<u8>>, EncodeError> {
     let mut events = vec![query(head, "", b"BEGIN", 8)];
     let mut rest = rows;
@@ -156,12 +157,12 @@ pub fn transaction(head: &Head, rows: &[u8]) -> Result<Vec<Vec<u8>>, EncodeError
     with_gtid(head, events)
 }
 
-/// The events of a DDL statement.
+/// Returns the events of a DDL statement.
 pub fn statement(head: &Head, database: &str, sql: &str) -> Result<Vec<Vec<u8>>, EncodeError> {
     with_gtid(head, vec![query(head, database, sql.as_bytes(), 0)])
 }
 
-/// The events of a view change.
+/// Returns the events of a view change.
 pub fn view_change(head: &Head, view_id: &str, number: u64) -> Result<Vec<Vec<u8>>, EncodeError> {
     let mut body = view_id.as_bytes().to_vec();
     body.resize(40, 0);
@@ -209,7 +210,7 @@ fn rows_event(origin: Origin, type_code: u8, id: u64, columns: usize, both: bool
     made(type_code, origin, &body)
 }
 
-/// The same number for the same table, so that maps in a log do not contradict each other.
+/// Returns the same number for the same table, so that maps in a log do not contradict each other.
 fn table_id(table: &Table) -> u64 {
     let name = table.name.to_string();
     xxhash_rust::xxh64::xxh64(name.as_bytes(), 0) >> 24 | 1
@@ -234,7 +235,7 @@ fn query(head: &Head, database: &str, sql: &[u8], flags: u16) -> Vec<u8> {
     event
 }
 
-/// Puts the GTID event in front.
+/// Prepends the GTID event.
 fn with_gtid(head: &Head, mut events: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, EncodeError> {
     let GtidOrigin::MySql { uuid, tag } = &head.gtid.origin else { return Err(EncodeError::Gtid(head.gtid.clone())) };
     if !tag.is_empty() {
@@ -250,7 +251,7 @@ fn with_gtid(head: &Head, mut events: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Enco
     let rest: u64 = events.iter().map(|event| event.len() as u64 + CHECKSUM).sum();
     let own = (HEADER_LENGTH + body.len()) as u64 + CHECKSUM + 4;
     let mut length = Vec::new();
-    // The length counts the bytes that it takes itself.
+    // The length includes the bytes of the length itself.
     for width in [1, 3, 4, 9] {
         length.clear();
         lenenc(&mut length, rest + own + width);

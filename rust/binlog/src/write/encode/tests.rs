@@ -1,4 +1,4 @@
-//! What is written is what the reader reads.
+//! Round trips: written events are read back unchanged.
 
 use std::io::Cursor;
 

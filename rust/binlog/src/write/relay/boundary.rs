@@ -1,4 +1,4 @@
-//! Where transactions begin and end, told event by event and without keeping any.
+//! Boundaries of transactions, found event by event and without keeping any.
 
 use paraply_core::gtid::Gtid;
 
@@ -9,25 +9,25 @@ use crate::event::query::QueryEvent;
 use crate::event::text::TextKind;
 use crate::event::{Event, flags, types};
 
-/// What an event is to the transactions around it.
+/// Position of an event relative to the transactions around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// It stands between two transactions.
+    /// Between two transactions.
     Apart,
-    /// It belongs to a transaction that goes on behind it.
+    /// Inside a transaction that continues after it.
     Within,
-    /// It is a transaction's last event.
+    /// At the end of a transaction: its last event.
     Ends(Ended),
-    /// It stands between two transactions, and one was begun and will have no end.
+    /// Between two transactions, of which the first was begun and will have no end.
     Interrupts,
 }
 
-/// Who the transaction is that has ended.
+/// Identity of a transaction that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
     /// None where the log has no GTIDs.
     pub gtid: Option<Gtid>,
-    /// Its commit on its original source, microseconds since 1970, UTC; whole seconds where the log has no better.
+    /// Commit time on its original source, microseconds since 1970, UTC; whole seconds where the log has no better.
     pub committed_at: i64,
 }
 
@@ -35,11 +35,11 @@ pub struct Ended {
 enum State {
     #[default]
     Outside,
-    /// A GTID was met; the statement behind it tells whether there is more.
+    /// A GTID was read; the statement after it shows if there is more.
     Announced,
-    /// BEGIN was met, or MariaDB's GTID, which is one.
+    /// BEGIN was read, or MariaDB's GTID, which is one.
     Begun,
-    /// An XA transaction, which XA PREPARE ends.
+    /// An XA transaction was begun, which XA PREPARE ends.
     Xa,
 }
 
@@ -51,7 +51,7 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// Whether a transaction has begun and not yet ended.
+    /// Returns true if a transaction has begun and not yet ended.
     pub fn is_inside(&self) -> bool {
         self.state != State::Outside
     }
@@ -96,7 +96,7 @@ impl Boundary {
     }
 
     fn begin(&mut self, state: State, event: &Event<'_>, gtid: Option<Gtid>, committed_at: Option<i64>) -> Step {
-        // One that was open has lost its end; what follows is whole again.
+        // An open transaction has lost its end; what follows is whole again.
         let interrupts = self.is_inside();
         self.state = state;
         self.open = Some(Ended { gtid, committed_at: committed_at.unwrap_or_else(|| second_of(event)) });

@@ -1,4 +1,4 @@
-//! Events that a receiver writes itself, and headers and checksums of those that it takes over.
+//! Events that a receiver writes itself, and headers and checksums of events that it copies.
 
 use paraply_core::gtid::{GtidSet, Origin};
 
@@ -21,7 +21,7 @@ const POST_HEADER_LENGTHS: [u8; 42] = [
     18, 52, 0, 10, 40, 0, 0,
 ];
 
-/// What stands in the header of an event that the receiver makes.
+/// Header of an event that the receiver makes.
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
     /// One of [`types`].
@@ -30,9 +30,9 @@ pub struct Head {
     pub flags: u16,
     /// Seconds since 1970.
     pub timestamp: u32,
-    /// The server that it speaks for.
+    /// The server in whose name it is written.
     pub server_id: u32,
-    /// Where it begins in the relay log; none for an event of the source's log.
+    /// Offset of its start in the relay log; none for an event of the source's log.
     pub offset: Option<u64>,
 }
 
@@ -64,9 +64,10 @@ pub fn taken_over(out: &mut Vec<u8>, plain: &[u8], checksums: bool) {
     }
 }
 
-/// The source's format description as it stands in a relay log, at `offset`; `first` marks the one that the file begins with.
+/// Returns the source's format description for a relay log, at `offset`; `first` marks the one at the start of the
+/// file.
 ///
-/// Events behind it have checksums if the source's version knows them, whether the source writes them or not.
+/// Events after it have checksums if the source's version knows them, whether the source writes them or not.
 pub fn format_description(format: &Format, offset: u64, first: bool) -> Vec<u8> {
     let mut bytes = format.event.clone();
     let set = if first { flags::RELAY_LOG } else { flags::ARTIFICIAL };
@@ -84,7 +85,7 @@ pub fn format_description(format: &Format, offset: u64, first: bool) -> Vec<u8> 
     bytes
 }
 
-/// A format description event of MySQL 8.0 or later; none if the version's text is too long for it.
+/// Returns a format description event of MySQL 8.0 or later; none if the version's text is too long for it.
 pub fn mysql_format(server_version: &str, server_id: u32, created: u32) -> Option<Vec<u8>> {
     let mut body = 4_u16.to_le_bytes().to_vec();
     let mut version = server_version.as_bytes().to_vec();
@@ -103,14 +104,14 @@ pub fn mysql_format(server_version: &str, server_id: u32, created: u32) -> Optio
     Some(out)
 }
 
-/// The body of a rotate event.
+/// Returns the body of a rotate event.
 pub fn rotate_body(file: &str, position: u64) -> Vec<u8> {
     let mut body = position.to_le_bytes().to_vec();
     body.extend_from_slice(file.as_bytes());
     body
 }
 
-/// Type and body of the event that says what came before a file.
+/// Returns type and body of the event with the transactions before a file.
 pub fn previous_gtids(set: &GtidSet, mariadb: bool) -> (u8, Vec<u8>) {
     if mariadb {
         return (types::MARIADB_GTID_LIST, gtid_list(set));
@@ -162,7 +163,7 @@ fn gtid_list(set: &GtidSet) -> Vec<u8> {
     body
 }
 
-/// The event without its checksum, which is compared first.
+/// Returns the event without its checksum, which is compared first.
 pub fn without_checksum<'a>(event: &'a [u8], header: &EventHeader) -> Result<&'a [u8], Fault> {
     if header.type_code == types::FORMAT_DESCRIPTION {
         checksum::strip_format(event, true)

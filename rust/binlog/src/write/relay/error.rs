@@ -1,19 +1,19 @@
-//! What can go wrong with a relay log.
+//! Errors of a relay log.
 
 use std::io;
 use std::path::Path;
 
 use crate::error::LogError;
 
-/// Why a relay log cannot be opened or written.
+/// Reason why a relay log cannot be opened or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
-    /// A file of the log cannot be read, or what came from the source is damaged or not understood.
+    /// A file of the log cannot be read, or data from the source is damaged or not understood.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The operating system refused to write.
     #[error(
-        "{file}: the relay log cannot be written: {source}; make room or grant the right, and start again, nothing is lost"
+        "{file}: the relay log cannot be written: {source}; free disk space or grant the permission, and start again; nothing is lost"
     )]
     Write {
         /// The file or folder.
@@ -22,20 +22,20 @@ pub enum RelayError {
         #[source]
         source: io::Error,
     },
-    /// A flush was asked for while a transaction is being received.
+    /// A flush was requested while a transaction is being received.
     #[error(
-        "{file}: a transaction is being received; a relay log is not flushed inside a transaction, ask again behind its end"
+        "{file}: a transaction is being received; a relay log is not flushed inside a transaction; try again after its end"
     )]
     InsideTransaction {
         /// The current file.
         file: String,
     },
-    /// The folder does not hold what its index says.
+    /// The folder's content does not match its index.
     #[error("{file}: {message}")]
     Inconsistent {
         /// The file or folder.
         file: String,
-        /// What does not fit, and what to do.
+        /// The mismatch, and what to do.
         message: String,
     },
     /// An earlier write failed, or the log was closed.
@@ -55,7 +55,7 @@ impl RelayError {
         Self::Inconsistent { file: path.display().to_string(), message: message.into() }
     }
 
-    /// The file concerned.
+    /// Returns the file concerned.
     pub fn file(&self) -> &str {
         match self {
             Self::Log(error) => error.file(),

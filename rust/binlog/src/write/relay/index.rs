@@ -1,4 +1,4 @@
-//! The index file: which files a relay log has, oldest first, one path a line as servers write it.
+//! The index file, which lists the files of a relay log, oldest first, one path a line as servers write it.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -23,7 +23,7 @@ impl Index {
         let found = index.numbers_in_folder()?;
         match fs::read_to_string(&path) {
             Ok(text) => index.numbers = index.parse(&text)?,
-            // Before the first file, so that one that a crash leaves unnamed is known for a leftover.
+            // Written before the first file, so that a file that a crash leaves unnamed is recognized as a leftover.
             Err(error) if error.kind() == io::ErrorKind::NotFound && found.is_empty() => index.replace(Vec::new())?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let message = format!("the folder has files of a relay log, but no {stem}.index; name another folder");
@@ -40,22 +40,22 @@ impl Index {
         Ok(index)
     }
 
-    /// The numbers of the files, oldest first.
+    /// Returns the numbers of the files, oldest first.
     pub(crate) fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 
-    /// The path of a file.
+    /// Returns the path of a file.
     pub(crate) fn file_path(&self, number: u64) -> PathBuf {
         self.folder.join(self.file_name(number))
     }
 
-    /// The name of a file without its folder.
+    /// Returns the name of a file without its folder.
     pub(crate) fn file_name(&self, number: u64) -> String {
         format!("{}.{number:06}", self.stem)
     }
 
-    /// Names another file set, on disk before this returns.
+    /// Writes another set of files; it is on disk when this function returns.
     pub(crate) fn replace(&mut self, numbers: Vec<u64>) -> Result<(), RelayError> {
         let (path, temporary) = (self.path(), self.folder.join(format!("{}.index_new", self.stem)));
         let lines: Vec<String> = numbers.iter().map(|number| format!("./{}\n", self.file_name(*number))).collect();
@@ -89,7 +89,7 @@ impl Index {
             let name = line.rsplit('/').next().unwrap_or(line);
             let known = self.number_of(name).filter(|number| numbers.last().is_none_or(|last| last < number));
             let Some(number) = known else {
-                let message = format!("the line {line:?} names no file of this relay log behind the one before it");
+                let message = format!("the line {line:?} names no file of this relay log after the previous one");
                 return Err(RelayError::inconsistent(&self.path(), message));
             };
             if !self.file_path(number).is_file() {

@@ -1,11 +1,13 @@
-//! The relay log: what a receiver writes and appliers read, at the same time and without a lock between them (R28, R29).
+//! The relay log: a receiver writes it and appliers read it, at the same time and without a lock between them (R28,
+//! R29).
 //!
-//! The format is MySQL's binlog, so that `mysqlbinlog` reads it. A file begins with the format of its own
-//! events, then names the place in the source's log, repeats the source's format, and says what was received before it. Events keep the positions of the source's log.
-//! So the received set and the source's position stand in the log itself: they are recorded with the append, not beside it.
+//! The format is MySQL's binlog, so that `mysqlbinlog` reads it. A file begins with the format of its own events, then
+//! names the position in the source's log, repeats the source's format, and states what was received before it. Events
+//! keep the positions of the source's log. So the received set and the source's position are part of the log itself:
+//! they are recorded with the append, not beside it.
 //!
-//! Ends are published behind whole transactions only. What a crash or a lost connection leaves of one is cut, and nobody has
-//! read it.
+//! Ends are published only after whole transactions. What a crash or a lost connection leaves of an unfinished one is
+//! cut, and no reader has seen it.
 
 mod boundary;
 mod compose;

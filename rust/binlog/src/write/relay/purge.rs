@@ -7,7 +7,8 @@ use crate::write::relay::error::RelayError;
 use crate::write::relay::index::Index;
 use crate::write::relay::shared::Shared;
 
-/// Removes applied files; apart from the writer, so that neither waits for the other but while a file is begun.
+/// Removes applied files. It is separate from the writer, so that neither waits for the other except while a file is
+/// begun.
 #[derive(Debug, Clone)]
 pub struct Purger {
     index: Arc<Mutex<Index>>,
@@ -19,7 +20,7 @@ impl Purger {
         Self { index: Arc::clone(index), shared: Arc::clone(shared) }
     }
 
-    /// Removes the files whose numbers are below `number`, never the last one; gives their paths.
+    /// Removes the files whose numbers are below `number`, never the last one; returns their paths.
     pub fn purge_before(&self, number: u64) -> Result<Vec<PathBuf>, RelayError> {
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let last = index.numbers().last().copied().unwrap_or(0);

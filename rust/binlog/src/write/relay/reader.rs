@@ -10,14 +10,14 @@ use crate::error::LogError;
 use crate::read::file::Source;
 use crate::write::relay::shared::{LiveFile, Parker, Shared};
 
-/// Hands a log's files to a reader, one after the other, and waits for more.
+/// Passes a log's files to a reader, one after the other, and waits for more.
 #[derive(Debug)]
 pub struct Follower {
     shared: Arc<Shared>,
     parker: Arc<Parker>,
     stopped: Arc<AtomicBool>,
     current: Option<Arc<LiveFile>>,
-    /// How far `current` was handed on.
+    /// Offset up to which `current` was read.
     offset: Arc<std::sync::atomic::AtomicU64>,
 }
 
@@ -29,7 +29,7 @@ pub struct StopHandle {
 }
 
 impl StopHandle {
-    /// The reader gives nothing more.
+    /// Stops the reader, which then returns nothing more.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.shared.wake();
@@ -37,24 +37,24 @@ impl StopHandle {
 }
 
 impl Follower {
-    /// A reader that begins with the log's oldest file.
+    /// Creates a reader that begins with the log's oldest file.
     pub fn new(shared: Arc<Shared>) -> Self {
         let parker = shared.parker();
         let (stopped, offset) = (Arc::default(), Arc::default());
         Self { shared, parker, stopped, current: None, offset }
     }
 
-    /// Ends this reader from another thread.
+    /// Returns a handle that ends this reader from another thread.
     pub fn stop_handle(&self) -> StopHandle {
         StopHandle { shared: Arc::clone(&self.shared), stopped: Arc::clone(&self.stopped) }
     }
 
-    /// Whether there is nothing more to come: the reader was stopped, or the writer has ended and all was read.
+    /// Returns true if nothing more will come: the reader was stopped, or the writer has ended and all was read.
     pub fn is_over(&self) -> bool {
         self.stopped.load(Ordering::SeqCst) || (self.shared.is_closed() && !self.has_more())
     }
 
-    /// The file behind the one that was read last, once it is there.
+    /// Returns the file after the one that was read last, once it exists.
     pub fn next_file(&mut self) -> Result<Option<(Arc<str>, Source<'static>)>, LogError> {
         let after = self.current.as_ref().map(|file| file.number);
         let files = self.shared.files();
@@ -93,7 +93,8 @@ struct Tail {
 }
 
 impl Read for Tail {
-    /// Fails with `WouldBlock` where more is to come: always between two transactions, because that is where ends are published.
+    /// Reads published bytes; fails with `WouldBlock` where more is to come. That is always between two transactions,
+    /// because ends are published there.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let (end, complete) = self.live.extent();
         let offset = self.offset.load(Ordering::Relaxed);
@@ -105,7 +106,7 @@ impl Read for Tail {
         let room = buffer.get_mut(..most).unwrap_or_default();
         let count = self.file.read(room)?;
         if count == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is shorter than its writer said"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is shorter than its writer reported"));
         }
         self.offset.store(offset + count as u64, Ordering::Relaxed);
         Ok(count)

@@ -1,4 +1,4 @@
-//! What the last file of a relay log holds, and where what is whole ends in it.
+//! Content of the last file of a relay log, and the end of its whole part.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::write::relay::boundary::Step;
 use crate::write::relay::error::RelayError;
 use crate::write::relay::tracker::Tracker;
 
-/// What was cut from the end of a relay log when it was opened.
+/// Bytes that were cut from the end of a relay log when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The file.
     pub file: String,
-    /// Where its last whole transaction ends now.
+    /// End of its last whole transaction.
     pub position: u64,
-    /// How many bytes went.
+    /// Number of bytes cut.
     pub bytes: u64,
-    /// What was wrong with them.
+    /// Description of the damage.
     pub reason: String,
 }
 
@@ -33,7 +33,8 @@ pub(crate) struct Whole {
     pub(crate) cut: Option<Cut>,
 }
 
-/// Walks over a file's events and cuts what is behind the last whole transaction; none if not even the file's head is whole.
+/// Reads a file's events and cuts everything after the last whole transaction; none if not even the file's head is
+/// whole.
 pub(crate) fn repair(path: &Path) -> Result<Option<Whole>, RelayError> {
     let Some((mut whole, reason)) = walk(path)? else { return Ok(None) };
     let file = OpenOptions::new().write(true).open(path).map_err(|error| RelayError::write(path, error))?;
@@ -69,7 +70,7 @@ fn walk(path: &Path) -> Result<Option<(Whole, String)>, RelayError> {
             Ok(Step::Interrupts) => break "a transaction without its end".to_owned(),
             Err(fault) => break fault.at(&name, event.offset).to_string(),
         }
-        // The head ends with what was received before.
+        // The head ends with the set that was received before.
         head_is_whole |= matches!(event.header.type_code, types::PREVIOUS_GTIDS | types::MARIADB_GTID_LIST);
         if head_is_whole {
             found = Some((Arc::clone(event.format), event.end_offset));

@@ -1,4 +1,4 @@
-//! What the writer publishes, and how readers wait for more: no lock stands between them (rules R28, R29).
+//! State that the writer publishes, and on which readers wait for more, without a lock between them (rules R28, R29).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,44 +14,44 @@ use paraply_core::gtid::{Gtid, GtidSet};
 pub struct LiveFile {
     /// The number that ends its name.
     pub number: u64,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     /// The path as text, for errors and progress.
     pub name: Arc<str>,
-    /// Behind the last whole transaction that may be read.
+    /// Offset after the last whole transaction that may be read.
     end: AtomicU64,
-    /// Nothing will be appended any more.
+    /// True if nothing will be appended any more.
     complete: AtomicBool,
 }
 
 impl LiveFile {
-    /// A file that may be read up to `end`.
+    /// Creates a file that may be read up to `end`.
     pub fn new(number: u64, path: PathBuf, end: u64, complete: bool) -> Self {
         let name = path.display().to_string().into();
         Self { number, path, name, end: AtomicU64::new(end), complete: AtomicBool::new(complete) }
     }
 
-    /// How far it may be read now, and whether that is all.
+    /// Returns the offset up to which it may be read now, and true if that is all.
     ///
-    /// Completeness is asked first: the end of a complete file does not move.
+    /// Completeness is read first: the end of a complete file does not move.
     pub fn extent(&self) -> (u64, bool) {
         let complete = self.complete.load(Ordering::Acquire);
         (self.end.load(Ordering::Acquire), complete)
     }
 }
 
-/// What was received: one moment's view, all of it from the same transaction boundary.
+/// Summary of what was received: one moment's view, all of it from the same transaction boundary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Everything received, and what was there before the log began.
+    /// Everything received, and everything before the log began.
     pub gtids: GtidSet,
-    /// The source's file that the last event came from; empty before the first one.
+    /// The source's file with the last event; empty before the first event.
     pub source_file: Arc<str>,
-    /// The offset behind that event in the source's file.
+    /// The offset after that event in the source's file.
     pub source_position: u64,
     /// The relay log's file.
     pub relay_file: Arc<str>,
-    /// The offset behind the last transaction in it.
+    /// The offset after the last transaction in it.
     pub relay_position: u64,
     /// Transactions appended since the log was opened.
     pub transactions: u64,
@@ -59,11 +59,11 @@ pub struct Received {
     pub bytes: u64,
     /// The last whole transaction; none where there was none, or it has no GTID.
     pub last_gtid: Option<Gtid>,
-    /// When its original source committed it, microseconds since 1970, UTC; 0 before the first one.
+    /// Commit time on its original source, microseconds since 1970, UTC; 0 before the first one.
     pub committed_at: i64,
 }
 
-/// One reader that may be asleep. The writer only ever swaps a flag and wakes a thread: it never waits.
+/// One reader that may sleep. The writer only swaps a flag and wakes a thread: it never waits.
 #[derive(Debug)]
 pub struct Parker {
     asleep: AtomicBool,
@@ -81,11 +81,11 @@ impl Parker {
         }
     }
 
-    /// Sleeps until the writer publishes, `ready` holds, or the time is over.
+    /// Sleeps until the writer publishes, `ready` returns true, or the time is over.
     pub fn wait(&self, ready: impl Fn() -> bool, longest: Duration) {
         self.thread.store(Arc::new(thread::current()));
         self.asleep.store(true, Ordering::SeqCst);
-        // Whatever was published before the flag was seen is visible now; what comes after finds the flag.
+        // Everything published before the flag was seen is visible now; a later publication finds the flag.
         if !ready() {
             thread::park_timeout(longest);
         }
@@ -93,7 +93,7 @@ impl Parker {
     }
 }
 
-/// The meeting place of one writer, its readers and whoever asks for the status.
+/// State shared by one writer, its readers and status queries.
 #[derive(Debug)]
 pub struct Shared {
     files: ArcSwap<Vec<Arc<LiveFile>>>,
@@ -103,7 +103,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// A log with these files.
+    /// Creates the state of a log with these files.
     pub fn new(files: Vec<Arc<LiveFile>>, received: Received) -> Self {
         Self {
             files: ArcSwap::from_pointee(files),
@@ -113,17 +113,17 @@ impl Shared {
         }
     }
 
-    /// The files, oldest first.
+    /// Returns the files, oldest first.
     pub fn files(&self) -> Arc<Vec<Arc<LiveFile>>> {
         self.files.load_full()
     }
 
-    /// What was received, as last published.
+    /// Returns what was received, as last published.
     pub fn received(&self) -> Arc<Received> {
         self.received.load_full()
     }
 
-    /// Whether the writer has ended: what is published is all.
+    /// Returns true if the writer has ended: what is published is all.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
@@ -140,7 +140,7 @@ impl Shared {
         self.wake();
     }
 
-    /// Adds a file behind the last one, which is complete from now on.
+    /// Adds a file after the last one, which is complete from now on.
     pub fn add_file(&self, file: &Arc<LiveFile>) {
         let before = self.files().last().cloned();
         self.files.rcu(|files| {
@@ -154,22 +154,22 @@ impl Shared {
         self.wake();
     }
 
-    /// Takes the files out whose numbers are below `number`.
+    /// Removes the files whose numbers are below `number`.
     pub fn forget_before(&self, number: u64) {
         self.files.rcu(|files| files.iter().filter(|file| file.number >= number).cloned().collect::<Vec<_>>());
     }
 
-    /// Says that nothing comes any more.
+    /// Notes that nothing more will come.
     pub fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.wake();
     }
 
-    /// A reader's own place to sleep.
+    /// Returns a parker for a new reader.
     pub fn parker(&self) -> Arc<Parker> {
         let parker = Arc::new(Parker::new());
         self.parkers.rcu(|parkers| {
-            // Readers that are gone left theirs behind.
+            // Parkers of readers that are gone are dropped.
             let mut grown: Vec<_> = parkers.iter().filter(|parker| Arc::strong_count(parker) > 1).cloned().collect();
             grown.push(Arc::clone(&parker));
             grown
@@ -177,7 +177,7 @@ impl Shared {
         parker
     }
 
-    /// Wakes whoever sleeps.
+    /// Wakes all sleeping readers.
     pub fn wake(&self) {
         for parker in self.parkers.load().iter() {
             parker.wake();

@@ -1,4 +1,4 @@
-//! What a relay log's events add up to: the received set and the place in the source's log, at transaction boundaries.
+//! Sum of a relay log's events: the received set and the position in the source's log, at transaction boundaries.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use crate::read::head::previous_gtids;
 use crate::write::relay::boundary::{Boundary, Step};
 use crate::write::relay::shared::Received;
 
-/// Follows the events of a relay log, as they are appended or as they are found in a file.
+/// Follows the events of a relay log, as they are appended or read from a file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tracker {
     boundary: Boundary,
-    /// As of the last transaction boundary.
+    /// State at the last transaction boundary.
     pub(crate) received: Received,
 }
 
 impl Tracker {
-    /// Whether a transaction has begun and not yet ended.
+    /// Returns true if a transaction has begun and not yet ended.
     pub(crate) fn is_inside(&self) -> bool {
         self.boundary.is_inside()
     }
@@ -50,7 +50,7 @@ impl Tracker {
         Ok(step)
     }
 
-    /// Takes the place in the source's log that a rotate event names.
+    /// Takes the position in the source's log from a rotate event.
     pub(crate) fn note_rotate(&mut self, body: &[u8]) -> Result<(), Fault> {
         let (position, file) =
             body.split_first_chunk().ok_or_else(|| Fault::damaged("a rotate event is too short for a position"))?;
@@ -79,7 +79,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// A header holds the lower half of a position.
+    /// Updates the position; a header holds its lower half.
     fn move_on(&mut self, event: &Event<'_>) {
         if event.header.log_pos == 0 || event.header.has(flags::ARTIFICIAL) {
             return;

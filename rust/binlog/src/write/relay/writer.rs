@@ -21,17 +21,17 @@ use crate::write::relay::repair::{Cut, Whole, repair};
 use crate::write::relay::shared::{LiveFile, Received, Shared};
 use crate::write::relay::tracker::Tracker;
 
-/// Whole transactions are published at the latest when so many bytes are waiting.
+/// Number of waiting bytes at which whole transactions are published at the latest.
 const PUBLISH_BYTES: usize = 64 << 10;
-/// Bytes of one transaction that are kept in memory.
+/// Number of bytes of one transaction that are kept in memory.
 const MOST_BUFFERED: usize = 1 << 20;
 
-/// How a relay log is written.
+/// Options for writing a relay log.
 #[derive(Debug, Clone)]
 pub struct WriterOptions {
-    /// What the files' names begin with.
+    /// Start of the files' names.
     pub stem: String,
-    /// A file is followed by the next one behind the transaction that makes it so large.
+    /// Size at which a file is followed by the next one, after the end of the transaction.
     pub max_bytes: u64,
     /// The server id in events that the receiver writes itself.
     pub server_id: u32,
@@ -49,13 +49,13 @@ struct Current {
     file: File,
     live: Arc<LiveFile>,
     path: PathBuf,
-    /// Bytes of it on disk; behind them comes the buffer.
+    /// Number of its bytes on disk; after them comes the buffer.
     written: u64,
-    /// Behind the last whole transaction, on disk or in the buffer.
+    /// Offset after the last whole transaction, on disk or in the buffer.
     whole: u64,
 }
 
-/// Appends what a source sends. Dropped without [`close`](Self::close), it leaves what a crash would leave.
+/// Appends the events that a source sends. Dropped without [`close`](Self::close), it leaves what a crash would leave.
 #[derive(Debug)]
 pub struct RelayWriter {
     folder: PathBuf,
@@ -101,7 +101,7 @@ impl RelayWriter {
         Ok(Self { folder, options, index, shared, current, buffer, format, tracker, cut, failed: false })
     }
 
-    /// Where readers and status readers meet the writer.
+    /// Returns the state shared with readers and status queries.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -111,31 +111,31 @@ impl RelayWriter {
         Purger::new(&self.index, &self.shared)
     }
 
-    /// What was cut when the log was opened.
+    /// Returns what was cut when the log was opened.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }
 
-    /// What was received so far, published or not.
+    /// Returns what was received so far, published or not.
     pub fn received(&self) -> &Received {
         &self.tracker.received
     }
 
-    /// Whether a transaction has begun and not yet ended.
+    /// Returns true if a transaction has begun and not yet ended.
     pub fn is_inside(&self) -> bool {
         self.tracker.is_inside()
     }
 
-    /// Counts transactions as received that the applier holds from elsewhere; the next file says so.
+    /// Counts transactions as received that the applier has from elsewhere; the next file states them.
     pub fn hold(&mut self, gtids: &GtidSet) {
         self.tracker.received.gtids.extend(gtids);
         self.shared.show(self.tracker.received.clone());
     }
 
-    /// Appends one event of the source's stream, with the checksum that it came with or without one.
+    /// Appends one event of the source's stream, with or without the checksum that it came with.
     ///
-    /// Heartbeats and the source's own sets of previous GTIDs are passed over. Published is at transaction ends, when enough
-    /// is waiting or [`publish`](Self::publish) is called.
+    /// Heartbeats and the source's own sets of previous GTIDs are ignored. Transactions are published at their ends,
+    /// when enough bytes are waiting or [`publish`](Self::publish) is called.
     pub fn append(&mut self, event: &[u8], checksum: bool) -> Result<(), RelayError> {
         self.check_usable()?;
         let header = EventHeader::parse(event).map_err(|fault| self.damaged(fault, 0))?;
@@ -152,7 +152,7 @@ impl RelayWriter {
         let plain = plain.map_err(|fault| self.damaged(fault, header.log_pos))?;
         let format = match &self.format {
             Some(format) if self.current.is_some() => Arc::clone(format),
-            // A connection begins with the place in the source's log, and only then says its format.
+            // A connection begins with the position in the source's log; the format follows.
             _ if header.type_code == types::ROTATE => {
                 let body = plain.get(HEADER_LENGTH..).unwrap_or_default();
                 return self.tracker.note_rotate(body).map_err(|fault| self.damaged(fault, header.log_pos));
@@ -187,14 +187,14 @@ impl RelayWriter {
         Ok(())
     }
 
-    /// Publishes, and brings everything to the disk.
+    /// Publishes, and writes everything to disk.
     pub fn sync(&mut self) -> Result<(), RelayError> {
         self.publish()?;
         let Some(current) = &self.current else { return Ok(()) };
         current.file.sync_data().map_err(|error| self.broken(error))
     }
 
-    /// The connection broke: what came of an unfinished transaction is cut; it comes again from its beginning.
+    /// Cuts an unfinished transaction after the connection broke; it is sent again from its beginning.
     pub fn interrupted(&mut self) -> Result<(), RelayError> {
         self.check_usable()?;
         if self.tracker.is_inside() {
@@ -214,7 +214,7 @@ impl RelayWriter {
         self.rotate()
     }
 
-    /// Publishes and syncs; readers end behind what is there.
+    /// Publishes and syncs; readers end after the present content.
     pub fn close(&mut self) -> Result<(), RelayError> {
         let done = if self.failed { Ok(()) } else { self.interrupted().and_then(|()| self.sync()) };
         self.failed = true;
@@ -226,7 +226,7 @@ impl RelayWriter {
         if self.failed { Err(RelayError::Closed { file: self.folder.display().to_string() }) } else { Ok(()) }
     }
 
-    /// Behind a write that failed nobody knows what stands in the file: opening it again finds out.
+    /// Notes a failed write. The content of the file is then unknown: opening it again determines it.
     fn broken(&mut self, error: std::io::Error) -> RelayError {
         self.failed = true;
         self.shared.close();
@@ -238,7 +238,8 @@ impl RelayWriter {
         RelayError::Log(fault.at(if file.is_empty() { "the source's log" } else { file }, u64::from(position)))
     }
 
-    /// The made-up rotate event that a connection begins with says nothing new if it names the place that was reached.
+    /// Returns true for the made-up rotate event at the start of a connection if it names the position that was
+    /// reached.
     fn is_known_place(&self, header: &EventHeader, plain: &[u8]) -> bool {
         let received = &self.tracker.received;
         header.type_code == types::ROTATE
@@ -282,7 +283,7 @@ impl RelayWriter {
         if waiting > PUBLISH_BYTES { self.publish() } else { Ok(()) }
     }
 
-    /// Takes back what is behind the last whole transaction: nobody was told of it.
+    /// Removes everything after the last whole transaction: it was not published.
     fn cut_open(&mut self) -> Result<(), RelayError> {
         let Some(current) = &mut self.current else { return Ok(()) };
         if let Some(kept) = current.whole.checked_sub(current.written) {
@@ -352,8 +353,8 @@ impl RelayWriter {
         self.publish()
     }
 
-    /// What a file begins with: the format of its own events, the place in the source's log, the source's format (without which
-    /// `mysqlbinlog` takes no rows), and what was received before.
+    /// Returns the start of a file: the format of its own events, the position in the source's log, the source's format
+    /// (without which `mysqlbinlog` takes no rows), and what was received before.
     fn file_head(&self, format: &Format) -> Vec<u8> {
         let checksums = format.knows_checksums();
         let received = &self.tracker.received;
@@ -386,13 +387,13 @@ impl Current {
     }
 }
 
-/// An event that the receiver writes of its own.
+/// Returns the header of an event that the receiver writes on its own.
 fn own(type_code: u8, server_id: u32, offset: u64) -> Head {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as u32;
     Head { type_code, flags: flags::RELAY_LOG, timestamp: now, server_id, offset: Some(offset) }
 }
 
-/// Whether events of both are read alike and come from the same server.
+/// Returns true if events of both have the same layout and come from the same server.
 fn same_layout(one: &Format, other: &Format) -> bool {
     one.server_version == other.server_version
         && one.server_id == other.server_id

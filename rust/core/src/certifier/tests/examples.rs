@@ -1,4 +1,4 @@
-//! The examples of WL#8440, by their names. They do without R6, which the worklog does not know.
+//! The examples of WL#8440, by their names.  They switch R6 off, which the worklog does not have.
 
 use super::{member, numbers, remote, set};
 use crate::certifier::{Certifier, Numbers, Options};

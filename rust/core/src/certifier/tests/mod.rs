@@ -9,17 +9,17 @@ use crate::gtid::{Gtid, GtidSet};
 
 const UUID: &str = "00000000-0000-0000-0000-000000000001";
 
-/// A set; `$` stands for the group's UUID.
+/// Returns a set; `$` stands for the group's UUID.
 fn set(text: &str) -> GtidSet {
     text.replace('$', UUID).parse().expect("a GTID set")
 }
 
-/// A GTID of the group.
+/// Returns a GTID of the group.
 fn gtid(number: u64) -> Gtid {
     format!("{UUID}:{number}").parse().expect("a GTID")
 }
 
-/// The numbers of a transaction that passed as a remote one.
+/// Returns the numbers of a transaction that passed as a remote one.
 fn numbers(outcome: &Outcome) -> (i64, i64) {
     match outcome {
         Outcome::Certified { numbers: Some(numbers), .. } => (numbers.last_committed, numbers.sequence_number),

@@ -1,4 +1,4 @@
-//! The certifier against one written straight from the rules over a plain hash map.
+//! Compares the certifier with one that follows the rules literally on a plain hash map.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The numbers 1 to `upto` but for one.
+/// Returns the numbers 1 to `upto` but for one.
 fn with_hole(upto: u64, hole: u64) -> GtidSet {
     if upto == 0 {
         return GtidSet::new();
@@ -40,7 +40,7 @@ fn with_hole(upto: u64, hole: u64) -> GtidSet {
     set(&format!("$:1-{upto}")).difference(&if hole == 0 { GtidSet::new() } else { set(&format!("$:{hole}")) })
 }
 
-/// What the rules say, with nothing done for speed.
+/// A literal implementation of the rules, with nothing done for speed.
 struct Plain {
     info: HashMap<u64, (Option<GtidSet>, i64)>,
     global: i64,

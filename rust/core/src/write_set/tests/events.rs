@@ -1,4 +1,4 @@
-//! What the row events of a transaction touch, one by one (R21: C3 within C4).
+//! Touches of the row events of a transaction, one by one (R21: C3 within C4).
 
 use super::tables::*;
 use crate::schema::KeyPart::Column;

@@ -165,7 +165,7 @@ fn r15a_another_parent_of_a_cascaded_row_waits() {
     let child = table("c", &["id int", "a int null", "b int null"], &[("PRIMARY", &[Column(0)])]);
     let child = referring(child, 1, "pa", "id", ReferenceAction::Cascade);
     let catalog = catalog([parent("pa"), parent("pb"), referring(child, 2, "pb", "id", ReferenceAction::Refuse)]);
-    // The cascade removed the child that kept the other parent from going.
+    // The cascade removed the child that prevented the deletion of the other parent.
     assert!(conflicting(&catalog, UNLOGGED, &delete("pa", &[Int(1)]), &delete("pb", &[Int(3)])));
 }
 
@@ -185,7 +185,7 @@ fn a_builder_follows_the_catalog() {
     assert!(builder.finish().is_empty());
 }
 
-/// `g (id INT PRIMARY KEY, a INT, x INT AS (expression), UNIQUE (x))`.
+/// Returns a catalog of `g (id INT PRIMARY KEY, a INT, x INT AS (expression), UNIQUE (x))`.
 fn with_generated(expression: &str) -> Catalog {
     let mut table =
         table("g", &["id int", "a int null", "x int null"], &[("PRIMARY", &[Column(0)]), ("x", &[Column(2)])]);
@@ -210,7 +210,7 @@ fn r13_a_generated_column_that_no_image_holds_is_not_unchanged() {
         let catalog = with_generated("a * 2");
         assert!(conflicting(&catalog, LEFT_OUT, freeing, &takes));
         assert!(!conflicting(&catalog, LEFT_OUT, freeing, &other));
-        // Not understood: every writer of the table.
+        // An expression that is not understood: every writer of the table waits.
         let catalog = with_generated("a div 1 * 2");
         assert!(conflicting(&catalog, LEFT_OUT, freeing, &takes));
         assert!(conflicting(&catalog, LEFT_OUT, freeing, &other));

@@ -1,4 +1,4 @@
-//! The server's scheme: what MySQL 9.7 was seen to hash.
+//! The server's scheme: hashes as MySQL 9.7 was seen to compute them.
 
 use super::tables::*;
 use crate::schema::{Catalog, ForeignKey, KeyPart::*, ReferenceAction, Table, TableName};
@@ -95,7 +95,7 @@ fn r11_a_reference_takes_the_key_in_its_own_order() {
     assert_eq!(set.exclusive, [hash("PRIMARY", "c", &["5"]), hash("ba", "p", &["2", "1"])]);
 }
 
-/// A child of `p` whose columns 1, 2 and so on refer to these columns.
+/// Returns a child of `p` whose columns 1, 2 and so on refer to these columns.
 fn child_of_p(columns: &[&str], to: &[&str]) -> crate::schema::Table {
     let mut child = table("c", columns, &[("PRIMARY", &[Column(0)])]);
     child.foreign_keys.push(ForeignKey {
@@ -215,7 +215,8 @@ fn r16_keys_with_parts_of_variable_length_count_twice() {
 
 #[test]
 fn r16_values_that_are_filled_have_two_hashes_and_others_one() {
-    // What each row took of the history of a MySQL 9.7: distinct hashes, and all of them, without those of the key on `id`.
+    // History that each row used up on a MySQL 9.7: distinct hashes, and all of them, without those of the key on
+    // `id`.
     for (kind, prefix, distinct, hashed) in [
         ("text utf8mb4_0900_ai_ci", Some(5), 1, 2),
         ("text utf8mb4_0900_ai_ci", Some(3), 1, 1),
@@ -320,7 +321,7 @@ fn r11_of_a_long_text_the_server_hashes_the_beginning_twice() {
 fn r11_later_levels_of_a_long_text_are_left_out_where_the_room_ends() {
     let keys = [("PRIMARY", &[Column(0)][..]), ("u", &[Prefix { column: 1, length: 60 }][..])];
     let catalog = catalog([table("p", &["id int", "s text utf8mb4_0900_as_cs"], &keys)]);
-    // 25 letters, 25 accents and what separates the levels leave room for the cases of 22 letters.
+    // 25 letters, 25 accents and the separators of the levels leave space for the cases of 22 letters.
     for (at, meets) in [(21, false), (22, true)] {
         let one = "a".repeat(25);
         let two = format!("{}A{}", "a".repeat(at), "a".repeat(24 - at));

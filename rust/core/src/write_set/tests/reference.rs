@@ -1,4 +1,4 @@
-//! The builder beside a plain implementation of the same rules that works with texts and lists.
+//! Compares the builder with a plain implementation of the same rules on texts and lists.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ fn shop() -> Catalog {
     catalog([parent, referring(child, 1, "p", "id", ReferenceAction::Refuse)])
 }
 
-/// What one image touches: a text for each key, and whether it is exclusive in the applier's scheme.
+/// Returns the touches of one image: a text for each key, true if it is exclusive in the applier's scheme.
 fn touches(child: bool, image: &(i64, Option<String>), scheme: Scheme) -> Vec<(String, bool)> {
     let (id, other) = image;
     let own = if child { "c" } else { "p" };
@@ -35,14 +35,14 @@ fn touches(child: bool, image: &(i64, Option<String>), scheme: Scheme) -> Vec<(S
     match other {
         Some(pid) if child => items.push((format!("PRIMARY of p: {}", pid.len()), false)),
         Some(s) => items.push((format!("us of p: {}", s.to_lowercase()), true)),
-        // The server leaves a reference's NULL out and hashes what is left.
+        // The server leaves a reference's NULL out and hashes the rest.
         None if child && scheme == Scheme::Group => items.push(("PRIMARY of p".to_owned(), true)),
         None => {}
     }
     items
 }
 
-/// The distinct texts of a transaction in order of first appearance; exclusive ones and shared ones.
+/// Returns the distinct texts of a transaction in order of first appearance; exclusive ones and shared ones.
 fn reference(rows: &[Plain], scheme: Scheme) -> (Vec<String>, Vec<String>) {
     let mut all: Vec<(String, bool)> = Vec::new();
     for row in rows {
@@ -104,7 +104,7 @@ proptest! {
             prop_assert_eq!((set.exclusive.len(), set.shared.len()), (exclusive.len(), shared.len()));
             let hashes = set.exclusive.iter().chain(&set.shared);
             for (hash, text) in hashes.zip(exclusive.into_iter().chain(shared)) {
-                // One text, one hash, and the other way round.
+                // One hash for each text, and one text for each hash.
                 prop_assert_eq!(*hash_of.entry(text.clone()).or_insert(*hash), *hash);
                 prop_assert_eq!(text_of.entry(*hash).or_insert_with(|| text.clone()), &text);
             }
@@ -127,7 +127,7 @@ proptest! {
     }
 }
 
-/// Hundredths as a positive DECIMAL(12,2): one leading digit, a group of nine, two behind the point.
+/// Packs hundredths as a positive DECIMAL(12,2): one leading digit, a group of nine, two after the point.
 fn pack_12_2(hundredths: u64) -> Vec<u8> {
     let integer = hundredths / 100;
     let mut packed = vec![(integer / 1_000_000_000) as u8 | 0x80];

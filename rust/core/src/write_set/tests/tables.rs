@@ -4,12 +4,12 @@ use crate::schema::{Catalog, Column, ForeignKey, KeyPart, ReferenceAction, Table
 use crate::value::Value;
 use crate::write_set::{Options, Row, WriteSet, WriteSetBuilder};
 
-/// A table's name in the tests' database.
+/// Returns a table's name in the tests' database.
 pub fn name(table: &str) -> TableName {
     TableName::new("test", table)
 }
 
-/// Columns out of `name type [collation] [null]`, for example `s varchar utf8mb4_0900_ai_ci null`.
+/// Makes a table with columns from `name type [collation] [null]`, for example `s varchar utf8mb4_0900_ai_ci null`.
 pub fn table(table: &str, columns: &[&str], keys: &[(&str, &[KeyPart])]) -> Table {
     let column = |text: &&str| {
         let words: Vec<&str> = text.split(' ').collect();
@@ -35,7 +35,7 @@ pub fn table(table: &str, columns: &[&str], keys: &[(&str, &[KeyPart])]) -> Tabl
     }
 }
 
-/// The same table with one more foreign key of one column.
+/// Returns the same table with one more foreign key of one column.
 pub fn referring(mut table: Table, column: usize, parent: &str, to: &str, delete: ReferenceAction) -> Table {
     table.foreign_keys.push(ForeignKey {
         name: format!("fk{column}"),
@@ -48,14 +48,14 @@ pub fn referring(mut table: Table, column: usize, parent: &str, to: &str, delete
     table
 }
 
-/// A catalog of these tables.
+/// Returns a catalog of these tables.
 pub fn catalog(tables: impl IntoIterator<Item = Table>) -> Catalog {
     let mut catalog = Catalog::default();
     tables.into_iter().for_each(|table| catalog.put(table));
     catalog
 }
 
-/// A full image.
+/// Returns a full image.
 pub fn image<'v>(values: &[Value<'v>]) -> Vec<Option<Value<'v>>> {
     values.iter().copied().map(Some).collect()
 }
@@ -75,7 +75,7 @@ pub fn update<'v>(table: &'static str, before: &[Value<'v>], after: &[Value<'v>]
     (table, Some(image(before)), Some(image(after)))
 }
 
-/// The write set of one transaction, and the fallbacks by text.
+/// Returns the write set of one transaction, and the fallbacks by text.
 pub fn write_set(catalog: &Catalog, options: Options, rows: &[Change<'_>]) -> (WriteSet, Vec<(String, u64)>) {
     let mut builder = WriteSetBuilder::new(options);
     for (table, before, after) in rows {
@@ -92,14 +92,14 @@ pub fn write_set(catalog: &Catalog, options: Options, rows: &[Change<'_>]) -> (W
     (result, counted)
 }
 
-/// Whether two transactions must keep their order.
+/// Returns true if two transactions must keep their order.
 pub fn conflict(a: &WriteSet, b: &WriteSet) -> bool {
     let touches =
         |a: &WriteSet, b: &WriteSet| a.exclusive.iter().any(|i| b.exclusive.contains(i) || b.shared.contains(i));
     a.barrier || b.barrier || touches(a, b) || touches(b, a)
 }
 
-/// Whether two single-row transactions must keep their order.
+/// Returns true if two single-row transactions must keep their order.
 pub fn conflicting(catalog: &Catalog, options: Options, a: &Change<'_>, b: &Change<'_>) -> bool {
     let set = |change: &Change<'_>| write_set(catalog, options, std::slice::from_ref(change)).0;
     conflict(&set(a), &set(b))

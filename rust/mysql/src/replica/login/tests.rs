@@ -2,7 +2,7 @@ use std::io;
 
 use super::*;
 
-/// A server whose packets stand fixed, one behind each of the client's; what the client sends is kept.
+/// A server with fixed packets, one for each of the client's; the client's packets are kept.
 struct Script {
     input: io::Cursor<Vec<u8>>,
     sent: Vec<u8>,
@@ -25,7 +25,7 @@ impl Write for Script {
     }
 }
 
-/// The login of `app` with these numbered answers of the server.
+/// Logs `app` in with these numbered answers of the server.
 fn login(plugin: &str, password: &str, private: bool, answers: &[(u8, &[u8])]) -> Result<(), Error> {
     let mut input = Vec::new();
     for (number, answer) in answers {
@@ -45,7 +45,7 @@ fn login(plugin: &str, password: &str, private: bool, answers: &[(u8, &[u8])]) -
         | CapabilityFlags::CLIENT_PLUGIN_AUTH;
     let mut packets = Packets::new(Script { input: io::Cursor::new(input), sent: Vec::new() });
     let done = authenticate(&mut packets, &greeting, flags, "app", password, private);
-    // Only where nobody can read it may the password itself be sent.
+    // The password itself may only be sent over a private connection.
     let sent = packets.replace(|script| Ok(io::Cursor::new(script.sent)));
     if let (Ok(mut sent), false, false) = (sent, private, password.is_empty()) {
         let (mut all, mut packet) = (Vec::new(), Vec::new());

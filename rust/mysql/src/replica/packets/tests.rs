@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// Hands out what it was given, in pieces of at most so many bytes, and keeps what is written.
+/// A stream that returns fixed bytes in pieces of limited length, and keeps what is written.
 struct Scripted {
     input: VecDeque<u8>,
     piece: usize,
@@ -118,7 +118,8 @@ fn endless_frames_do_not_take_endless_memory() {
     struct Endless(u8);
     impl Read for Endless {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-            // A head each time one is due is not needed: every byte of a frame is a head of the longest one too.
+            // Headers at the right positions are not needed: every byte of a frame is a header of the longest frame
+            // too.
             into.fill(0xff);
             self.0 = self.0.wrapping_add(1);
             Ok(into.len())

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A public key of 2,048 bits; nobody has the private one.
+/// A public key of 2,048 bits; its private key was not kept.
 const KEY: &str = "-----BEGIN PUBLIC KEY-----
 MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAxSKOcxiet8lLMn8ImyUE
 bGGKob5EdRz/4wdiw12ED0GfKKTKhVnodFCfm1mdy7bKOX5QxL9skrvYodpW43eR
@@ -40,7 +40,7 @@ proptest! {
     fn no_key_makes_it_panic(at in 0..294_usize, byte: u8, password in "\\PC{0,300}") {
         let body: String = KEY.lines().filter(|line| !line.starts_with('-')).collect();
         let mut der = STANDARD.decode(body).unwrap();
-        // Numbers of the key itself may be any; the layout around them is what an error is made of.
+        // The numbers of the key may have any value; only the layout around them can be wrong.
         if let Some(place) = der.get_mut(at) {
             *place = byte;
         }

@@ -1,6 +1,7 @@
-//! The servers' character sets with several bytes a character: where they differ from the encodings of the WHATWG standard.
+//! Differences between the servers' character sets with several bytes a character and the encodings of the WHATWG
+//! standard.
 //!
-//! As `CONVERT(... USING utf32)` of MySQL 9.7.4 and `MariaDB` 11.8 gives them, which agree; asked for every character.
+//! Taken from `CONVERT(... USING utf32)` of MySQL 9.7.4 and `MariaDB` 11.8, which agree; every character was compared.
 
 #![allow(clippy::unreadable_literal)] // the codes of characters, as bytes
 
@@ -8,7 +9,8 @@ use encoding_rs as encoding;
 
 use super::multi_byte::{Layout, MultiByte};
 
-/// All of them. A run is its first code, its last, and the character of the first; `\u{fffd}` where the codes are no characters.
+/// All corrections. A run is its first code, its last, and the character of the first; `\u{fffd}` where the codes are
+/// no characters.
 #[rustfmt::skip]
 pub(super) static ALL: [MultiByte; 9] = [
     MultiByte { name: "big5", encoding: encoding::BIG5, layout: Layout::Two, corrections: &[

@@ -9,7 +9,7 @@ pub(super) enum Layout {
     Two,
     /// Two, and one for katakana of half width.
     ShiftJis,
-    /// Two, and three behind `8f`.
+    /// Two, and three after `8f`.
     Euc,
     /// Two, and four where the second byte is a digit.
     Gb18030,
@@ -22,14 +22,14 @@ pub struct MultiByte {
     pub(super) name: &'static str,
     /// The encoding that most of its characters are in.
     pub(super) encoding: &'static Encoding,
-    /// Where a character ends.
+    /// Length of its characters.
     pub(super) layout: Layout,
-    /// Characters that the servers read otherwise: the first code, the last, and what the first one is.
+    /// Characters that the servers read differently: the first code, the last, and the character of the first.
     pub(super) corrections: &'static [(u32, u32, char)],
 }
 
 impl MultiByte {
-    /// Returns the text; none where some of the bytes are no character, or one that Unicode does not have.
+    /// Returns the text; none where some of the bytes are no character, or a character that Unicode does not have.
     pub(super) fn decode(&self, bytes: &[u8]) -> Option<String> {
         let mut text = String::with_capacity(bytes.len());
         let (mut rest, mut plain) = (bytes, 0);
@@ -66,7 +66,8 @@ impl MultiByte {
         }
     }
 
-    /// Returns what the servers make of a character that the encoding does not read as they do: `\u{fffd}` where it is none.
+    /// Returns the servers' reading of a character for which the encoding differs: `\u{fffd}` where the servers have no
+    /// character.
     fn correction(&self, bytes: &[u8]) -> Option<char> {
         let code = bytes.iter().fold(0, |code, byte| code << 8 | u32::from(*byte));
         let place = self.corrections.partition_point(|(_, last, _)| *last < code);

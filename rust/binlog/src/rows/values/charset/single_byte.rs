@@ -1,6 +1,7 @@
 //! The upper halves of the servers' character sets with one byte a character.
 //!
-//! As `CONVERT(... USING utf32)` of MySQL 9.7.4 and `MariaDB` 11.8 gives them, which agree; `\u{fffd}` where a byte is no character.
+//! Taken from `CONVERT(... USING utf32)` of MySQL 9.7.4 and `MariaDB` 11.8, which agree; `\u{fffd}` where a byte is no
+//! character.
 
 /// The characters of the bytes from 128 on, by the name of the character set.
 pub(super) const UPPER: [(&str, &str); 24] = [

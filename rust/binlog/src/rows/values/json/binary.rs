@@ -1,4 +1,4 @@
-//! Binary JSON documents to values.
+//! Decoding of binary JSON documents to values.
 
 use std::borrow::Cow;
 
@@ -30,17 +30,17 @@ pub(super) fn parse(document: &[u8]) -> Decoded<Json<'_>> {
 /// Reads a document and keeps count of what was read.
 ///
 /// In a sound document no two values share bytes. Offsets of a damaged one may point anywhere, and a few bytes could
-/// stand for a tree of any size: so each value and each text is charged against the document's length.
+/// describe a tree of any size: so each value and each text is charged against the document's length.
 struct Reader<'a> {
     document: &'a [u8],
     budget: usize,
 }
 
-/// Where a container lies and how wide its numbers are.
+/// Range of a container and the width of its numbers.
 #[derive(Clone, Copy)]
 struct Container {
     start: usize,
-    /// The byte behind its last one.
+    /// The byte after its last one.
     end: usize,
     /// 2 bytes in a small container, 4 in a large one.
     width: usize,
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A value that starts at an offset of the document.
+    /// Reads a value that starts at an offset of the document.
     fn value(&mut self, kind: u8, at: usize, depth: usize) -> Decoded<Json<'a>> {
         let mut cursor = Cursor::new(self.document, at);
         Ok(match kind {
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         text(self.bytes(cursor)?, at)
     }
 
-    /// A length in groups of seven bits, the lowest first, and as many bytes.
+    /// Reads a length in groups of seven bits, the lowest first, and as many bytes.
     fn bytes(&mut self, cursor: &mut Cursor<'a>) -> Decoded<&'a [u8]> {
         let at = cursor.position();
         let mut length = 0_u64;
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         Ok(Json::Object(members))
     }
 
-    /// A value entry: a kind, and the value itself where it is small enough, else its offset.
+    /// Reads a value entry: a kind, and the value itself where it is small enough, else its offset.
     fn entry(&mut self, container: Container, entries: &mut Cursor<'a>, depth: usize) -> Decoded<Json<'a>> {
         let at = entries.position();
         let kind = entries.u8()?;
@@ -169,12 +169,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// An offset inside a container, as a position of the document.
+    /// Returns a cursor at an offset inside a container.
     fn within(&self, container: Container, offset: usize, at: usize) -> Decoded<Cursor<'a>> {
         match container.start.checked_add(offset) {
-            // The name of an empty key may stand right behind the last byte.
+            // The name of an empty key may be right after the last byte.
             Some(position) if position <= container.end => Ok(Cursor::new(self.document, position)),
-            _ => malformed("a JSON offset behind its container", at),
+            _ => malformed("a JSON offset after the end of its container", at),
         }
     }
 }

@@ -5,29 +5,29 @@ use std::borrow::Cow;
 use crate::rows::image_cursor::{Cursor, Decoded, Malformed};
 use crate::rows::values::json::{Json, malformed};
 
-/// What a difference does to the document.
+/// Effect of a difference on the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Puts a value in the place of another.
+    /// Replaces a value by another.
     Replace,
     /// Adds a member to an object, or a value to an array.
     Insert,
-    /// Takes a value out.
+    /// Removes a value.
     Remove,
 }
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference<'a> {
-    /// What is done.
+    /// Effect on the document.
     pub operation: Operation,
-    /// Where, as a path: `$.member[3]."quoted member"`.
+    /// Target of the change, as a path: `$.member[3]."quoted member"`.
     pub path: &'a str,
     /// The new value; `null` for a removal.
     pub value: Json<'a>,
 }
 
-/// Reads the sequence of differences that stands in the place of a column's value.
+/// Reads the sequence of differences that replaces a column's value.
 pub fn differences(bytes: &[u8]) -> Decoded<Vec<Difference<'_>>> {
     let mut cursor = Cursor::new(bytes, 0);
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ pub fn differences(bytes: &[u8]) -> Decoded<Vec<Difference<'_>>> {
 
 /// Changes a document by a sequence of differences.
 ///
-/// A difference that does not fit the document is an error: the document before it was another one.
+/// A difference that does not fit the document is an error: it was made for a different one.
 pub fn apply_differences<'a>(document: &mut Json<'a>, bytes: &'a [u8]) -> Decoded<()> {
     for difference in differences(bytes)? {
         let legs = parse_path(difference.path)?;
@@ -118,7 +118,7 @@ fn child<'d, 'a>(target: &'d mut Json<'a>, leg: &Leg<'_>) -> Option<&'d mut Json
     }
 }
 
-/// A member's place: objects are ordered by the length of the name, then by its bytes.
+/// Returns a member's index: objects are ordered by the length of the name, then by its bytes.
 fn position(members: &[(Cow<'_, str>, Json<'_>)], name: &str) -> Result<usize, usize> {
     members.binary_search_by(|(member, _)| (member.len(), member.as_bytes()).cmp(&(name.len(), name.as_bytes())))
 }
@@ -158,7 +158,7 @@ fn parse_path(path: &str) -> Decoded<Vec<Leg<'_>>> {
     Ok(legs)
 }
 
-/// Reads a JSON string behind its opening quote; gives the text and what stands behind the closing quote.
+/// Reads a JSON string after its opening quote; returns the text and what follows the closing quote.
 fn unquote(quoted: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut chars = quoted.char_indices();
@@ -180,7 +180,7 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
     None
 }
 
-/// The server escapes only control characters this way, which are no surrogates.
+/// Reads a `\u` escape. The server escapes only control characters this way, which are no surrogates.
 fn unicode_escape(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
     let mut code = 0;
     for _ in 0..4 {

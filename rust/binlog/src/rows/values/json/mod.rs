@@ -46,7 +46,7 @@ pub enum Json<'a> {
 impl<'a> Json<'a> {
     /// Reads a binary document; the empty one, which an update of an invalid value leaves, is `null`.
     ///
-    /// The work and the memory are bounded by the document's length, whatever its bytes say.
+    /// The work and the memory are bounded by the document's length, whatever its bytes are.
     pub fn parse(document: &'a [u8]) -> Decoded<Self> {
         binary::parse(document)
     }

@@ -1,4 +1,4 @@
-//! Values to the text that the server prints.
+//! Printing of values as the server's text.
 
 use std::io::Write;
 
@@ -80,7 +80,7 @@ fn write_quoted(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Prints a number as the server's `my_gcvt` does: the shortest digits that read back, an exponent from 1e15 on and
-/// below 1e-15, and `.0` behind a whole number.
+/// below 1e-15, and `.0` after a whole number.
 pub(super) fn write_double(number: f64, out: &mut Vec<u8>) {
     let scientific = format!("{number:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -119,8 +119,8 @@ enum Temporal {
     DateTime,
 }
 
-/// A temporal value is packed into 64 bits: the fraction in 24, second 6, minute 6, hour 5 (10 in a TIME), day 5, and
-/// year * 13 + month.
+/// Prints a temporal value, which is packed into 64 bits: the fraction in 24, second 6, minute 6, hour 5 (10 in a
+/// TIME), day 5, and year * 13 + month.
 fn write_temporal(bytes: &[u8], out: &mut Vec<u8>, kind: Temporal) -> Decoded<()> {
     let exact: [u8; 8] =
         bytes.try_into().map_err(|_| Malformed { what: "a JSON date or time that is not eight bytes", at: 0 })?;
@@ -143,7 +143,7 @@ fn write_temporal(bytes: &[u8], out: &mut Vec<u8>, kind: Temporal) -> Decoded<()
     Ok(())
 }
 
-/// Base64 with a line feed, quoted as `\n`, after each 76 characters, as the server's own encoder sets it.
+/// Prints base64 with a line feed, quoted as `\n`, after each 76 characters, as the server's own encoder does.
 fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (index, group) in bytes.chunks(3).enumerate() {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from paraply.applier.commit.commit_order import TicketState
-
 __all__ = [
     "APPLYING",
     "BACKING_OFF",
@@ -25,7 +23,7 @@ WAITING_DEPENDENCY = "Waiting for a dependency to commit"
 RESTING = "Resting while others keep the target busy"
 APPLYING = "Applying"
 COMMITTING = "Committing"
-WAITING_TURN = TicketState.WAITING.value
+WAITING_TURN = "Waiting for preceding transaction to commit"
 BACKING_OFF = "Waiting before another try"
 STEPPING_BACK = "Rolled back for an older transaction"
 RECONNECTING = "Connecting again"

@@ -1,0 +1,166 @@
+"""The options of one apply, parsed once into types."""
+
+from __future__ import annotations
+
+import enum
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from paraply.applier.execute.retry import Patience, RetryPolicy
+from paraply.applier.schedule.batching import may_merge
+from paraply.errors import UsageError
+
+if TYPE_CHECKING:
+    from paraply.applier.commit.consistency import Consistency
+    from paraply.applier.schedule.policy import PolicyKind
+    from paraply.applier.selection.filters import Filters
+    from paraply.logs.feed import FeedLimits
+    from paraply.logs.stop_point import StopPoint
+
+__all__ = ["Limits", "Options", "Via", "check_channel", "default_workers", "parse_retries", "parse_via", "parse_workers"]
+
+_LONGEST_CHANNEL = 64
+"""Characters of a channel's name that the progress tables hold."""
+
+_SERVER_WORKERS = 16
+"""Workers of the server's applier where nothing is said: they mostly wait for their turn, and more of them make larger commit groups."""
+
+
+class Via(enum.Enum):
+    """The way of transactions to the target; the value is what ``--via`` names."""
+
+    SESSIONS = "sessions"
+    """Through sessions of the applier's own."""
+    REPLICATION = "replication"
+    """Through the target's own replication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long something is tried or waited for, and how much is read ahead.
+
+    Attributes:
+        retry: How temporary errors are met (R24).
+        patience: When the oldest transaction's blockers are asked for.
+        feed: How far the reader runs ahead.
+    """
+
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    patience: Patience | None = None
+    feed: FeedLimits | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The arguments of Applier, as they are needed before and during the run."""
+
+    paths: tuple[str, ...]
+    workers: int
+    policy: PolicyKind
+    consistency: Consistency
+    merge: Literal["auto", "off"] | int
+    gtid: Literal["auto", "record", "preserve", "none"]
+    channel: str
+    start_after: str | None
+    allow_nontransactional: bool
+    ddl_decision: Literal["done", "not-done"] | None
+    filters: Filters
+    stop: StopPoint | None = None
+    allow_gap: bool = False
+    timestamp_column: str | None = None
+    live: bool = False
+    """Whether the logs are a relay log's files, which are still written."""
+    via: Via = Via.SESSIONS
+    """Through whom transactions reach the target."""
+    listen: str | None = None
+    """Where the target's replication reads from; None for an address that is found."""
+    lower_case_table_names: int | None = None
+    """The source's setting of that name, where it is known."""
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def by_replication(self) -> bool:
+        """Whether the target's own replication applies."""
+        return self.via is Via.REPLICATION
+
+    @property
+    def in_threads(self) -> bool:
+        """Whether workers of the applier's own run in threads."""
+        return self.workers > 0 and not self.by_replication
+
+    @property
+    def merges(self) -> bool:
+        """Whether several transactions may become one commit, as far as the options say it."""
+        return self.policy.merges and may_merge(self.merge, self.workers)
+
+    @property
+    def splits(self) -> bool:
+        """Whether large transactions are applied on several connections."""
+        return self.policy.splits and self.workers > 1
+
+    def reader_options(self) -> dict[str, Any]:
+        """Return what the native reader is told of the stop and the filters."""
+        options: dict[str, Any] = dict(self.stop.reader_options()) if self.stop is not None else {}
+        if self.filters:
+            options["tables"] = self.filters.native()
+        return options
+
+
+def default_workers() -> int:
+    """Return two workers for each CPU that this process may use, from 4 to 16: a worker mostly waits for the server."""
+    try:
+        cpus = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cpus = os.cpu_count() or 2
+    return max(4, min(16, 2 * cpus))
+
+
+def parse_workers(workers: int | None, via: Via) -> int:
+    """Return the number of workers; None chooses one.
+
+    Raises:
+        UsageError: The number is negative.
+    """
+    if workers is None:
+        return _SERVER_WORKERS if via is Via.REPLICATION else default_workers()
+    if workers < 0:
+        raise UsageError(f"workers must be 0 or more, not {workers}")
+    return workers
+
+
+def parse_via(text: str) -> Via:
+    """Return the way that ``--via`` names.
+
+    Raises:
+        UsageError: There is no such way.
+
+    >>> parse_via("replication")
+    <Via.REPLICATION: 'replication'>
+    """
+    try:
+        return Via(text)
+    except ValueError:
+        raise UsageError(f"via {text!r} does not exist; choose one of: {', '.join(via.value for via in Via)}") from None
+
+
+def parse_retries(retries: int | RetryPolicy) -> RetryPolicy:
+    """Return the policy of trying again.
+
+    Raises:
+        UsageError: The limit is negative.
+    """
+    retry = RetryPolicy(limit=retries) if isinstance(retries, int) else retries
+    if retry.limit < 0:
+        raise UsageError(f"retries must be 0 or more, not {retry.limit}")
+    return retry
+
+
+def check_channel(name: str) -> None:
+    """Check that progress can be kept under a name.
+
+    Raises:
+        UsageError: The name is empty, too long, or looks like an option.
+    """
+    if not name or len(name) > _LONGEST_CHANNEL or name.startswith("-") or not name.isprintable():
+        raise UsageError(f"--channel {name!r}: give a name of 1 to {_LONGEST_CHANNEL} printable characters that does not begin with -")

@@ -1,0 +1,139 @@
+"""Transactions in two phases on MySQL and MariaDB: XA branches, and which of them are decided (policy ``row``, R25).
+
+``paraply.split`` has one row for each session that led a split transaction: the name of the last one that it decided. That row is
+written by the leader's own transaction, so it is there exactly if that has committed. A row with slot -1 guards the branches: each
+holds a shared lock on it until it ends. A starting process first raises the epoch, so that no older leader can decide any more, then
+ends the branches that it finds until nobody holds the guard. A branch that comes later finds that the epoch is not its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from paraply.errors import ServerError, UsageError
+from paraply.targets.mysql.errors import LOCK_WAIT_TIMEOUT
+from paraply.targets.mysql.sql import Connection, query_each, rows_of, text_literal, to_int, to_text
+from paraply.targets.two_phase import Branch, branch_prefix, wait_for_branches
+
+__all__ = ["BranchStore", "check_two_phase", "end_statement", "xid_of"]
+
+_SCHEMA = """CREATE TABLE IF NOT EXISTS paraply.split (
+  channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'name of the channel',
+  slot INT NOT NULL COMMENT 'the session that led; -1: the guard of the branches',
+  name VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'first part of the XA names of what it decided last',
+  PRIMARY KEY (channel, slot)
+) ENGINE=InnoDB"""
+_FORMAT = 1
+_WAIT_SECONDS = 20.0
+
+
+class BranchStore:
+    """The decisions and branches of one channel; holds no connection of its own."""
+
+    def __init__(self, channel: str) -> None:
+        self._channel = channel
+        self._name = text_literal(channel)
+        self._prefix = branch_prefix(channel)
+
+    def create_schema(self, connection: Connection) -> None:
+        """Makes the table and the guard where they are missing."""
+        connection.query(_SCHEMA)
+        connection.query(f"INSERT IGNORE INTO paraply.split VALUES ({self._name}, -1, '')")
+
+    def exists(self, connection: Connection) -> bool:
+        """Whether this channel ever split a transaction."""
+        there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name='split'"
+        if not to_int(rows_of(connection.query(there))[0][0]):
+            return False
+        return bool(rows_of(connection.query(f"SELECT 1 FROM paraply.split WHERE channel={self._name} AND slot=-1")))
+
+    def new_name(self, epoch: int, number: int) -> str:
+        """The name of a split transaction."""
+        return f"{self._prefix}{epoch}-{number}"
+
+    def decide(self, slot: int, split: str) -> str:
+        """The statement in the leader's transaction that decides a split one."""
+        return f"REPLACE INTO paraply.split VALUES ({self._name}, {slot}, '{split}')"
+
+    def guard(self) -> list[str]:
+        """The first statements of a branch: the guard's lock, and then the epoch, which ends the list."""
+        return [
+            f"SELECT 1 FROM paraply.split WHERE channel={self._name} AND slot=-1 LOCK IN SHARE MODE",
+            f"SELECT epoch FROM paraply.channel WHERE name={self._name}",
+        ]
+
+    def prepared(self, connection: Connection) -> list[Branch]:
+        """The channel's branches that wait for their end."""
+        found = []
+        for _, gtrid, bqual, data in rows_of(connection.query("XA RECOVER")):
+            text = to_text(data)
+            split, number = text[: to_int(gtrid)], text[to_int(gtrid) : to_int(gtrid) + to_int(bqual)]
+            if split.startswith(self._prefix) and number.isdigit():
+                found.append(Branch(split, int(number)))
+        return found
+
+    def recover(self, connection: Connection) -> int:
+        """Ends every branch of earlier runs as it was decided; the epoch must have been raised before.
+
+        Returns:
+            How many there were.
+
+        Raises:
+            AlreadyRunning: A branch is still under way on the server.
+        """
+        decided = {to_text(row[0]) for row in rows_of(connection.query(f"SELECT name FROM paraply.split WHERE channel={self._name}"))}
+        deadline = time.monotonic() + _WAIT_SECONDS
+        ended: set[Branch] = set()
+        while True:
+            for branch in self.prepared(connection):
+                with contextlib.suppress(ServerError):  # MariaDB: its connection has not ended yet
+                    connection.query(end_statement(branch, commit=branch.split in decided))
+                ended.add(branch)
+            if self._unguarded(connection) and not self._prepared_soon(connection):
+                connection.query(f"DELETE FROM paraply.split WHERE channel={self._name} AND slot>=0")
+                return len(ended)
+            wait_for_branches(deadline, self._channel, "its connection with KILL")
+
+    def _prepared_soon(self, connection: Connection) -> list[Branch]:
+        """MariaDB gives shared locks back when a branch is prepared, which is a moment before it can be found."""
+        time.sleep(0.05)
+        return self.prepared(connection)
+
+    def _unguarded(self, connection: Connection) -> bool:
+        """Whether no branch is under way; those to come will see the new epoch."""
+        connection.query("SET SESSION innodb_lock_wait_timeout=1")
+        try:
+            connection.query("START TRANSACTION")
+            connection.query(f"SELECT 1 FROM paraply.split WHERE channel={self._name} AND slot=-1 FOR UPDATE")
+        except ServerError as error:
+            if error.code != LOCK_WAIT_TIMEOUT:
+                raise
+            return False
+        finally:
+            query_each(connection, ["ROLLBACK", "SET SESSION innodb_lock_wait_timeout=20"])
+        return True
+
+
+def check_two_phase(connection: Connection) -> None:
+    """Refuses a target on which branches could not be found again.
+
+    Raises:
+        UsageError: The user lacks a privilege.
+    """
+    try:
+        connection.query("XA RECOVER")
+    except ServerError as error:
+        raise UsageError(
+            f"policy 'row' commits in two phases and must find its branches again: grant the user XA_RECOVER_ADMIN ({error.message})"
+        ) from None
+
+
+def xid_of(branch: Branch) -> str:
+    """Return the XID of a branch."""
+    return f"'{branch.split}','{branch.number}',{_FORMAT}"
+
+
+def end_statement(branch: Branch, *, commit: bool) -> str:
+    """Return XA COMMIT or XA ROLLBACK of a branch."""
+    return f"XA {'COMMIT' if commit else 'ROLLBACK'} {xid_of(branch)}"
