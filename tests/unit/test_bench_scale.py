@@ -33,6 +33,12 @@ def test_the_proxy_holds_requests_back_and_passes_everything_on():
                 assert time.perf_counter() - asked >= 0.02
 
 
+def test_a_package_without_the_proxy_states_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr("paraply._native.DelayingProxy")
+    with pytest.raises(UsageError, match="checkout after `make build`"), delayed("127.0.0.1", 1, 1.0):
+        pass
+
+
 def test_the_speed_up_is_to_the_fewest_workers():
     result = ScaleResult(
         workers=8, seconds=2.0, transactions=100, round_trip=1.2, busy=0.5, plain=1.6, base=12.0, base_workers=1, plain_base=11.52

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from paraply._native import DelayingProxy
+from paraply import _native
 from paraply.bench.server import free_port
+from paraply.errors import UsageError
 
 __all__ = ["delayed"]
 
@@ -25,7 +26,15 @@ def delayed(host: str, port: int, milliseconds: float) -> Iterator[int]:
 
     Yields:
         The loopback port that leads to the server.
+
+    Raises:
+        UsageError: The installed package was built without the proxy.
     """
+    if not hasattr(_native, "DelayingProxy"):
+        raise UsageError(
+            "the delaying proxy is not part of paraply's wheels; measure in a checkout after `make build`, or install from source: "
+            "pip install --no-binary paraply --config-settings=build-args='--features bench' paraply"
+        )
     listen = free_port()
     arguments = [str(listen), host, str(port), str(milliseconds / 1000)]
     with subprocess.Popen([sys.executable, "-m", "paraply.bench.delay", *arguments], stdout=subprocess.PIPE) as process:
@@ -39,7 +48,7 @@ def delayed(host: str, port: int, milliseconds: float) -> Iterator[int]:
 
 def serve(listen: int, host: str, port: int, seconds: float) -> None:
     """Accept connections until the process is ended."""
-    proxy = DelayingProxy(listen, host, port, seconds)
+    proxy = _native.DelayingProxy(listen, host, port, seconds)
     print("ready", flush=True)
     while True:
         proxy.serve()

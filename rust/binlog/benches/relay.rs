@@ -14,9 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use by_hand::Log;
-use paraply_binlog::file::EventReader;
-use paraply_binlog::group::Assembler;
-use paraply_binlog::relay::{Follower, RelayWriter, Shared, WriterOptions};
+use paraply_binlog::read::file::EventReader;
+use paraply_binlog::read::group::Assembler;
+use paraply_binlog::write::relay::{Follower, RelayWriter, Shared, WriterOptions};
 
 const TRANSACTIONS: u64 = 100_000;
 const ROWS: u64 = 6;

@@ -1,55 +1,15 @@
 //! Binlogs and relay logs of MySQL and MariaDB: read, decoded, checked.
+//!
+//! * [`event`] reads single events,
+//! * [`read`] joins events to transactions,
+//! * [`rows`] decodes row events under their table maps,
+//! * [`write`](mod@write) makes events: relay logs, other numbers in a transaction, packets for a replica.
 
-pub mod address;
-pub mod block;
-pub mod changes;
-pub mod charset;
-pub mod checksum;
-pub mod cursor;
-pub mod decode;
-pub mod dump;
-pub mod encode;
+#![forbid(unsafe_code)]
+
 pub mod error;
 pub mod event;
-pub mod explain;
-pub mod file;
-pub mod filter;
-pub mod format;
-pub mod group;
-pub mod gtid_event;
-pub mod head;
-pub mod image_cursor;
-pub mod json;
-pub mod known_tables;
-pub mod layout;
-pub mod logged_cascades;
-pub mod mariadb;
-mod optional_metadata;
-mod partial_rows;
-pub mod payload;
-pub mod piece;
-pub mod plan;
-pub mod query;
-pub mod reader;
-mod refusal;
-pub mod relay;
-pub mod restamp;
-pub mod row_walk;
+pub mod read;
 pub mod rows;
-mod savepoint;
-pub mod scan;
-pub mod selection;
-pub mod split;
-mod start;
-pub mod stop;
-pub mod table_check;
-pub mod table_map;
-pub mod text;
-pub mod trace;
 pub mod transaction;
-mod transaction_context;
-pub mod value_text;
-pub mod verify;
-mod waves;
-pub mod write_sets;
-pub mod xa_scan;
+pub mod write;

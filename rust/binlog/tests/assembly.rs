@@ -5,7 +5,7 @@ mod by_hand;
 use by_hand::{Log, STOP, read};
 use paraply_binlog::error::LogError;
 use paraply_binlog::event::EventHeader;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Kind};
 use paraply_core::gtid::{Gtid, Origin};
 

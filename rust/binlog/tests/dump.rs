@@ -5,11 +5,11 @@ mod by_hand;
 use std::path::{Path, PathBuf};
 
 use by_hand::collect;
-use paraply_binlog::dump::Dump;
 use paraply_binlog::event::{EventHeader, flags, types};
-use paraply_binlog::reader::{LogReader, ReaderOptions};
-use paraply_binlog::restamp::Stamps;
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Kind, Transaction};
+use paraply_binlog::write::dump::Dump;
+use paraply_binlog::write::restamp::Stamps;
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use by_hand::collect;
 use paraply_binlog::error::LogError;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
 use paraply_core::gtid::Origin;
 

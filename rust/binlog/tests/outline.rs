@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paraply_binlog::file::EventReader;
-use paraply_binlog::group::Assembler;
-use paraply_binlog::piece::Resume;
-use paraply_binlog::scan::{Split, scan_transactions};
+use paraply_binlog::read::file::EventReader;
+use paraply_binlog::read::group::Assembler;
+use paraply_binlog::read::piece::Resume;
+use paraply_binlog::read::scan::{Split, scan_transactions};
 use paraply_binlog::transaction::{Kind, Transaction};
 
 fn logs() -> Vec<PathBuf> {

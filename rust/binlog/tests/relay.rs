@@ -10,10 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use by_hand::{Log, STOP};
-use paraply_binlog::file::events;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
-use paraply_binlog::relay::{Follower, RelayError, RelayWriter, WriterOptions};
+use paraply_binlog::read::file::events;
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Transaction};
+use paraply_binlog::write::relay::{Follower, RelayError, RelayWriter, WriterOptions};
 use proptest::prelude::*;
 
 /// A folder of its own that is gone at the end.

@@ -6,11 +6,11 @@ use std::io::Cursor;
 use std::path::Path;
 
 use by_hand::{Log, STOP, collect};
-use paraply_binlog::filter::TableFilter;
-use paraply_binlog::head::{Closing, gtids_of, read_head};
-use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::head::{Closing, gtids_of, read_head};
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::stop::StopPoint;
+use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::{RowsHeader, STMT_END};
-use paraply_binlog::stop::StopPoint;
 use paraply_binlog::transaction::{Kind, Transaction};
 use paraply_core::gtid::{Gtid, GtidSet, Origin};
 

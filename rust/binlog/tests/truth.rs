@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use by_hand::collect;
 use paraply_binlog::error::LogError;
-use paraply_binlog::file::events;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::file::events;
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
 
 fn truth(name: &str) -> PathBuf {

@@ -4,11 +4,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use paraply_binlog::json::{json_text, updated_json_text};
-use paraply_binlog::layout::Layout;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
-use paraply_binlog::row_walk::count_rows;
-use paraply_binlog::table_map::TableMap;
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
+use paraply_binlog::rows::layout::Layout;
+use paraply_binlog::rows::row_walk::count_rows;
+use paraply_binlog::rows::table_map::TableMap;
+use paraply_binlog::rows::values::json::{json_text, updated_json_text};
 use paraply_core::value::Value;
 
 /// Tables by name; rows as text by primary key.

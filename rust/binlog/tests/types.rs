@@ -6,12 +6,12 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use paraply_binlog::decode::decompress;
-use paraply_binlog::file::events;
-use paraply_binlog::json::{json_text, updated_json_text};
-use paraply_binlog::layout::Layout;
+use paraply_binlog::read::file::events;
+use paraply_binlog::rows::layout::Layout;
+use paraply_binlog::rows::table_map::TableMap;
+use paraply_binlog::rows::values::decode::decompress;
+use paraply_binlog::rows::values::json::{json_text, updated_json_text};
 use paraply_binlog::rows::{RowBuffer, RowsEvent, rows_kind};
-use paraply_binlog::table_map::TableMap;
 use paraply_binlog::transaction::{Format, RowsKind};
 use paraply_core::value::Value;
 use proptest::prelude::*;
@@ -165,7 +165,7 @@ fn read_all(format: &Format, map: &[u8], event: &[u8]) {
                 Value::Json(document) => _ = json_text(document, &mut text),
                 Value::JsonDiff(differences) => _ = updated_json_text(&[0, 0, 0, 4, 0], differences, &mut text),
                 Value::Decimal { packed, precision, scale } => {
-                    _ = paraply_binlog::decode::decimal_text(packed, *precision, *scale, &mut text);
+                    _ = paraply_binlog::rows::values::decode::decimal_text(packed, *precision, *scale, &mut text);
                 }
                 _ => {}
             }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use paraply_binlog::plan::Place;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::piece::Place;
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::xa_scan::xa_transactions;
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
-use paraply_binlog::xa_scan::xa_transactions;
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

@@ -2,6 +2,9 @@
 //!
 //! Nothing in this crate reads a file, opens a socket or knows Python.
 
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
 pub mod calendar;
 pub mod certifier;
 pub mod collation;

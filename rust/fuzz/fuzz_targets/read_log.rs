@@ -7,10 +7,10 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use paraply_binlog::changes::changes;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
-use paraply_binlog::row_walk::count_rows;
-use paraply_binlog::table_map::TableMap;
+use paraply_binlog::rows::changes::changes;
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
+use paraply_binlog::rows::row_walk::count_rows;
+use paraply_binlog::rows::table_map::TableMap;
 use paraply_binlog::transaction::Transaction;
 
 const MOST_BYTES: u64 = 1 << 24;

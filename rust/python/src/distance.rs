@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use paraply_target::distance::{DelayingProxy, Server};
+use paraply_bench::{DelayingProxy, Server};
 use pyo3::prelude::*;
 
 use crate::errors::usage;
@@ -20,8 +20,8 @@ pub struct PyDelayingProxy {
 #[pymethods]
 impl PyDelayingProxy {
     #[new]
-    fn new(py: Python<'_>, port: u16, host: String, server_port: u16, seconds: f64) -> PyResult<Self> {
-        let delay = Duration::try_from_secs_f64(seconds).map_err(|_| usage(py, "the delay is no number of seconds"))?;
+    fn new(port: u16, host: String, server_port: u16, seconds: f64) -> PyResult<Self> {
+        let delay = Duration::try_from_secs_f64(seconds).map_err(|_| usage("the delay is no number of seconds"))?;
         let server = if host.starts_with('/') { Server::File(host.into()) } else { Server::Port(host, server_port) };
         let proxy = DelayingProxy::listen(port, server, delay)?;
         let port = proxy.port()?;

@@ -201,6 +201,7 @@ def _gtid_set(data: bytes) -> str:
     at = 8
     parts: list[str] = []
     for _ in range(count):
+        _check_length(data, at + 16)
         uuid = data[at : at + 16].hex()
         at += 16
         name = f"{uuid[:8]}-{uuid[8:12]}-{uuid[12:16]}-{uuid[16:20]}-{uuid[20:]}"
@@ -209,12 +210,20 @@ def _gtid_set(data: bytes) -> str:
             tag = data[at + 1 : at + 1 + length].decode("ascii")
             at += 1 + length
             name += f":{tag}" if tag else ""
+        _check_length(data, at + 8)
         intervals, at = int.from_bytes(data[at : at + 8], "little"), at + 8
         for _ in range(intervals):
+            _check_length(data, at + 16)
             first, end = _pair(data[at : at + 16])
             at += 16
             parts.append(f"{name}:{first}-{end - 1}")
     return ",".join(parts)
+
+
+def _check_length(data: bytes, length: int) -> None:
+    """Raise ConnectionLost if a set is shorter than its own counts say: they are up to 2**64, and each would be a turn of a loop."""
+    if len(data) < length:
+        raise ConnectionLost("the GTID set in the replica's request is cut short")
 
 
 def _pair(data: bytes) -> Sequence[int]:

@@ -1,8 +1,8 @@
 //! Offsets of the values in a row event, for changing them in place.
 
 use super::{RowsEvent, count_bits};
-use crate::image_cursor::{Cursor, Decoded};
-use crate::table_map::bit_is_set;
+use crate::rows::image_cursor::{Cursor, Decoded};
+use crate::rows::table_map::bit_is_set;
 use crate::transaction::RowsKind;
 
 impl RowsEvent<'_> {

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use paraply_binlog::error::LogError;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::transaction::Transaction;
 use paraply_core::schema::{Catalog, Column, KeyPart, Table, TableName, UniqueKey};
 

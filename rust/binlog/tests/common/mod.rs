@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use paraply_binlog::decode::decimal_text;
 use paraply_binlog::event::types;
-use paraply_binlog::json::json_text;
-use paraply_binlog::layout::type_code;
-use paraply_binlog::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
+use paraply_binlog::rows::layout::type_code;
+use paraply_binlog::rows::table_map::{MappedColumn, TableMap};
+use paraply_binlog::rows::values::decode::decimal_text;
+use paraply_binlog::rows::values::json::json_text;
 use paraply_binlog::rows::{Row, RowBuffer, RowsEvent, RowsHeader};
-use paraply_binlog::table_map::{MappedColumn, TableMap};
 use paraply_binlog::transaction::Transaction;
 use paraply_core::value::Value;
 

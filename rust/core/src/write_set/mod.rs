@@ -100,12 +100,4 @@ impl WriteSet {
 }
 
 #[cfg(test)]
-mod event_tests;
-#[cfg(test)]
-mod fine_tests;
-#[cfg(test)]
-mod group_tests;
-#[cfg(test)]
-mod reference_tests;
-#[cfg(test)]
-mod test_tables;
+mod tests;

@@ -1,0 +1,132 @@
+//! Applying only some tables of a log.
+
+use std::collections::HashSet;
+
+use crate::error::{Fault, LogError};
+use crate::event::types::TABLE_MAP;
+use crate::rows::image_cursor::{Decoded, Malformed};
+use crate::rows::table_map::name_of;
+use crate::rows::{RowsHeader, STMT_END, flags_place};
+use crate::transaction::{Format, Kind, RawEvent, Transaction};
+
+/// Databases and tables to apply; names are compared as they are in the log.
+///
+/// If databases or tables are named, only those are applied (a table is applied if its database or the table itself
+/// is named). Excluded ones are never applied.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableFilter {
+    /// Databases that are applied with all their tables.
+    pub databases: HashSet<String>,
+    /// Tables that are applied.
+    pub tables: HashSet<(String, String)>,
+    /// Databases that are left out.
+    pub exclude_databases: HashSet<String>,
+    /// Tables that are left out.
+    pub exclude_tables: HashSet<(String, String)>,
+}
+
+impl TableFilter {
+    /// Returns true if everything is applied.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns true if a table's changes are applied.
+    pub fn chooses(&self, database: &str, table: &str) -> bool {
+        let named = |tables: &HashSet<(String, String)>| {
+            // A tuple of owned strings cannot be looked up by borrowed ones without an allocation; sets are small.
+            tables.iter().any(|(of, name)| of == database && name == table)
+        };
+        let included = (self.databases.is_empty() && self.tables.is_empty())
+            || self.databases.contains(database)
+            || named(&self.tables);
+        included && !self.exclude_databases.contains(database) && !named(&self.exclude_tables)
+    }
+
+    /// Removes the row changes of other tables from a transaction.
+    ///
+    /// A transaction of row changes that loses all of them becomes an empty one, which keeps its identity and its turn.
+    pub fn keep_chosen(&self, transaction: &mut Transaction, file: &str) -> Result<(), LogError> {
+        if transaction.events.is_empty() {
+            return Ok(());
+        }
+        let events = std::mem::take(&mut transaction.events);
+        let mut sieve = Sieve {
+            filter: self,
+            format: &transaction.format,
+            data: &mut transaction.data,
+            kept: Vec::with_capacity(events.len()),
+            tables: Vec::new(),
+            statement: 0,
+            last_rows: None,
+        };
+        for event in events {
+            let offset = event.offset;
+            sieve.pass(event).map_err(|fault| Fault::from(fault).at(file, offset))?;
+        }
+        transaction.events = sieve.kept;
+        match transaction.kind {
+            Kind::Dml if transaction.events.is_empty() => transaction.empty_out(),
+            // The XID must be remembered: the XA COMMIT or ROLLBACK has no rows either.
+            Kind::XaPrepare if transaction.events.is_empty() => transaction.filtered = true,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Passes the events of one transaction on, statement by statement.
+struct Sieve<'t> {
+    filter: &'t TableFilter,
+    format: &'t Format,
+    data: &'t mut Vec<u8>,
+    kept: Vec<RawEvent>,
+    /// Table ids found, each true if its table is chosen; the last entry of an id is in use.
+    tables: Vec<(u64, bool)>,
+    /// Start of the current statement in `kept`.
+    statement: usize,
+    /// Index of the last row event of that statement that was kept.
+    last_rows: Option<usize>,
+}
+
+impl Sieve<'_> {
+    fn pass(&mut self, event: RawEvent) -> Decoded<()> {
+        let missing = Malformed { what: "an event outside its transaction", at: 0 };
+        let bytes = self.data.get(event.range.clone()).ok_or(missing)?;
+        if event.type_code == TABLE_MAP {
+            let (id, name) = name_of(bytes, self.format)?;
+            let chosen = self.filter.chooses(&name.database, &name.table);
+            self.tables.retain(|(known, _)| *known != id);
+            self.tables.push((id, chosen));
+            if chosen {
+                self.kept.push(event);
+            }
+            return Ok(());
+        }
+        let header = RowsHeader::parse(bytes, self.format)?;
+        let ends = header.flags & STMT_END != 0;
+        if self.tables.iter().any(|&(id, chosen)| chosen && id == header.table_id) {
+            self.last_rows = Some(self.kept.len());
+            self.kept.push(event);
+        } else if ends {
+            self.end_with_last_rows()?;
+        }
+        if ends {
+            if self.last_rows.take().is_none() {
+                // Table maps without rows.
+                self.kept.truncate(self.statement);
+            }
+            self.statement = self.kept.len();
+        }
+        Ok(())
+    }
+
+    /// Marks the last kept event as the end of the statement, if the event that ended it is left out.
+    fn end_with_last_rows(&mut self) -> Decoded<()> {
+        let Some(event) = self.last_rows.and_then(|index| self.kept.get(index)) else { return Ok(()) };
+        let at = event.range.start + flags_place(event.type_code, self.format);
+        let missing = Malformed { what: "a row event without flags", at };
+        *self.data.get_mut(at).ok_or(missing)? |= STMT_END as u8;
+        Ok(())
+    }
+}

@@ -1,0 +1,328 @@
+//! Events that a source sends to a replica that asks for its log (`COM_BINLOG_DUMP_GTID`): a log's transactions, with
+//! other stamps, as those of a log of paraply, which has checksums.
+//! log of paraply's own, which has checksums.
+
+use std::sync::Arc;
+
+use crate::error::Fault;
+use crate::event::checksum::CHECKSUM_LENGTH;
+use crate::event::{Event, EventHeader, HEADER_LENGTH, flags, types};
+use crate::read::payload::Payload;
+use crate::transaction::Format;
+use crate::write::relay::{Head, compose_event, rotate_body};
+use crate::write::restamp::{Stamps, restamped};
+
+/// Position in a format description event of the second in which its log was begun.
+const CREATED: std::ops::Range<usize> = HEADER_LENGTH + 52..HEADER_LENGTH + 56;
+const ALGORITHM_CRC32: u8 = 1;
+const SERVER_ID: std::ops::Range<usize> = 5..9;
+const SIZE: std::ops::Range<usize> = 9..13;
+const POSITION: std::ops::Range<usize> = 13..17;
+/// Bytes after which a log file of the dump is ended; positions have 32 bits.
+const MOST_BYTES: u64 = 1 << 30;
+/// The first position of a log.
+const FIRST: u64 = 4;
+/// The most that one packet of the protocol holds; a full packet is followed by another one.
+const MOST_PACKET: usize = 0xff_ffff;
+/// The byte before an event.
+const EVENT: u8 = 0;
+
+/// Events of one dump, as packets.
+#[derive(Debug)]
+pub struct Dump {
+    server_id: u32,
+    replica_id: u32,
+    packet: u8,
+    file: u32,
+    position: u64,
+    /// The number of the last transaction before the file: each file's numbers begin with 1, as a server's do.
+    base: u64,
+    format: Option<Arc<Format>>,
+    most_bytes: u64,
+}
+
+impl Dump {
+    /// Creates a dump of which nothing was sent.
+    ///
+    /// `packet` is the number of its first packet, `server_id` the source's. A replica ignores events with its own
+    /// server id, `replica_id`; such events get the source's.
+    pub fn new(server_id: u32, replica_id: u32, packet: u8) -> Self {
+        Self { server_id, replica_id, packet, file: 0, position: FIRST, base: 0, format: None, most_bytes: MOST_BYTES }
+    }
+
+    /// Returns the dump with shorter files.
+    #[must_use]
+    pub fn with_files_of(self, most_bytes: u64) -> Self {
+        Self { most_bytes, ..self }
+    }
+
+    /// Appends a transaction: the events of a log between its beginning and its end.
+    ///
+    /// Events that are no part of a transaction (those of a relay log's own, a certifier's context, a group's view) are
+    /// left out. `rows` may hold the table maps and row events in another form, joined and without checksums. These
+    /// replace those between the transaction's `BEGIN` and its end, if the latter are uncompressed and in no XA
+    /// transaction.
+    pub fn transaction(
+        &mut self,
+        out: &mut Vec<u8>,
+        events: &[u8],
+        rows: Option<&[u8]>,
+        format: &Arc<Format>,
+        stamps: Stamps,
+    ) -> Result<(), Fault> {
+        self.begin_transaction(out, format, stamps);
+        let stamps = self.rebased(stamps);
+        let events = split(events)?;
+        let events: Vec<_> = events.into_iter().filter(|(header, _)| is_of_transaction(header)).collect();
+        let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
+        if let (Some(rows), [gtid, begin, .., end]) = (rows, events.as_slice())
+            && begin.0.type_code == types::QUERY
+            && matches!(end.0.type_code, types::XID | types::QUERY)
+        {
+            self.event(out, *gtid, checksum, stamps)?;
+            self.event(out, *begin, checksum, stamps)?;
+            for event in split(rows)? {
+                self.event(out, event, 0, stamps)?;
+            }
+            return self.event(out, *end, checksum, stamps);
+        }
+        events.into_iter().try_for_each(|event| self.of_log(out, event, format, stamps))
+    }
+
+    /// Appends the complete events at the start of `events`, and returns their length in bytes; for a transaction that
+    /// is too large to be sent in one piece. `first` is true if the transaction begins with them.
+    pub fn part(
+        &mut self,
+        out: &mut Vec<u8>,
+        events: &[u8],
+        format: &Arc<Format>,
+        stamps: Stamps,
+        first: bool,
+    ) -> Result<usize, Fault> {
+        if first {
+            self.begin_transaction(out, format, stamps);
+        }
+        let stamps = self.rebased(stamps);
+        let mut taken = 0;
+        while let Some(size) = size_of_first(&events[taken..])?
+            && let Some(event) = events.get(taken..taken + size)
+        {
+            let header = EventHeader::parse(event)?;
+            if is_of_transaction(&header) {
+                self.of_log(out, (header, event), format, stamps)?;
+            }
+            taken += size;
+        }
+        Ok(taken)
+    }
+
+    /// Begins another file if the current one is full.
+    fn begin_transaction(&mut self, out: &mut Vec<u8>, format: &Arc<Format>, stamps: Stamps) {
+        let known = self.format.as_ref().is_some_and(|known| self.is_same(known, format));
+        if !known || self.position > self.most_bytes {
+            self.begin_file(out, format, stamps.sequence_number.saturating_sub(1));
+        }
+    }
+
+    /// Returns the stamps relative to the file.
+    fn rebased(&self, stamps: Stamps) -> Stamps {
+        let sequence_number = stamps.sequence_number.saturating_sub(self.base);
+        // An applier waits for everything before a transaction whose last_committed is 0, which stands for "not known".
+        let last_committed = stamps.last_committed.saturating_sub(self.base).max(u64::from(sequence_number > 1));
+        Stamps { last_committed, sequence_number }
+    }
+
+    /// Appends a heartbeat with the position in the log; nothing before its first transaction.
+    pub fn heartbeat(&mut self, out: &mut Vec<u8>) {
+        if self.format.is_none() {
+            return;
+        }
+        let body = self.name().into_bytes();
+        self.made(out, types::HEARTBEAT, 0, self.position, &body);
+    }
+
+    fn name(&self) -> String {
+        format!("paraply.{:06}", self.file)
+    }
+
+    /// Begins a file as a server does: with a rotate event, which no log holds, and a format description.
+    fn begin_file(&mut self, out: &mut Vec<u8>, format: &Arc<Format>, base: u64) {
+        self.file += 1;
+        self.position = FIRST;
+        self.base = base;
+        let rotate = rotate_body(&self.name(), FIRST);
+        self.made(out, types::ROTATE, flags::ARTIFICIAL, 0, &rotate);
+        let mut event = self.described(format);
+        self.place(&mut event);
+        sum_up(&mut event);
+        self.send(out, &event);
+        self.format = Some(Arc::clone(format));
+    }
+
+    /// Returns the format description of the dump: it declares checksums, and does not show that the source was just
+    /// started.
+    fn described(&self, format: &Format) -> Vec<u8> {
+        let mut event = format.event.clone();
+        event[SERVER_ID].copy_from_slice(&self.server_id.to_le_bytes());
+        event[17..19].copy_from_slice(&0_u16.to_le_bytes());
+        if let Some(created) = event.get_mut(CREATED) {
+            created.fill(0);
+        }
+        let algorithm = event.len().saturating_sub(CHECKSUM_LENGTH + 1);
+        if format.knows_checksums() {
+            event[algorithm] = ALGORITHM_CRC32;
+        }
+        event
+    }
+
+    /// Returns true if events of `format` can follow the description of `known`.
+    fn is_same(&self, known: &Arc<Format>, format: &Arc<Format>) -> bool {
+        if Arc::ptr_eq(known, format) || known.event == format.event {
+            return true;
+        }
+        // Two files of one server differ by their times.
+        let (known, format) = (self.described(known), self.described(format));
+        let content = |event: &[u8]| event[HEADER_LENGTH..event.len().saturating_sub(CHECKSUM_LENGTH)].to_vec();
+        content(&known) == content(&format)
+    }
+
+    /// Appends an event of a log, unpacked where a replica would ignore packed content.
+    fn of_log(
+        &mut self,
+        out: &mut Vec<u8>,
+        (header, event): (EventHeader, &[u8]),
+        format: &Arc<Format>,
+        stamps: Stamps,
+    ) -> Result<(), Fault> {
+        let checksum = if format.checksum { CHECKSUM_LENGTH } else { 0 };
+        if header.type_code != types::TRANSACTION_PAYLOAD || header.server_id != self.replica_id {
+            return self.event(out, (header, event), checksum, stamps);
+        }
+        let bytes = &event[..event.len().saturating_sub(checksum).max(HEADER_LENGTH)];
+        let outer = Event { offset: 0, end_offset: 0, header, bytes, format, relay_log: false };
+        let mut inner = Payload::parse(outer.body())?.events(&Arc::from("a compressed transaction"), &outer)?;
+        while let Some(event) = inner.next_event().map_err(|error| Fault::damaged(error.to_string()))? {
+            self.event(out, (event.header, event.bytes), 0, stamps)?;
+        }
+        Ok(())
+    }
+
+    /// Appends an event, whose last `checksum` bytes are left out.
+    fn event(
+        &mut self,
+        out: &mut Vec<u8>,
+        (header, event): (EventHeader, &[u8]),
+        checksum: usize,
+        stamps: Stamps,
+    ) -> Result<(), Fault> {
+        let content = event.len().checked_sub(checksum).and_then(|length| event.get(..length));
+        let content = content.filter(|content| content.len() >= HEADER_LENGTH);
+        let content = content.ok_or_else(|| Fault::damaged("an event is shorter than its checksum"))?;
+        let mut event = content.to_vec();
+        if matches!(header.type_code, types::GTID | types::GTID_TAGGED) {
+            let body = restamped(header.type_code, &content[HEADER_LENGTH..], stamps)?;
+            event.truncate(HEADER_LENGTH);
+            event.extend_from_slice(&body);
+        }
+        if header.server_id == self.replica_id {
+            event[SERVER_ID].copy_from_slice(&self.server_id.to_le_bytes());
+        }
+        let size = event.len() + CHECKSUM_LENGTH;
+        event.resize(size, 0);
+        event[SIZE].copy_from_slice(&(size as u32).to_le_bytes());
+        self.place(&mut event);
+        sum_up(&mut event);
+        self.send(out, &event);
+        Ok(())
+    }
+
+    /// Sets the position of an event in the dumped log.
+    fn place(&mut self, event: &mut [u8]) {
+        self.position += event.len() as u64;
+        event[POSITION].copy_from_slice(&(self.position as u32).to_le_bytes());
+    }
+
+    /// Appends an event that is in no log.
+    fn made(&mut self, out: &mut Vec<u8>, type_code: u8, flags: u16, position: u64, body: &[u8]) {
+        let mut event = Vec::new();
+        let head = Head { type_code, flags, timestamp: 0, server_id: self.server_id, offset: None };
+        compose_event(&mut event, head, body, true);
+        event[POSITION].copy_from_slice(&(position as u32).to_le_bytes());
+        sum_up(&mut event);
+        self.send(out, &event);
+    }
+
+    fn send(&mut self, out: &mut Vec<u8>, event: &[u8]) {
+        let mut left = event.len() + 1;
+        let mut rest = event;
+        let mut first = true;
+        loop {
+            let size = left.min(MOST_PACKET);
+            out.extend_from_slice(&(size as u32).to_le_bytes()[..3]);
+            out.push(self.packet);
+            self.packet = self.packet.wrapping_add(1);
+            let mut bytes = size;
+            if first {
+                out.push(EVENT);
+                bytes -= 1;
+            }
+            let (now, later) = rest.split_at(bytes);
+            out.extend_from_slice(now);
+            (rest, first) = (later, false);
+            left -= size;
+            if size < MOST_PACKET {
+                return;
+            }
+        }
+    }
+}
+
+/// Returns the number of bytes of the first event; none where its header is incomplete.
+fn size_of_first(bytes: &[u8]) -> Result<Option<usize>, Fault> {
+    if bytes.len() < HEADER_LENGTH {
+        return Ok(None);
+    }
+    let size = EventHeader::parse(bytes)?.event_size as usize;
+    if size <= HEADER_LENGTH {
+        return Err(Fault::damaged("an event is shorter than its header"));
+    }
+    Ok(Some(size))
+}
+
+/// Splits bytes into consecutive events.
+fn split(mut bytes: &[u8]) -> Result<Vec<(EventHeader, &[u8])>, Fault> {
+    let mut events = Vec::new();
+    while !bytes.is_empty() {
+        let header = EventHeader::parse(bytes)?;
+        let size = header.event_size as usize;
+        let (event, rest) = bytes
+            .split_at_checked(size)
+            .filter(|_| size > HEADER_LENGTH)
+            .ok_or_else(|| Fault::damaged("an event goes beyond its transaction"))?;
+        events.push((header, event));
+        bytes = rest;
+    }
+    Ok(events)
+}
+
+fn sum_up(event: &mut [u8]) {
+    if let Some((content, sum)) = event.split_last_chunk_mut::<CHECKSUM_LENGTH>() {
+        *sum = crc32fast::hash(content).to_le_bytes();
+    }
+}
+
+/// Returns true if an event between the first and the last one of a transaction belongs to it.
+fn is_of_transaction(header: &EventHeader) -> bool {
+    !header.has(flags::ARTIFICIAL)
+        && !matches!(
+            header.type_code,
+            types::ROTATE
+                | types::FORMAT_DESCRIPTION
+                | types::STOP
+                | types::HEARTBEAT
+                | types::HEARTBEAT_V2
+                | types::PREVIOUS_GTIDS
+                | types::TRANSACTION_CONTEXT
+                | types::VIEW_CHANGE
+        )
+}

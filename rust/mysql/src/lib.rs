@@ -1,0 +1,12 @@
+//! MySQL and MariaDB: connections, the replica protocol, and `BINLOG` statements that hand raw row events over.
+
+#![forbid(unsafe_code)]
+
+pub mod binlog_statement;
+pub mod connection;
+pub mod progress_row;
+pub mod receive;
+pub mod references;
+pub mod replica;
+pub mod row_ends;
+pub mod series;

@@ -1,0 +1,97 @@
+//! A replica's connection to its source: statements without rows, then the source's log, and acknowledgements during
+//! it.
+//!
+//! The library behind [`Connection`](crate::connection::Connection) gives a source's log as a stream that cannot be written to
+//! and has lost the header of semi-synchronous replication, so the few packets that a replica needs are read and written here.
+
+mod handshake;
+mod login;
+mod packets;
+mod public_key;
+mod stream;
+mod tls;
+mod transport;
+
+use mysql_common::packets::ComRegisterSlave;
+use mysql_common::packets::binlog_request::BinlogRequest;
+
+use crate::connection::{Error, Options};
+use crate::replica::handshake::{odd, server_error};
+use crate::replica::packets::{Packets, serialized};
+pub(crate) use crate::replica::stream::EventStream;
+use crate::replica::transport::Transport;
+
+const COM_QUERY: u8 = 0x03;
+
+/// As whom a source knows a replica.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// No other replica of the source has it.
+    pub server_id: u32,
+    /// What the source's list of replicas shows as the host; may be empty.
+    pub host: String,
+    /// Likewise the port; 0 for none.
+    pub port: u16,
+}
+
+/// A connection that a source's log is asked for on. Closed when dropped.
+pub struct ReplicaConnection {
+    packets: Packets<Transport>,
+    connection_id: u32,
+    version: String,
+}
+
+impl ReplicaConnection {
+    /// Connects and logs in, with the same options and the same outcome as [`Connection`](crate::connection::Connection).
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        let (packets, greeting) = login::log_in(options)?;
+        // MariaDB puts the version that very old replicas expect before its own.
+        let version = greeting.version.strip_prefix("5.5.5-").unwrap_or(&greeting.version).to_owned();
+        Ok(Self { packets, connection_id: greeting.connection_id, version })
+    }
+
+    /// Returns the server's number of this connection.
+    pub fn connection_id(&self) -> u32 {
+        self.connection_id
+    }
+
+    /// Returns the server's version as text, for example `9.7.4` or `10.11.6-MariaDB`.
+    pub fn server_version(&self) -> &str {
+        &self.version
+    }
+
+    /// Runs one statement that returns no rows.
+    pub fn execute(&mut self, sql: &str) -> Result<(), Error> {
+        self.command(&[&[COM_QUERY], sql.as_bytes()].concat())
+    }
+
+    /// Registers as a replica and requests the log; with `semi_sync`, which the session must have enabled before, every
+    /// event comes with the header of semi-synchronous replication.
+    pub(crate) fn dump(
+        mut self,
+        identity: &Identity,
+        request: &BinlogRequest<'_>,
+        semi_sync: bool,
+    ) -> Result<EventStream, Error> {
+        let registration =
+            ComRegisterSlave::new(identity.server_id).with_hostname(identity.host.as_bytes()).with_port(identity.port);
+        self.command(&serialized(&registration))?;
+        self.packets.begin();
+        self.packets.write(&serialized(&request.as_cmd()))?;
+        self.packets.count_loosely();
+        Ok(EventStream::new(self.packets, semi_sync))
+    }
+
+    /// Sends a command that is answered by an OK or an error.
+    fn command(&mut self, command: &[u8]) -> Result<(), Error> {
+        self.packets.begin();
+        self.packets.write(command)?;
+        let mut answer = Vec::new();
+        self.packets.read(&mut answer)?;
+        match (server_error(&answer), answer.first()) {
+            (Some(error), _) => Err(error),
+            (None, Some(0)) => Ok(()),
+            (None, _) => Err(odd("answer")),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The plan of an apply: write sets of transactions, blocks and what they wait for, and which transactions are committed.
+//!
+//! [`verify`], [`trace`] and [`explain`] answer questions about a log with the same write sets.
+
+#![forbid(unsafe_code)]
+
+pub mod block;
+mod early_rows;
+pub mod explain;
+pub mod ledger;
+pub mod planner;
+pub mod split;
+pub mod trace;
+pub mod verify;
+pub mod write_sets;

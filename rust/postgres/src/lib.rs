@@ -1,0 +1,20 @@
+//! PostgreSQL as a target: row changes become statements in SQL text.
+//!
+//! [`mapping`] defines how each column of a source table is written, [`literal`] writes one value, [`render`] turns row
+//! changes into statements and counts the rows that each of them must affect (R32).
+
+#![forbid(unsafe_code)]
+
+mod conditions;
+pub mod error;
+mod events;
+mod generated;
+pub mod json;
+pub mod literal;
+pub mod mapping;
+pub mod render;
+
+pub use error::RenderError;
+pub use literal::NotStorable;
+pub use mapping::{ColumnMapping, Kind, MappingError, TableMapping};
+pub use render::{Change, Renderer, Statement, StatementWriter};

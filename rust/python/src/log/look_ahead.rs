@@ -1,0 +1,33 @@
+//! Scan of logs for facts that must be known before anything is written.
+
+use std::path::PathBuf;
+
+use paraply_binlog::read::xa_scan::{self, StatementFound, XaFound};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A part of an XA transaction: file, offset, number of the file and end offset, GTID, XID, true for an end, and its
+/// tables.
+type XaPart = (String, u64, (u32, u64), Option<String>, String, bool, Vec<(String, String)>);
+/// A change of rows in text: file, offset of its transaction, number of the file and end offset, GTID, its own offset,
+/// table, text.
+type RowStatement<'py> = (String, u64, (u32, u64), Option<String>, u64, String, Bound<'py, PyBytes>);
+
+/// Returns every part of XA transactions that are prepared and ended separately, and every change of rows in statement
+/// format.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // taken over from Python
+pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>) -> (Vec<XaPart>, Vec<RowStatement<'_>>) {
+    let found = py.detach(|| xa_scan::look_ahead(&paths));
+    let part = |part: XaFound| {
+        let gtid = part.gtid.map(|gtid| gtid.to_string());
+        let tables = part.tables.into_iter().map(|name| (name.database, name.table)).collect();
+        (part.file, part.offset, (part.end.file, part.end.offset), gtid, part.xid, part.ends, tables)
+    };
+    let statement = |found: StatementFound| {
+        let (gtid, end) = (found.gtid.map(|gtid| gtid.to_string()), (found.end.file, found.end.offset));
+        let sql = PyBytes::new(py, &found.sql);
+        (found.file, found.offset, end, gtid, found.statement_offset, found.table, sql)
+    };
+    (found.xa.into_iter().map(part).collect(), found.statements.into_iter().map(statement).collect())
+}

@@ -1,0 +1,257 @@
+//! Reading transactions from logs.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use paraply_arrow::batch::{file_name, gtid_text};
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::selection::Selection;
+use paraply_binlog::read::stop::StopPoint;
+use paraply_binlog::rows::filter::TableFilter;
+use paraply_binlog::rows::row_walk::count_rows;
+use paraply_binlog::transaction::{Identity, Transaction};
+use paraply_binlog::write::relay::{Follower, StopHandle};
+use paraply_plan::planner::Passed;
+use pyo3::prelude::*;
+
+use crate::errors::log_error;
+use crate::log::selection::{Place as Start, PySelection};
+use crate::log::table_filter::PyTableFilter;
+use crate::log::transaction_batch::{Failure, PyTransactionBatch};
+use crate::plan::block::passed;
+use crate::plan::gtid::{PyGtidSet, parse_gtid};
+
+#[pyclass(name = "LogReader", module = "paraply._native", frozen)]
+pub struct PyLogReader {
+    state: Mutex<State>,
+    files: RwLock<Arc<Vec<String>>>,
+    /// Ends a reader that follows a relay log; it may be waiting under the lock of `state`.
+    stop: Option<StopHandle>,
+}
+
+/// Longest sleep of a reader that follows a relay log before it checks for signals of Python.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// Options for reading a log, as Python passes them.
+pub struct ReadOptions<'a> {
+    pub executed: Option<&'a PyGtidSet>,
+    pub after: Option<(u32, u64)>,
+    pub tables: Option<&'a PyTableFilter>,
+    pub stop_time: Option<i64>,
+    pub stop_before: Option<&'a str>,
+    pub stop_after: Option<&'a str>,
+    pub stop_view_change: Option<&'a PyGtidSet>,
+}
+
+impl ReadOptions<'_> {
+    fn stop(&self) -> PyResult<StopPoint> {
+        let gtid = |text: Option<&str>| text.map(parse_gtid).transpose();
+        let (before, after) = (gtid(self.stop_before)?, gtid(self.stop_after)?);
+        let view_change = self.stop_view_change.map(PyGtidSet::snapshot);
+        Ok(StopPoint { time: self.stop_time, before, after, view_change })
+    }
+
+    fn filter(&self) -> TableFilter {
+        self.tables.map_or_else(TableFilter::default, |tables| tables.0.clone())
+    }
+}
+
+impl PyLogReader {
+    /// Follows a relay log while it is written.
+    pub fn follow(follower: Follower, options: &ReadOptions<'_>) -> PyResult<Self> {
+        let stop = Some(follower.stop_handle());
+        let reader = LogReader::follow(follower, ReaderOptions::default());
+        let reader = reader.filtered(options.filter()).until(options.stop()?);
+        let passed = passed(options.executed, options.after);
+        let selection = Selection::default();
+        let state = State { reader, damaged: None, passed, position: 0, selection, counts_rows: true };
+        Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop })
+    }
+
+    fn file_names(&self) -> Arc<Vec<String>> {
+        Arc::clone(&self.files.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the next batch; an empty one where a relay log has nothing more for the moment.
+    fn read(&self, most: usize, bytes: u64) -> Result<Option<PyTransactionBatch>, Failure> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut selected = state.next_selected(most, bytes)?;
+        if selected.is_none() && !state.reader.is_over() {
+            state.reader.wait(LONGEST_WAIT);
+            selected = state.next_selected(most, bytes)?;
+            if selected.is_none() && !state.reader.is_over() {
+                selected = Some(Selected::default());
+            }
+        }
+        let mut files = self.file_names();
+        if state.reader.files().len() != files.len() {
+            files = Arc::new(state.reader.files().iter().map(|file| file.name.to_string()).collect());
+            *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&files);
+        }
+        Ok(selected.map(|(transactions, positions, wanted)| PyTransactionBatch {
+            passed: transactions.iter().map(|transaction| state.passed.contains(transaction)).collect(),
+            transactions: Arc::new(transactions),
+            positions,
+            wanted,
+            files,
+        }))
+    }
+}
+
+/// The reader, and the error of a damaged row after transactions that are returned first (rule R27).
+struct State {
+    reader: LogReader,
+    damaged: Option<Failure>,
+    passed: Passed,
+    /// The position of the last transaction read.
+    position: i64,
+    selection: Selection,
+    counts_rows: bool,
+}
+
+/// Transactions, with the position of each and true for the wanted ones.
+type Selected = (Vec<Transaction>, Vec<i64>, Vec<bool>);
+
+/// Where reading stopped: file, offset, GTID, time of commit, whether that transaction was still given.
+type Stopped = (String, u64, Option<String>, Option<i64>, bool);
+
+impl State {
+    fn file_name(&self, file: u32) -> Arc<str> {
+        self.reader.files().get(file as usize).map(|file| Arc::clone(&file.name)).unwrap_or_default()
+    }
+
+    fn next_batch(&mut self, most: usize, bytes: u64) -> Result<Option<Vec<Transaction>>, Failure> {
+        if let Some(error) = &self.damaged {
+            return Err(error.clone());
+        }
+        let batch = self.reader.next_batch(most, bytes);
+        let batch = batch.map_err(|error| (error, self.reader.open_gtid().map(ToString::to_string)))?;
+        let Some(mut batch) = batch else { return Ok(None) };
+        for index in 0..batch.len() {
+            if !self.counts_rows || self.passed.contains(&batch[index]) {
+                continue;
+            }
+            match count_rows(&batch[index]) {
+                Ok(rows) => batch[index].rows = rows,
+                Err(error) => {
+                    let error = (error.into_log_error(&self.file_name(error.file)), gtid_text(&batch[index]));
+                    self.damaged = Some(error.clone());
+                    batch.truncate(index);
+                    return if batch.is_empty() { Err(error) } else { Ok(Some(batch)) };
+                }
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    /// Returns the next batch with a wanted transaction, or a statement, which may change tables.
+    fn next_selected(&mut self, most: usize, bytes: u64) -> Result<Option<Selected>, Failure> {
+        loop {
+            let Some(batch) = self.next_batch(most, bytes)? else { return Ok(None) };
+            let mut kept: Selected = (Vec::with_capacity(batch.len()), Vec::new(), Vec::new());
+            for transaction in batch {
+                self.position += 1;
+                let wanted = self
+                    .selection
+                    .chooses(self.position, &transaction)
+                    .map_err(|error| (error.into_log_error(&self.file_name(error.file)), gtid_text(&transaction)))?;
+                if wanted || !transaction.statements.is_empty() {
+                    kept.0.push(transaction);
+                    kept.1.push(self.position);
+                    kept.2.push(wanted);
+                }
+            }
+            if !kept.0.is_empty() {
+                return Ok(Some(kept));
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl PyLogReader {
+    #[new]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    #[allow(clippy::too_many_arguments)] // keywords in Python
+    #[pyo3(signature = (
+        paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
+        stop_after=None, stop_view_change=None, piece=None, position=0, selection=None, count_rows=true,
+        sizes=Vec::new(),
+    ))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        verify_checksums: bool,
+        executed: Option<&PyGtidSet>,
+        after: Option<(u32, u64)>,
+        tables: Option<&PyTableFilter>,
+        stop_time: Option<i64>,
+        stop_before: Option<&str>,
+        stop_after: Option<&str>,
+        stop_view_change: Option<&PyGtidSet>,
+        piece: Option<(Start, Option<u64>)>,
+        position: i64,
+        selection: Option<&PySelection>,
+        count_rows: bool,
+        sizes: Vec<u64>,
+    ) -> PyResult<Self> {
+        let wanted = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
+        let stop = wanted.stop()?;
+        let files = Arc::new(paths.iter().map(|p| p.to_string_lossy().into_owned()).collect::<Vec<_>>());
+        let options = ReaderOptions { verify_checksums, ..ReaderOptions::default() };
+        let reader = py
+            .detach(|| match (piece, &paths[..]) {
+                (Some(part), [path]) => LogReader::open_piece(path, crate::log::selection::piece(part), options),
+                _ => LogReader::open(&paths, options),
+            })
+            .map_err(|error| log_error(&error, None))?
+            .sized(sizes)
+            .filtered(wanted.filter())
+            .until(stop);
+        let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
+        let passed = passed(executed, after);
+        let state = State { reader, damaged: None, passed, position, selection, counts_rows: count_rows };
+        Ok(Self { state: Mutex::new(state), files: RwLock::new(files), stop: None })
+    }
+
+    #[getter]
+    fn files(&self) -> Vec<String> {
+        self.file_names().to_vec()
+    }
+
+    /// Ends a reader that follows a relay log, from any thread.
+    fn stop(&self) {
+        if let Some(stop) = &self.stop {
+            stop.stop();
+        }
+    }
+
+    /// Returns file, offset, GTID, commit time and whether it is applied of the transaction at which reading stopped.
+    #[getter]
+    fn stopped(&self) -> Option<Stopped> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = state.reader.stopped()?;
+        let gtid = match &place.identity {
+            Identity::Gtid(gtid) => Some(gtid.to_string()),
+            Identity::Anonymous => None,
+        };
+        Some((
+            file_name(&self.file_names(), place.file).to_owned(),
+            place.offset,
+            gtid,
+            place.committed_at,
+            place.included,
+        ))
+    }
+
+    #[pyo3(signature = (max_transactions=1024, max_bytes=16_777_216))]
+    fn next_batch(
+        &self,
+        py: Python<'_>,
+        max_transactions: usize,
+        max_bytes: u64,
+    ) -> PyResult<Option<PyTransactionBatch>> {
+        py.detach(|| self.read(max_transactions.max(1), max_bytes)).map_err(|(error, gtid)| log_error(&error, gtid))
+    }
+}

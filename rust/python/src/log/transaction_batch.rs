@@ -1,0 +1,189 @@
+//! Batches of transactions that were read together.
+
+use std::sync::Arc;
+
+use paraply_arrow::batch::{Batch, file_name, gtid_text};
+use paraply_binlog::error::LogError;
+use paraply_binlog::rows::filter::TableFilter;
+use paraply_binlog::rows::known_tables::KnownTables;
+use paraply_binlog::rows::logged_cascades::corrected;
+use paraply_binlog::transaction::Transaction;
+use paraply_core::schema::Catalog;
+use paraply_core::write_set::{Fallbacks, WriteSet};
+use paraply_plan::split::split_rows;
+use paraply_plan::write_sets::{Options, Scratch, transaction_write_set};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+
+use crate::errors::{log_error, usage};
+use crate::log::table_filter::PyTableFilter;
+use crate::log::table_map::{PyTableMap, table_maps};
+use crate::log::transaction::PyTransaction;
+use crate::log::write_sets::PyWriteSets;
+use crate::plan::block::PyBlock;
+use crate::rows::catalog::PyCatalog;
+use crate::rows::hashing::hash_options;
+
+/// An error, and the GTID of the transaction that it stands in, where that is known.
+pub type Failure = (LogError, Option<String>);
+
+#[pyclass(name = "TransactionBatch", module = "paraply._native", frozen)]
+pub struct PyTransactionBatch {
+    pub transactions: Arc<Vec<Transaction>>,
+    /// Which of them were applied before: their rows are not looked at.
+    pub(super) passed: Vec<bool>,
+    /// The position of each in the log, from 1.
+    pub positions: Vec<i64>,
+    /// Which of them are wanted; others are here because their statements change tables.
+    pub wanted: Vec<bool>,
+    pub files: Arc<Vec<String>>,
+}
+
+impl PyTransactionBatch {
+    /// Return the batch without what only a reader needs.
+    pub fn batch(&self) -> Batch {
+        Batch {
+            transactions: Arc::clone(&self.transactions),
+            positions: self.positions.clone(),
+            wanted: self.wanted.clone(),
+            files: Arc::clone(&self.files),
+        }
+    }
+}
+
+#[pymethods]
+impl PyTransactionBatch {
+    fn __len__(&self) -> usize {
+        self.transactions.len()
+    }
+
+    fn __getitem__(&self, index: isize) -> PyResult<PyTransaction> {
+        let length = self.transactions.len();
+        let place = if index < 0 { index + length as isize } else { index };
+        match usize::try_from(place) {
+            Ok(place) if place < length => Ok(PyTransaction::new(&self.transactions, &self.files, place)),
+            _ => Err(PyIndexError::new_err("the batch has no such transaction")),
+        }
+    }
+
+    /// Each table map of the batch once.
+    fn table_maps(&self) -> PyResult<Vec<PyTableMap>> {
+        table_maps(self.transactions.iter())
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.transactions.iter().map(|t| t.bytes).sum()
+    }
+
+    /// A batch of one transaction, emptied of all but its identity.
+    fn emptied(&self) -> PyResult<Self> {
+        let [transaction] = &self.transactions[..] else {
+            return Err(usage("only a batch of one transaction can be emptied"));
+        };
+        let mut emptied = transaction.clone();
+        emptied.empty_out();
+        Ok(Self {
+            transactions: Arc::new(vec![emptied]),
+            files: Arc::clone(&self.files),
+            passed: self.passed.clone(),
+            positions: self.positions.clone(),
+            wanted: self.wanted.clone(),
+        })
+    }
+
+    /// The batch as its server changed the rows, where it logs cascades otherwise; none where the log says the same.
+    #[pyo3(signature = (catalog, tables=None))]
+    fn corrected(&self, py: Python<'_>, catalog: &PyCatalog, tables: Option<&PyTableFilter>) -> PyResult<Option<Self>> {
+        let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
+        let catalog = catalog.snapshot();
+        let found =
+            py.detach(|| self.corrections(&catalog, &filter)).map_err(|(error, gtid)| log_error(&error, gtid))?;
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let mut transactions = (*self.transactions).clone();
+        for (index, transaction) in found {
+            if let Some(place) = transactions.get_mut(index) {
+                *place = transaction;
+            }
+        }
+        Ok(Some(Self {
+            transactions: Arc::new(transactions),
+            files: Arc::clone(&self.files),
+            passed: self.passed.clone(),
+            positions: self.positions.clone(),
+            wanted: self.wanted.clone(),
+        }))
+    }
+
+    #[pyo3(signature = (catalog, *, scheme="fine", bytewise=false, by_event=false))]
+    fn write_sets(
+        &self,
+        py: Python<'_>,
+        catalog: &PyCatalog,
+        scheme: &str,
+        bytewise: bool,
+        by_event: bool,
+    ) -> PyResult<PyWriteSets> {
+        if scheme == "none" {
+            return Ok(PyWriteSets { sets: Vec::new(), fallbacks: Fallbacks::default() });
+        }
+        let options = Options { by_event, ..hash_options(scheme, bytewise)? };
+        let (sets, fallbacks) = py
+            .detach(|| catalog.with_scratch(options, |catalog, scratch| self.hash(catalog, scratch)))
+            .map_err(|(error, gtid)| log_error(&error, gtid))?;
+        Ok(PyWriteSets { sets, fallbacks })
+    }
+
+    /// The parts of one transaction that may be applied apart, as blocks; none if it stays whole.
+    fn split_rows(&self, py: Python<'_>, index: usize, catalog: &PyCatalog, most: usize) -> PyResult<Vec<PyBlock>> {
+        let transaction = self.transactions.get(index);
+        let transaction = transaction.ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;
+        let options = hash_options("fine", false)?;
+        let split = |catalog: &Catalog, scratch: &mut Scratch| {
+            let parts = split_rows(transaction, catalog, scratch, most);
+            // The whole transaction was counted before.
+            scratch.take_fallbacks();
+            parts
+        };
+        let parts = py.detach(|| catalog.with_scratch(options, split)).map_err(|error| {
+            log_error(&error.into_log_error(file_name(&self.files, error.file)), gtid_text(transaction))
+        })?;
+        Ok(parts.into_iter().map(|block| PyBlock { block, files: Arc::clone(&self.files) }).collect())
+    }
+}
+
+impl PyTransactionBatch {
+    /// The transactions that are changed otherwise than their log says, by their places.
+    fn corrections(&self, catalog: &Catalog, filter: &TableFilter) -> Result<Vec<(usize, Transaction)>, Failure> {
+        let mut known = KnownTables::default();
+        let mut found = Vec::new();
+        let unread = self.passed.iter().zip(&self.wanted).map(|(passed, wanted)| *passed || !wanted);
+        for ((index, transaction), unread) in self.transactions.iter().enumerate().zip(unread) {
+            if unread {
+                continue;
+            }
+            let corrected = corrected(transaction, catalog, filter, &mut known)
+                .map_err(|error| (error.into_log_error(file_name(&self.files, error.file)), gtid_text(transaction)))?;
+            found.extend(corrected.map(|corrected| (index, corrected)));
+        }
+        Ok(found)
+    }
+
+    fn hash(&self, catalog: &Catalog, scratch: &mut Scratch) -> Result<(Vec<WriteSet>, Fallbacks), Failure> {
+        let mut sets = Vec::with_capacity(self.transactions.len());
+        let unread = self.passed.iter().zip(&self.wanted).map(|(passed, wanted)| *passed || !wanted);
+        for (transaction, unread) in self.transactions.iter().zip(unread) {
+            let set = if unread {
+                WriteSet::default()
+            } else {
+                transaction_write_set(transaction, catalog, scratch).map_err(|error| {
+                    (error.into_log_error(file_name(&self.files, error.file)), gtid_text(transaction))
+                })?
+            };
+            sets.push(set);
+        }
+        Ok((sets, scratch.take_fallbacks()))
+    }
+}

@@ -1,0 +1,299 @@
+//! Blocks: transactions that are applied together.
+
+use std::sync::Arc;
+
+use paraply_arrow::batch::{file_name, gtid_text, kind_name};
+use paraply_binlog::read::piece::Place;
+use paraply_binlog::rows::changes::{PlainImage, PlainValue, changes};
+use paraply_binlog::rows::image_cursor::UNKNOWN_FRACTION;
+use paraply_core::gtid::GtidSet;
+use paraply_core::schema::TableName;
+use paraply_plan::block::Block;
+use paraply_plan::planner::Passed;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::errors::{Cause, Where, raise};
+use crate::log::table_map::{PyTableMap, table_maps};
+use crate::log::transaction::{PyFormat, PyStatement, PyTransaction};
+use crate::plan::gtid::PyGtidSet;
+
+#[pyclass(name = "Block", module = "paraply._native", frozen)]
+pub struct PyBlock {
+    pub block: Block,
+    pub files: Arc<Vec<String>>,
+}
+
+/// Sums over several blocks.
+#[derive(Default)]
+#[pyclass(name = "BlockSums", module = "paraply._native", frozen)]
+pub struct PyBlockSums {
+    #[pyo3(get)]
+    transactions: usize,
+    #[pyo3(get)]
+    filtered: usize,
+    #[pyo3(get)]
+    skipped: u64,
+    #[pyo3(get)]
+    rows: u64,
+    #[pyo3(get)]
+    merged: usize,
+    gtids: GtidSet,
+}
+
+#[pymethods]
+impl PyBlockSums {
+    #[getter]
+    fn gtids(&self) -> PyGtidSet {
+        self.gtids.clone().into()
+    }
+}
+
+/// A row's wanted columns before and after a change.
+type Change<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
+
+impl PyBlock {
+    /// Returns the position where the block begins, for errors.
+    pub fn place(&self) -> Where {
+        let first = self.block.first();
+        Where {
+            file: first.map(|t| file_name(&self.files, t.file).to_owned()),
+            position: first.map(|t| t.offset),
+            gtid: first.and_then(gtid_text),
+            ..Where::default()
+        }
+    }
+}
+
+#[pymethods]
+impl PyBlock {
+    #[getter]
+    fn id(&self) -> u64 {
+        self.block.id
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_name(self.block.kind())
+    }
+
+    #[getter]
+    fn depends_on(&self) -> Vec<u64> {
+        self.block.needs.blocks.clone()
+    }
+
+    #[getter]
+    fn depends_on_all(&self) -> bool {
+        self.block.needs.all
+    }
+
+    #[getter]
+    fn waves(&self) -> Vec<u64> {
+        self.block.waves().to_vec()
+    }
+
+    #[pyo3(signature = (after, up_to))]
+    fn wave(&self, after: Option<u64>, up_to: u64) -> PyBlock {
+        PyBlock { block: self.block.wave(after, up_to), files: Arc::clone(&self.files) }
+    }
+
+    #[getter]
+    fn transactions(&self) -> Vec<PyTransaction> {
+        let batch = self.block.batch();
+        self.block.members().iter().map(|&index| PyTransaction::new(batch, &self.files, index as usize)).collect()
+    }
+
+    #[getter]
+    fn transaction_count(&self) -> usize {
+        self.block.len()
+    }
+
+    #[getter]
+    fn filtered(&self) -> usize {
+        self.block.filtered()
+    }
+
+    #[getter]
+    fn skipped(&self) -> u64 {
+        self.block.skipped
+    }
+
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.block.rows()
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.block.bytes()
+    }
+
+    #[getter]
+    fn gtids(&self) -> PyGtidSet {
+        PyGtidSet::from(self.block.gtids())
+    }
+
+    #[getter]
+    fn numbers(&self) -> Vec<(u32, u64, u32)> {
+        self.block.numbers().collect()
+    }
+
+    #[getter]
+    fn sessions(&self) -> Vec<(u32, Option<u32>)> {
+        self.block.sessions()
+    }
+
+    #[getter]
+    fn executed(&self) -> PyGtidSet {
+        PyGtidSet::from((*self.block.executed).clone())
+    }
+
+    #[getter]
+    fn first_gtid(&self) -> Option<String> {
+        self.block.first().and_then(gtid_text)
+    }
+
+    #[getter]
+    fn last_gtid(&self) -> Option<String> {
+        self.block.last().and_then(gtid_text)
+    }
+
+    #[getter]
+    fn file(&self) -> &str {
+        self.block.first().map_or("", |t| file_name(&self.files, t.file))
+    }
+
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.block.first().map_or(0, |t| t.offset)
+    }
+
+    #[getter]
+    pub fn end_file(&self) -> &str {
+        self.block.last().map_or("", |t| file_name(&self.files, t.file))
+    }
+
+    #[getter]
+    pub fn end_offset(&self) -> u64 {
+        self.block.last().map_or(0, |t| t.end_offset)
+    }
+
+    #[getter]
+    fn ordinal(&self) -> u64 {
+        self.block.ordinal
+    }
+
+    #[getter]
+    fn last_committed(&self) -> Option<i64> {
+        self.block.first().and_then(|t| t.last_committed)
+    }
+
+    #[getter]
+    fn sequence_number(&self) -> Option<i64> {
+        self.block.last().and_then(|t| t.sequence_number)
+    }
+
+    #[getter]
+    fn committed_at(&self) -> Option<i64> {
+        self.block.last().and_then(|t| t.committed_at)
+    }
+
+    #[getter]
+    fn statement(&self) -> Option<PyStatement> {
+        self.block.first().and_then(|t| t.statements.last()).cloned().map(PyStatement)
+    }
+
+    #[getter]
+    fn xid(&self) -> Option<&str> {
+        self.block.first().and_then(|t| t.xid.as_deref())
+    }
+
+    #[getter]
+    fn has_rows(&self) -> bool {
+        self.block.transactions().any(|t| !t.events.is_empty())
+    }
+
+    #[getter]
+    fn format(&self) -> Option<PyFormat> {
+        self.block.first().map(|t| PyFormat(Arc::clone(&t.format)))
+    }
+
+    #[getter]
+    fn no_foreign_key_checks(&self) -> bool {
+        self.block.transactions().any(|t| t.no_foreign_key_checks)
+    }
+
+    fn table_maps(&self) -> PyResult<Vec<PyTableMap>> {
+        table_maps(self.block.transactions())
+    }
+
+    /// Returns the first changed rows of a table: the wanted columns before and after the change, by their index.
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    fn changes<'py>(
+        &self,
+        py: Python<'py>,
+        database: &str,
+        table: &str,
+        columns: Vec<usize>,
+        most: usize,
+    ) -> PyResult<Vec<Change<'py>>> {
+        let name = TableName::new(database, table);
+        let found = py.detach(|| changes(self.block.transactions(), &name, &columns, most));
+        let found = match found {
+            Err(error) if error.what == UNKNOWN_FRACTION => {
+                return Err(raise(Cause::LogNotUnderstood, &format!("{name} holds {UNKNOWN_FRACTION}"), &self.place()));
+            }
+            found => found.map_err(|error| raise(Cause::LogDamaged, &error.to_string(), &self.place()))?,
+        };
+        let dict = |image: Option<PlainImage>| image.map(|image| image_dict(py, image)).transpose();
+        found.into_iter().map(|change| Ok((dict(change.before)?, dict(change.after)?))).collect()
+    }
+
+    /// Returns the sums over several blocks.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    fn sums(blocks: Vec<Bound<'_, PyBlock>>) -> PyBlockSums {
+        let mut sums = PyBlockSums::default();
+        for block in blocks.iter().map(|block| &block.get().block) {
+            let (transactions, filtered) = (block.len(), block.filtered());
+            sums.transactions += transactions;
+            sums.filtered += filtered;
+            sums.skipped += block.skipped;
+            sums.rows += block.rows();
+            sums.merged += if transactions - filtered > 1 { transactions - filtered } else { 0 };
+            sums.gtids.extend(&block.gtids());
+        }
+        sums
+    }
+
+    fn split(&self) -> Vec<PyBlock> {
+        self.block.split().into_iter().map(|block| PyBlock { block, files: Arc::clone(&self.files) }).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Block {} of {} transactions>", self.block.id, self.block.len())
+    }
+}
+
+/// Returns the transactions applied before, from Python's values.
+pub fn passed(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>) -> Passed {
+    Passed {
+        executed: executed.map(PyGtidSet::snapshot).unwrap_or_default(),
+        after: after.map(|(file, offset)| Place { file, offset }),
+    }
+}
+
+fn image_dict(py: Python<'_>, image: PlainImage) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (column, value) in image {
+        match value {
+            PlainValue::Null => dict.set_item(column, py.None())?,
+            PlainValue::Int(number) => dict.set_item(column, number)?,
+            PlainValue::UInt(number) => dict.set_item(column, number)?,
+            PlainValue::Double(number) => dict.set_item(column, number)?,
+            PlainValue::Text(text) => dict.set_item(column, text)?,
+            PlainValue::Bytes(bytes) => dict.set_item(column, PyBytes::new(py, &bytes))?,
+        }
+    }
+    Ok(dict)
+}

@@ -1,0 +1,212 @@
+//! The certifier, one transaction at a time and over Arrow.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use arrow_schema::SchemaRef;
+use paraply_arrow::certifier_batch::{CandidateColumns, export_batch, import_batch, outcome_batch, outcome_schema};
+use paraply_core::certifier::{Candidate, Certifier, Export, GtidBlocks, GtidFrom, Kind, Numbers, Options, Outcome};
+use paraply_core::gtid::{Gtid, GtidSet, Origin};
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+use pyo3_arrow::{PyRecordBatch, PyTable};
+
+use crate::errors::{Error, usage};
+use crate::plan::gtid::{PyGtidSet, parse_gtid};
+
+/// Blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10); by default as large as
+/// `group_replication_gtid_assignment_block_size` has them.
+fn blocks(group: Option<&str>, size: u64) -> PyResult<Option<GtidBlocks>> {
+    let Some(name) = group else { return Ok(None) };
+    match parse_gtid(&format!("{name}:1"))?.origin {
+        origin @ Origin::MySql { .. } => Ok(Some(GtidBlocks::new(origin, size))),
+        Origin::MariaDb { .. } => Err(usage(&format!("a group's name is a UUID, not {name}"))),
+    }
+}
+
+/// Result of the certifier for one transaction.
+#[pyclass(name = "Certified", module = "paraply._native", frozen, get_all)]
+pub struct PyCertified {
+    /// True if the transaction may commit.
+    committed: bool,
+    /// The newest transaction that must be committed before this one starts; none for local and rejected ones.
+    last_committed: Option<i64>,
+    /// Its own number; none for local and rejected ones.
+    sequence_number: Option<i64>,
+    /// Its GTID, if it has one.
+    gtid: Option<String>,
+    /// Reason of the rejection.
+    reason: Option<String>,
+}
+
+#[pymethods]
+impl PyCertified {
+    fn __repr__(&self) -> String {
+        match (&self.reason, self.last_committed, self.sequence_number) {
+            (Some(reason), _, _) => format!("Certified(rejected: {reason})"),
+            (None, Some(last), Some(number)) => format!("Certified(last_committed={last}, sequence_number={number})"),
+            _ => "Certified(local)".to_owned(),
+        }
+    }
+}
+
+impl From<Outcome> for PyCertified {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Certified { numbers, gtid } => Self {
+                committed: true,
+                last_committed: numbers.map(|n| n.last_committed),
+                sequence_number: numbers.map(|n| n.sequence_number),
+                gtid: gtid.map(|gtid| gtid.to_string()),
+                reason: None,
+            },
+            Outcome::Rejected(rejection) => Self {
+                committed: false,
+                last_committed: None,
+                sequence_number: None,
+                gtid: None,
+                reason: Some(rejection.to_string()),
+            },
+        }
+    }
+}
+
+#[pyclass(name = "Certifier", module = "paraply._native", frozen)]
+pub struct PyCertifier {
+    certifier: Mutex<Certifier>,
+}
+
+impl PyCertifier {
+    fn made(certifier: Certifier, blocks: Option<GtidBlocks>) -> Self {
+        let certifier = match blocks {
+            Some(blocks) => certifier.with_blocks(blocks),
+            None => certifier,
+        };
+        Self { certifier: Mutex::new(certifier) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Certifier> {
+        self.certifier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyCertifier {
+    #[new]
+    #[pyo3(signature = (*, collection_burns_number=false, first_remote_alone=true, group=None, block_size=1_000_000))]
+    fn new(
+        collection_burns_number: bool,
+        first_remote_alone: bool,
+        group: Option<&str>,
+        block_size: u64,
+    ) -> PyResult<Self> {
+        let certifier = Certifier::new(Options { collection_burns_number, first_remote_alone });
+        Ok(Self::made(certifier, blocks(group, block_size)?))
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    #[allow(clippy::too_many_arguments)] // the names of the Python call
+    #[pyo3(signature = (write_set, *, snapshot=None, gtid=None, member=None, local=false, barrier=false))]
+    fn certify(
+        &self,
+        write_set: Vec<u64>,
+        snapshot: Option<&PyGtidSet>,
+        gtid: Option<&str>,
+        member: Option<u64>,
+        local: bool,
+        barrier: bool,
+    ) -> PyResult<PyCertified> {
+        let gtid: Option<Gtid> = gtid.map(parse_gtid).transpose()?;
+        let snapshot: Option<GtidSet> = snapshot.map(PyGtidSet::snapshot);
+        let candidate = Candidate {
+            items: &write_set,
+            snapshot: snapshot.as_ref(),
+            gtid: match (&gtid, member) {
+                (Some(own), _) => GtidFrom::Own(own),
+                (None, Some(member)) => GtidFrom::Block(member),
+                (None, None) => GtidFrom::Nowhere,
+            },
+            local,
+            kind: if barrier { Kind::Barrier } else { Kind::Rows },
+        };
+        Ok(self.lock().certify(&candidate).into())
+    }
+
+    fn certify_batch<'py>(&self, py: Python<'py>, transactions: AnyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
+        match transactions {
+            AnyRecordBatch::RecordBatch(batch) => {
+                let batch = batch.into_inner();
+                let columns = CandidateColumns::read(&batch).map_err(Error::from)?;
+                let outcomes = py.detach(|| columns.certify(&mut self.lock()));
+                PyRecordBatch::new(outcome_batch(outcomes).map_err(Error::from)?).into_pyarrow(py)
+            }
+            AnyRecordBatch::Stream(stream) => {
+                let schema: SchemaRef = outcome_schema();
+                let mut answers = Vec::new();
+                for batch in stream.into_reader()? {
+                    let batch = batch.map_err(|error| usage(&error.to_string()))?;
+                    let columns = CandidateColumns::read(&batch).map_err(Error::from)?;
+                    let outcomes = py.detach(|| columns.certify(&mut self.lock()));
+                    answers.push(outcome_batch(outcomes).map_err(Error::from)?);
+                }
+                Ok(PyTable::try_new(answers, schema)?.into_pyarrow(py)?)
+            }
+        }
+    }
+
+    fn collect_garbage(&self, py: Python<'_>, stable: &PyGtidSet) -> bool {
+        let stable = stable.snapshot();
+        py.detach(|| self.lock().collect_garbage(&stable))
+    }
+
+    fn view_change(&self) -> (i64, i64) {
+        let Numbers { last_committed, sequence_number } = self.lock().view_change();
+        (last_committed, sequence_number)
+    }
+
+    fn commit(&self, gtids: &PyGtidSet) {
+        let gtids = gtids.snapshot();
+        self.lock().commit(&gtids);
+    }
+
+    fn export<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let export: Export = py.detach(|| self.lock().export());
+        PyRecordBatch::new(export_batch(&export).map_err(Error::from)?).into_pyarrow(py)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (
+        exported, *, collection_burns_number=false, first_remote_alone=true, group=None, block_size=1_000_000
+    ))]
+    fn joined(
+        py: Python<'_>,
+        exported: PyRecordBatch,
+        collection_burns_number: bool,
+        first_remote_alone: bool,
+        group: Option<&str>,
+        block_size: u64,
+    ) -> PyResult<Self> {
+        let export = import_batch(&exported.into_inner()).map_err(Error::from)?;
+        let options = Options { collection_burns_number, first_remote_alone };
+        let certifier = py.detach(|| Certifier::import(options, &export));
+        Ok(Self::made(certifier, blocks(group, block_size)?))
+    }
+
+    #[getter]
+    fn last_committed_global(&self) -> i64 {
+        self.lock().last_committed_global()
+    }
+
+    #[getter]
+    fn next_sequence_number(&self) -> i64 {
+        self.lock().next_number()
+    }
+
+    fn __len__(&self) -> usize {
+        self.lock().items_held()
+    }
+
+    #[getter]
+    fn memory(&self) -> usize {
+        self.lock().memory()
+    }
+}

@@ -1,0 +1,109 @@
+//! `GtidSet`.
+
+use std::sync::{Mutex, PoisonError};
+
+use paraply_core::gtid::{Gtid, GtidError, GtidSet};
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+
+use crate::errors::usage;
+
+#[pyclass(name = "GtidSet", module = "paraply._native", frozen)]
+pub struct PyGtidSet {
+    set: Mutex<GtidSet>,
+}
+
+impl From<GtidSet> for PyGtidSet {
+    fn from(set: GtidSet) -> Self {
+        Self { set: Mutex::new(set) }
+    }
+}
+
+impl PyGtidSet {
+    /// Returns a copy of the set.
+    pub fn snapshot(&self) -> GtidSet {
+        self.read(GtidSet::clone)
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&GtidSet) -> T) -> T {
+        look(&self.set.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Parses one GTID; a bad one is a `UsageError`.
+pub fn parse_gtid(text: &str) -> PyResult<Gtid> {
+    text.parse().map_err(|error: GtidError| usage(&error.to_string()))
+}
+
+#[pymethods]
+impl PyGtidSet {
+    #[new]
+    #[pyo3(signature = (text=""))]
+    fn new(text: &str) -> PyResult<Self> {
+        let set: GtidSet = text.parse().map_err(|error: GtidError| usage(&error.to_string()))?;
+        Ok(set.into())
+    }
+
+    fn __contains__(&self, gtid: &str) -> PyResult<bool> {
+        let gtid = parse_gtid(gtid)?;
+        Ok(self.read(|set| set.contains(&gtid)))
+    }
+
+    fn __or__(&self, other: &Self) -> Self {
+        let other = other.snapshot();
+        self.read(|set| set.union(&other)).into()
+    }
+
+    fn __and__(&self, other: &Self) -> Self {
+        let other = other.snapshot();
+        self.read(|set| set.intersection(&other)).into()
+    }
+
+    fn __sub__(&self, other: &Self) -> Self {
+        let other = other.snapshot();
+        self.read(|set| set.difference(&other)).into()
+    }
+
+    fn __richcmp__(&self, other: &Self, operator: CompareOp) -> bool {
+        let other = other.snapshot();
+        self.read(|set| match operator {
+            CompareOp::Eq => *set == other,
+            CompareOp::Ne => *set != other,
+            CompareOp::Le => other.contains_set(set),
+            CompareOp::Lt => other.strictly_contains_set(set),
+            CompareOp::Ge => set.contains_set(&other),
+            CompareOp::Gt => set.strictly_contains_set(&other),
+        })
+    }
+
+    fn __bool__(&self) -> bool {
+        !self.read(GtidSet::is_empty)
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.read(GtidSet::count)).unwrap_or(usize::MAX)
+    }
+
+    fn __str__(&self) -> String {
+        self.read(ToString::to_string)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("GtidSet('{}')", self.__str__())
+    }
+
+    fn add(&self, gtid: &str) -> PyResult<()> {
+        let gtid = parse_gtid(gtid)?;
+        self.set.lock().unwrap_or_else(PoisonError::into_inner).add(&gtid);
+        Ok(())
+    }
+
+    fn update(&self, other: &Self) {
+        let other = other.snapshot();
+        self.set.lock().unwrap_or_else(PoisonError::into_inner).extend(&other);
+    }
+
+    fn copy(&self) -> Self {
+        self.snapshot().into()
+    }
+}

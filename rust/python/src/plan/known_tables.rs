@@ -1,0 +1,53 @@
+//! Table maps that were seen already.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use paraply_binlog::event::types::TABLE_MAP;
+use paraply_binlog::transaction::{Kind, Transaction};
+use pyo3::prelude::*;
+
+use crate::plan::block::PyBlock;
+
+/// Bytes of a table map's header and of the table's number.
+const BEHIND_NUMBER: usize = 19 + 6;
+
+/// Table maps that were looked at, so that no block has to be taken apart for those again.
+#[pyclass(name = "KnownTables", module = "paraply._native", frozen)]
+pub struct PyKnownTables(Mutex<HashSet<Vec<u8>>>);
+
+#[pymethods]
+impl PyKnownTables {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    fn add(&self, block: &PyBlock) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(block.block.transactions().flat_map(maps_of).map(<[u8]>::to_vec));
+    }
+
+    fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How many blocks, from the first one on, have rows and nothing but known tables.
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    fn leading(&self, blocks: Vec<Bound<'_, PyBlock>>) -> usize {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |block: &&Bound<'_, PyBlock>| {
+            let block = &block.get().block;
+            block.kind() == Kind::Dml && block.transactions().flat_map(maps_of).all(|map| known.contains(map))
+        };
+        blocks.iter().take_while(fits).count()
+    }
+}
+
+/// What the table maps of a transaction say, without their numbers.
+fn maps_of(transaction: &Transaction) -> impl Iterator<Item = &[u8]> {
+    let maps = transaction.events.iter().filter(|event| event.type_code == TABLE_MAP);
+    maps.map(|event| {
+        transaction.data.get(event.range.clone()).and_then(|bytes| bytes.get(BEHIND_NUMBER..)).unwrap_or_default()
+    })
+}

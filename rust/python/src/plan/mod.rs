@@ -1,0 +1,10 @@
+//! Blocks, GTIDs, certification and progress.
+
+pub mod block;
+pub mod certifier;
+pub mod gtid;
+pub mod known_tables;
+pub mod ledger;
+pub mod planner;
+pub mod resolver;
+pub mod verifier;

@@ -1,0 +1,189 @@
+//! Comparing recomputed numbers with a log's own.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use paraply_arrow::batch::file_name;
+use paraply_core::tracker::{Mode, Rules, Sessions};
+use paraply_core::verification::{Difference, StampComparison};
+use paraply_plan::verify::tracked::TrackerVerifier;
+use paraply_plan::verify::{Place, StampVerifier};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::usage;
+use crate::log::transaction_batch::PyTransactionBatch;
+use crate::log::write_sets::PyWriteSets;
+
+#[pyclass(name = "StampVerifier", module = "paraply._native", frozen)]
+pub struct PyStampVerifier {
+    verifier: Mutex<StampVerifier>,
+    files: Mutex<Arc<Vec<String>>>,
+    ordered: bool,
+}
+
+impl PyStampVerifier {
+    fn lock(&self) -> MutexGuard<'_, StampVerifier> {
+        self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep_files(&self, files: &Arc<Vec<String>>) {
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(files);
+    }
+}
+
+#[pymethods]
+impl PyStampVerifier {
+    #[new]
+    #[pyo3(signature = (*, infer_gc=false, burn_on_collection=false, local_server_id=None))]
+    fn new(infer_gc: bool, burn_on_collection: bool, local_server_id: Option<u32>) -> Self {
+        Self {
+            verifier: Mutex::new(StampVerifier::new(infer_gc, burn_on_collection, local_server_id)),
+            files: Mutex::default(),
+            ordered: local_server_id.is_some(),
+        }
+    }
+
+    fn add_stamps(&self, py: Python<'_>, batch: &PyTransactionBatch) {
+        self.keep_files(&batch.files);
+        py.detach(|| self.lock().add_stamps(&batch.transactions));
+    }
+
+    #[getter]
+    fn stamps_ahead(&self) -> usize {
+        self.lock().stamps_ahead()
+    }
+
+    fn observe(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) -> PyResult<()> {
+        if !self.ordered {
+            self.keep_files(&batch.files);
+        }
+        py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets))
+            .map_err(|error| usage(&error.to_string()))
+    }
+
+    fn finish(&self) -> PyComparison {
+        let mut verifier = self.lock();
+        verifier.finish();
+        PyComparison::new(verifier.comparison(), &self.files)
+    }
+
+    #[getter]
+    fn transactions(&self) -> u64 {
+        self.lock().comparison().transactions()
+    }
+}
+
+/// Result of a finished comparison.
+#[pyclass(name = "Comparison", module = "paraply._native", frozen)]
+pub struct PyComparison {
+    found: StampComparison<Place>,
+    files: Arc<Vec<String>>,
+}
+
+impl PyComparison {
+    fn new(found: &StampComparison<Place>, files: &Mutex<Arc<Vec<String>>>) -> Self {
+        let files = Arc::clone(&files.lock().unwrap_or_else(PoisonError::into_inner));
+        Self { found: found.clone(), files }
+    }
+}
+
+#[pymethods]
+impl PyComparison {
+    #[getter]
+    fn transactions(&self) -> u64 {
+        self.found.transactions()
+    }
+
+    #[getter]
+    fn different(&self) -> u64 {
+        self.found.different()
+    }
+
+    #[getter]
+    fn missed(&self) -> u64 {
+        self.found.missed()
+    }
+
+    #[getter]
+    fn gc_after(&self) -> Vec<i64> {
+        self.found.collections().to_vec()
+    }
+
+    #[getter]
+    fn first_difference<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.found.first_difference().map(|first| dict_of(py, first, &self.files)).transpose()
+    }
+
+    #[getter]
+    fn differences<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.found.differences().iter().map(|difference| dict_of(py, difference, &self.files)).collect()
+    }
+}
+
+/// Returns a transaction that differs as a dict for Python.
+fn dict_of<'py>(py: Python<'py>, difference: &Difference<Place>, files: &[String]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("gtid", difference.place.gtid.as_ref().map(ToString::to_string))?;
+    dict.set_item("file", file_name(files, difference.place.file))?;
+    dict.set_item("position", difference.place.offset)?;
+    dict.set_item("logged", (difference.logged.last_committed, difference.logged.sequence_number))?;
+    dict.set_item("computed", (difference.computed.last_committed, difference.computed.sequence_number))?;
+    Ok(dict)
+}
+
+#[pyclass(name = "TrackerVerifier", module = "paraply._native", frozen)]
+pub struct PyTrackerVerifier {
+    verifier: Mutex<TrackerVerifier>,
+    files: Mutex<Arc<Vec<String>>>,
+}
+
+impl PyTrackerVerifier {
+    fn lock(&self) -> MutexGuard<'_, TrackerVerifier> {
+        self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyTrackerVerifier {
+    #[new]
+    #[pyo3(signature = (*, version, history_size=None, tracking="writeset", sessions="auto"))]
+    fn new(version: (u8, u8), history_size: Option<u64>, tracking: &str, sessions: &str) -> PyResult<Self> {
+        let mut rules = Rules::of_version(version);
+        rules.history_size = history_size.unwrap_or(rules.history_size);
+        let mode = match tracking {
+            "writeset" => Mode::WriteSet,
+            "writeset-session" => Mode::WriteSetSession,
+            "commit-order" => Mode::CommitOrder,
+            other => return Err(usage(&format!("unknown tracking `{other}`"))),
+        };
+        let sessions = match sessions {
+            "auto" => Sessions::Logged,
+            "single" => Sessions::Single,
+            "many" => Sessions::Many,
+            other => return Err(usage(&format!("unknown sessions `{other}`: it is auto, single or many"))),
+        };
+        let verifier = Mutex::new(TrackerVerifier::new(mode, rules, sessions));
+        Ok(Self { verifier, files: Mutex::default() })
+    }
+
+    fn observe(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) {
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&batch.files);
+        py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets));
+    }
+
+    fn finish(&self) -> PyComparison {
+        let mut verifier = self.lock();
+        verifier.finish();
+        PyComparison::new(verifier.comparison(), &self.files)
+    }
+
+    #[getter]
+    fn transactions(&self) -> u64 {
+        self.lock().comparison().transactions()
+    }
+
+    #[getter]
+    fn exact(&self) -> u64 {
+        self.lock().exact()
+    }
+}

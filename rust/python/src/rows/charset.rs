@@ -1,0 +1,15 @@
+//! Text in the servers' character sets.
+
+use paraply_binlog::rows::values::charset::Charset;
+use pyo3::prelude::*;
+
+use crate::errors::usage;
+
+/// Returns the text of bytes in a character set; None where some of them are no character.
+#[pyfunction]
+pub fn decode_text(charset: &str, value: &[u8]) -> PyResult<Option<String>> {
+    match Charset::of_collation(charset) {
+        None | Some(Charset::Unknown) => Err(usage(&format!("the character set `{charset}` is not known"))),
+        Some(charset) => Ok(charset.decode(value).map(std::borrow::Cow::into_owned)),
+    }
+}

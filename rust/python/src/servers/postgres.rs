@@ -1,0 +1,131 @@
+//! Row changes as PostgreSQL statements.
+
+use paraply_core::generated::Computed;
+use paraply_core::schema::TableName;
+use paraply_postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
+use paraply_postgres::render::{RenderError, Renderer};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::{Cause, Where, raise};
+use crate::plan::block::PyBlock;
+use crate::rows::catalog::table_from_python;
+
+#[pyclass(name = "PostgresRenderer", module = "paraply._native", frozen)]
+#[derive(Default)]
+pub struct PyPostgresRenderer {
+    renderer: Renderer,
+}
+
+#[pymethods]
+impl PyPostgresRenderer {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn define(&self, table: &Bound<'_, PyAny>, mapping: &Bound<'_, PyAny>) -> PyResult<()> {
+        let source = TableName::new(
+            table.getattr("database")?.extract::<String>()?,
+            table.getattr("name")?.extract::<String>()?,
+        );
+        let mut columns = Vec::new();
+        for column in mapping.getattr("columns")?.try_iter()? {
+            columns.push(column_mapping(&column?, &source)?);
+        }
+        let schema: String = mapping.getattr("schema")?.extract()?;
+        let name: String = mapping.getattr("table")?.extract()?;
+        let keys: Vec<Vec<usize>> = mapping.getattr("keys")?.extract()?;
+        let mapping_of = mapping;
+        let mapping = TableMapping::new(source.clone(), &schema, &name, columns, keys)
+            .map_err(|error| mapping_error(&error, &source))?;
+        let cascades_delete = mapping_of.getattr("cascades_delete")?.is_truthy()?;
+        let cascades_update: Vec<usize> = mapping_of.getattr("cascades_update")?.extract()?;
+        let hashed = unique_keys(table)?;
+        let definition = table_from_python(table)?;
+        let computed = (0..definition.columns.len()).filter_map(|index| Computed::of(&definition, index)).collect();
+        let mapping = mapping.with_cascades(cascades_delete, cascades_update);
+        self.renderer.define(mapping.with_key_hashes(hashed).with_computed(computed));
+        Ok(())
+    }
+
+    /// Returns the generated columns of a table whose values are not computed where a row image leaves them out.
+    #[staticmethod]
+    fn uncomputed(table: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        let definition = table_from_python(table)?;
+        let columns = definition.columns.iter().enumerate();
+        Ok(columns
+            .filter(|(index, column)| column.generated.is_some() && Computed::of(&definition, *index).is_none())
+            .map(|(_, column)| column.name.clone())
+            .collect())
+    }
+
+    fn forget(&self, database: &str, table: &str) {
+        self.renderer.forget(&TableName::new(database, table));
+    }
+
+    fn render<'py>(&self, py: Python<'py>, block: &PyBlock) -> PyResult<Vec<(Bound<'py, PyBytes>, u64, String)>> {
+        let statements = py
+            .detach(|| {
+                self.renderer.render_wanted(block.block.transactions(), |place, event| block.block.wants(place, event))
+            })
+            .map_err(|error| render_error(&error, block))?;
+        Ok(statements
+            .into_iter()
+            .map(|statement| (PyBytes::new(py, &statement.sql), statement.rows, statement.table.to_string()))
+            .collect())
+    }
+}
+
+/// Returns the number of unique keys of a table besides the primary one.
+fn unique_keys(table: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let mut found = 0;
+    for key in table.getattr("keys")?.try_iter()? {
+        let key = key?;
+        found += usize::from(key.getattr("unique")?.is_truthy()? && !key.getattr("primary")?.is_truthy()?);
+    }
+    Ok(found)
+}
+
+fn column_mapping(column: &Bound<'_, PyAny>, source: &TableName) -> PyResult<ColumnMapping> {
+    let kind: String = column.getattr("kind")?.extract()?;
+    let charset: Option<String> = column.getattr("charset")?.extract()?;
+    let length: Option<usize> = column.getattr("length")?.extract()?;
+    let labels: Vec<String> = column.getattr("labels")?.extract()?;
+    let kind =
+        Kind::from_name(&kind, charset.as_deref(), length, labels).map_err(|error| mapping_error(&error, source))?;
+    let name: String = column.getattr("name")?.extract()?;
+    let decimals: Option<u8> = column.getattr("decimals")?.extract()?;
+    Ok(ColumnMapping::new(name, kind, column.getattr("generated")?.is_truthy()?).with_decimals(decimals))
+}
+
+fn mapping_error(error: &MappingError, table: &TableName) -> PyErr {
+    let place = Where { table: Some(table.to_string()), ..Where::default() };
+    raise(Cause::TypeNotMapped, &error.to_string(), &place)
+}
+
+fn render_error(error: &RenderError, block: &PyBlock) -> PyErr {
+    let mut place = block.place();
+    let class = match error {
+        RenderError::NotStorable { table, key, .. } => {
+            place.table = Some(table.to_string());
+            place.key.clone_from(key);
+            Cause::ValueNotStorable
+        }
+        RenderError::UnknownFraction { table, .. } => {
+            place.table = Some(table.to_string());
+            Cause::LogNotUnderstood
+        }
+        RenderError::Log { .. } => Cause::LogDamaged,
+        RenderError::NoKey { table } | RenderError::UnloggedCascade { table } => {
+            place.table = Some(table.to_string());
+            Cause::ApplyFailed
+        }
+        RenderError::GeneratedColumn { table, .. } => {
+            place.table = Some(table.to_string());
+            Cause::SchemaMismatch
+        }
+        _ => Cause::SchemaMismatch,
+    };
+    raise(class, &error.to_string(), &place)
+}

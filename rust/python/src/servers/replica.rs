@@ -1,0 +1,98 @@
+//! The connection that a source's log is received on.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use paraply_mysql::connection::Error;
+use paraply_mysql::receive::{Begin, Identity, ReceiveError, receive};
+use paraply_mysql::replica::ReplicaConnection;
+use pyo3::prelude::*;
+
+use crate::errors::{Cause, Where, raise};
+use crate::plan::gtid::PyGtidSet;
+use crate::servers::mysql::{mysql_error, options};
+use crate::servers::relay::{PyRelayLog, relay_error};
+
+#[pyclass(name = "ReplicaConnection", module = "paraply._native", frozen)]
+pub struct PyReplicaConnection {
+    connection: Mutex<Option<ReplicaConnection>>,
+    connection_id: u32,
+    server_version: String,
+}
+
+#[pymethods]
+impl PyReplicaConnection {
+    #[new]
+    #[pyo3(signature = (host, port, user, password=None, *, socket=None, tls=None, connect_timeout=10.0, read_timeout=None))]
+    #[allow(clippy::too_many_arguments)] // Python passes them by name
+    fn new(
+        py: Python<'_>,
+        host: String,
+        port: u16,
+        user: String,
+        password: Option<String>,
+        socket: Option<String>,
+        tls: Option<HashMap<String, String>>,
+        connect_timeout: f64,
+        read_timeout: Option<f64>,
+    ) -> PyResult<Self> {
+        let options = options(host, port, user, password, None, socket, tls, connect_timeout, read_timeout)?;
+        let connection = py.detach(|| ReplicaConnection::open(&options)).map_err(|error| mysql_error(&error))?;
+        let (connection_id, server_version) = (connection.connection_id(), connection.server_version().to_owned());
+        Ok(Self { connection: Mutex::new(Some(connection)), connection_id, server_version })
+    }
+
+    #[getter]
+    fn connection_id(&self) -> u32 {
+        self.connection_id
+    }
+
+    #[getter]
+    fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    fn execute(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        let done = py.detach(|| {
+            let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let connection = connection.as_mut().ok_or_else(|| Error::Lost("the connection is closed".to_owned()))?;
+            connection.execute(sql)
+        });
+        done.map_err(|error| mysql_error(&error))
+    }
+
+    /// Receives the source's log into a relay log; the connection is of no other use from then on.
+    #[pyo3(signature = (relay, server_id, *, behind=None, file="", position=4, semi_sync=false, report_host="", report_port=0))]
+    #[allow(clippy::too_many_arguments)] // keywords in Python
+    fn receive(
+        &self,
+        py: Python<'_>,
+        relay: &PyRelayLog,
+        server_id: u32,
+        behind: Option<&PyGtidSet>,
+        file: &str,
+        position: u64,
+        semi_sync: bool,
+        report_host: &str,
+        report_port: u16,
+    ) -> PyResult<()> {
+        let begin = match behind {
+            Some(gtids) => Begin::Behind(gtids.snapshot()),
+            None => Begin::At { file: file.to_owned(), position },
+        };
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let connection =
+            connection.ok_or_else(|| raise(Cause::ConnectionLost, "the connection is closed", &Where::default()))?;
+        let identity = Identity { server_id, host: report_host.to_owned(), port: report_port };
+        let (writer, signals) = (relay.writer(), relay.signals());
+        let received = py.detach(|| receive(connection, &identity, &begin, semi_sync, &writer, &signals));
+        received.map_err(|error| match error {
+            ReceiveError::Source(error) => mysql_error(&error),
+            ReceiveError::Relay(error) => relay_error(&error),
+        })
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.connection.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+}
