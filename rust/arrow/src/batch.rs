@@ -15,7 +15,7 @@ pub const KINDS: [Kind; 6] = [Kind::Dml, Kind::Ddl, Kind::Empty, Kind::ViewChang
 pub struct Batch {
     /// The transactions in the log's order.
     pub transactions: Arc<Vec<Transaction>>,
-    /// The position of each in the log, from 1.
+    /// Position of each transaction in the log, from 1.
     pub positions: Vec<i64>,
     /// True for each that is given as rows; the others are here because their statements change tables.
     pub wanted: Vec<bool>,

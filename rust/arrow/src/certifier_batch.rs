@@ -132,7 +132,7 @@ pub fn outcome_schema() -> SchemaRef {
     ]))
 }
 
-/// Outcomes as a batch of [`outcome_schema`].
+/// Returns outcomes as a batch of [`outcome_schema`].
 pub fn outcome_batch(outcomes: Vec<Outcome>) -> Result<RecordBatch, Error> {
     let mut committed = Vec::with_capacity(outcomes.len());
     let (mut last, mut number, mut gtids) = (Int64Builder::new(), Int64Builder::new(), StringBuilder::new());
@@ -160,7 +160,8 @@ pub fn outcome_batch(outcomes: Vec<Outcome>) -> Result<RecordBatch, Error> {
     RecordBatch::try_new(outcome_schema(), columns).map_err(|error| Error::usage(error.to_string()))
 }
 
-/// The certification info for a joining member: `version` (GTID set) and `items` (list<int64>), one row a version.
+/// Returns the certification info for a joining member: `version` (GTID set) and `items` (list<int64>), one row a
+/// version.
 pub fn export_batch(export: &Export) -> Result<RecordBatch, Error> {
     let (mut versions, mut lists) = (StringBuilder::new(), ListBuilder::new(Int64Builder::new()));
     for (version, items) in &export.versions {
@@ -175,7 +176,7 @@ pub fn export_batch(export: &Export) -> Result<RecordBatch, Error> {
     RecordBatch::try_new(schema, vec![Arc::new(versions.finish()), Arc::new(lists)]).map_err(Error::from)
 }
 
-/// Reads what [`export_batch`] wrote.
+/// Reads the output of [`export_batch`].
 pub fn import_batch(batch: &RecordBatch) -> Result<Export, Error> {
     let bad = |what: &str| Error::usage(format!("this is no certification info: {what}"));
     let known = batch.schema().metadata().get(KNOWN).cloned().ok_or_else(|| bad("the known GTIDs are missing"))?;

@@ -64,7 +64,7 @@ pub fn chunk_numbers(rows: &[u8], answers: &[KeyAnswer], collections: &[i64]) ->
     Ok(RecordBatch::try_new(Arc::new(schema), columns)?)
 }
 
-/// The columns of a batch: `position`, `role`, `write_set`, and where there are such columns `reads` and `session`.
+/// The columns of a batch: `position`, `role`, `write_set`, and optionally `reads` and `session`.
 struct TraceColumns<'a> {
     positions: &'a Int64Array,
     roles: &'a PrimitiveArray<Int8Type>,
@@ -128,7 +128,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Error>
     batch.column_by_name(name).ok_or_else(|| Error::usage(format!("the trace has no column `{name}`")))
 }
 
-/// A column of lists of hashes; no list is an empty one.
+/// A column of lists of hashes; a missing list is an empty one.
 struct Lists<'a> {
     lists: &'a ListArray,
     values: &'a [i64],

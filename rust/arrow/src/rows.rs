@@ -70,13 +70,13 @@ pub struct RowDecoder {
     open: Option<(Source, Progress)>,
 }
 
-/// Transactions that are decoded, under the definitions that held before them.
+/// Transactions that are decoded, with the definitions valid before them.
 struct Source {
     batch: Batch,
     catalog: Arc<Catalog>,
 }
 
-/// Where decoding is.
+/// Position of decoding.
 #[derive(Default)]
 struct Progress {
     transaction: usize,

@@ -31,7 +31,7 @@ pub enum Begin {
     },
 }
 
-/// Why receiving ended.
+/// Reason why receiving ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
     /// An error of the source or the connection to it.

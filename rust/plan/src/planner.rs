@@ -20,7 +20,7 @@ pub struct BlockLimits {
     pub bytes: u64,
 }
 
-/// What was applied before: GTIDs decide, and the place counts only for transactions without one (rule R25).
+/// Transactions applied before: GTIDs decide, and the position counts only for transactions without one (rule R25).
 #[derive(Debug, Clone, Default)]
 pub struct Passed {
     /// By GTID.

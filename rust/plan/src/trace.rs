@@ -7,7 +7,8 @@ use paraply_binlog::transaction::{Identity, Kind, Transaction};
 use paraply_core::gtid::Origin;
 use paraply_core::write_set::WriteSet;
 
-/// Where a transaction began: the UUID of its GTID, MariaDB's `domain-server`, or the server's id where it has no GTID.
+/// Returns the origin of a transaction: the UUID of its GTID, MariaDB's `domain-server`, or the server's id where it
+/// has no GTID.
 ///
 /// A GTID's tag is no origin of its own.
 pub fn origin(transaction: &Transaction) -> String {

@@ -10,7 +10,7 @@ use paraply_binlog::transaction::{Format, Kind, RowsKind, Transaction};
 use paraply_core::schema::Catalog;
 use paraply_core::write_set::{Fallbacks, Options as HashOptions, Reason, Row as HashedRow, WriteSet, WriteSetBuilder};
 
-/// How rows become hashes.
+/// Options for hashing rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Party whose conflicts the hashes show.

@@ -9,7 +9,7 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// A place between two events, and what a reader must know to go on there.
+/// A position between two events, and what a reader must know to continue there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resume {
     /// Offset of the next event.

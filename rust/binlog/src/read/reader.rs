@@ -40,7 +40,7 @@ impl Default for ReaderOptions {
 /// One file of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFile {
-    /// The file as it was named.
+    /// Returns the file as it was named.
     pub name: Arc<str>,
     /// Transactions executed before this file, from its `Previous_gtids` or GTID list event; none until that was read.
     pub previous_gtids: Option<Vec<GtidRange>>,

@@ -5,7 +5,7 @@
 
 use crate::error::Fault;
 
-/// Says of a value that its length is not known; no damage of the log.
+/// Error for a value whose length is not known; the log is not damaged.
 pub const UNKNOWN_FRACTION: &str =
     "a temporal value of MariaDB's format of before 10.1.2, whose digits of a second are not known";
 

@@ -249,7 +249,7 @@ impl Layout {
     }
 }
 
-/// Bytes that a fraction of a second takes.
+/// Returns the number of bytes of a fraction of a second.
 pub(crate) fn fraction_bytes(decimals: u8) -> usize {
     usize::from(decimals).div_ceil(2)
 }

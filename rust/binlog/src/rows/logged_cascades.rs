@@ -45,12 +45,12 @@ const SQL_FOREIGN_KEYS_SINCE: (u8, u8, u8) = (9, 6, 0);
 
 /// Return true if a server of this version may have logged what its foreign keys' cascades changed (rule R15a).
 ///
-/// Each row event's own flag says whether it did.
+/// Each row event's own flag shows if it did.
 pub fn may_log_cascades(format: &Format) -> bool {
     !format.mariadb && format.version >= SQL_FOREIGN_KEYS_SINCE
 }
 
-/// Return the transaction as the server changed the rows; none where the log says the same.
+/// Returns the transaction as the server changed the rows; none where the log agrees.
 ///
 /// # Errors
 ///

@@ -11,11 +11,11 @@ pub struct MappedColumn {
     pub type_code: u8,
     /// The type's metadata: a length, digits, or digits of a second; big-endian where it is two numbers.
     pub metadata: u16,
-    /// How values lie in the row image.
+    /// Layout of values in the row image.
     pub layout: Layout,
-    /// Whether NULL may be stored.
+    /// True if NULL may be stored.
     pub nullable: bool,
-    /// Whether a number is UNSIGNED.
+    /// True if a number is UNSIGNED.
     pub unsigned: Option<bool>,
     /// The collation's number of a character column, an ENUM or a SET.
     pub collation_id: Option<u32>,
@@ -25,7 +25,7 @@ pub struct MappedColumn {
     pub labels: Vec<Vec<u8>>,
     /// The geometry's kind: 0 geometry, 1 point, 2 line string, ...
     pub geometry_type: Option<u32>,
-    /// Whether `SELECT *` shows the column.
+    /// True if `SELECT *` shows the column.
     pub visible: Option<bool>,
     /// The numbers of a VECTOR.
     pub dimensions: Option<u32>,
@@ -43,11 +43,11 @@ impl MappedColumn {
 pub struct PrimaryKeyPart {
     /// The column's index.
     pub column: usize,
-    /// The characters that count; 0 for the whole column.
+    /// Number of characters that count; 0 for the whole column.
     pub prefix: u32,
 }
 
-/// Whether a number of this type may be UNSIGNED.
+/// Returns true if a number of this type may be UNSIGNED.
 pub(crate) fn has_sign(code: u8) -> bool {
     use type_code::{DOUBLE, FLOAT, INT24, LONG, LONGLONG, NEWDECIMAL, SHORT, TINY};
     matches!(code, TINY | SHORT | INT24 | LONG | LONGLONG | FLOAT | DOUBLE | NEWDECIMAL)

@@ -54,7 +54,7 @@ pub fn rows_kind(type_code: u8) -> Option<RowsKind> {
     })
 }
 
-/// Where the flags stand in a whole row event.
+/// Returns the offset of the flags in a whole row event.
 pub fn flags_place(type_code: u8, format: &Format) -> usize {
     let short = format.post_header_length(type_code) == Some(6);
     EVENT_HEADER + if short { 4 } else { 6 }

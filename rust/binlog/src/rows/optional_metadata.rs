@@ -20,7 +20,7 @@ const VECTOR_DIMENSIONALITY: u8 = 13;
 
 /// Reads the rest of a table-map event into the columns; unknown fields are ignored.
 ///
-/// The lists in them have no column numbers: one must know which columns each server counts.
+/// The lists in the fields have no column numbers: each server counts different columns.
 pub(crate) fn read(
     cursor: &mut Cursor<'_>,
     columns: &mut [MappedColumn],

@@ -143,7 +143,7 @@ pub(crate) fn name_of(event: &[u8], format: &Format) -> Decoded<(u64, TableName)
     Ok((table_id, TableName { database: identifier(&mut cursor)?, table: identifier(&mut cursor)? }))
 }
 
-/// The table id of a table-map event and the bytes behind it, where two events that say the same are equal.
+/// Returns the table id of a table-map event and the bytes after it, which are equal for equal definitions.
 pub fn split_table_id<'a>(event: &'a [u8], format: &Format) -> Decoded<(u64, &'a [u8])> {
     let (table_id, mut cursor) = open(event, format)?;
     Ok((table_id, cursor.rest()))
@@ -155,7 +155,7 @@ pub(crate) fn table_id(cursor: &mut Cursor<'_>, format: &Format, type_code: u8) 
     cursor.uint_le(if post_header == Some(&6) { 4 } else { 6 })
 }
 
-/// Whether a bit is set in a bitmap whose first bit is the least significant of the first byte.
+/// Returns true if a bit is set in a bitmap whose first bit is the least significant of the first byte.
 #[inline]
 pub(crate) fn bit_is_set(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)

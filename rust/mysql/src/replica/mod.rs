@@ -23,18 +23,18 @@ use crate::replica::transport::Transport;
 
 const COM_QUERY: u8 = 0x03;
 
-/// As whom a source knows a replica.
+/// Identity of a replica for its source.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// No other replica of the source has it.
+    /// Server id, which no other replica of the source has.
     pub server_id: u32,
-    /// What the source's list of replicas shows as the host; may be empty.
+    /// Host that the source's list of replicas shows; may be empty.
     pub host: String,
-    /// Likewise the port; 0 for none.
+    /// Port that the source's list of replicas shows; 0 for none.
     pub port: u16,
 }
 
-/// A connection that a source's log is asked for on. Closed when dropped.
+/// A connection for receiving a source's log. Closed when dropped.
 pub struct ReplicaConnection {
     packets: Packets<Transport>,
     connection_id: u32,

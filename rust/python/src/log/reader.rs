@@ -113,7 +113,7 @@ struct State {
 /// Transactions, with the position of each and true for the wanted ones.
 type Selected = (Vec<Transaction>, Vec<i64>, Vec<bool>);
 
-/// Where reading stopped: file, offset, GTID, time of commit, whether that transaction was still given.
+/// Stop of reading: file, offset, GTID, time of commit, and true if that transaction was still returned.
 type Stopped = (String, u64, Option<String>, Option<i64>, bool);
 
 impl State {

@@ -1,4 +1,4 @@
-//! Table maps: what the source's tables looked like when their rows were written.
+//! Table maps: the definitions of the source's tables when their rows were written.
 
 use std::collections::HashSet;
 
@@ -75,7 +75,7 @@ impl PyTableMap {
     }
 }
 
-/// The distinct table maps of some transactions.
+/// Returns the distinct table maps of some transactions.
 pub fn table_maps<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> PyResult<Vec<PyTableMap>> {
     let mut seen = HashSet::new();
     let mut maps = Vec::new();
@@ -94,7 +94,7 @@ pub fn table_maps<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> Py
     Ok(maps)
 }
 
-/// The tables that a transaction writes to, as `database.table`, in order of first appearance.
+/// Returns the tables that a transaction writes to, as `database.table`, in order of first appearance.
 pub fn table_names(transaction: &Transaction) -> PyResult<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
     for map in table_maps(std::iter::once(transaction))? {

@@ -24,17 +24,17 @@ use crate::plan::block::PyBlock;
 use crate::rows::catalog::PyCatalog;
 use crate::rows::hashing::hash_options;
 
-/// An error, and the GTID of the transaction that it stands in, where that is known.
+/// An error, and the GTID of the failed transaction, if known.
 pub type Failure = (LogError, Option<String>);
 
 #[pyclass(name = "TransactionBatch", module = "paraply._native", frozen)]
 pub struct PyTransactionBatch {
     pub transactions: Arc<Vec<Transaction>>,
-    /// Which of them were applied before: their rows are not looked at.
+    /// True for transactions that were applied before: their rows are not decoded.
     pub(super) passed: Vec<bool>,
-    /// The position of each in the log, from 1.
+    /// Position of each transaction in the log, from 1.
     pub positions: Vec<i64>,
-    /// Which of them are wanted; others are here because their statements change tables.
+    /// True for wanted transactions; others are included because their statements change tables.
     pub wanted: Vec<bool>,
     pub files: Arc<Vec<String>>,
 }
@@ -66,7 +66,7 @@ impl PyTransactionBatch {
         }
     }
 
-    /// Each table map of the batch once.
+    /// Returns each distinct table map of the batch.
     fn table_maps(&self) -> PyResult<Vec<PyTableMap>> {
         table_maps(self.transactions.iter())
     }
@@ -76,7 +76,7 @@ impl PyTransactionBatch {
         self.transactions.iter().map(|t| t.bytes).sum()
     }
 
-    /// A batch of one transaction, emptied of all but its identity.
+    /// Returns a batch of one transaction with nothing but its identity.
     fn emptied(&self) -> PyResult<Self> {
         let [transaction] = &self.transactions[..] else {
             return Err(usage("only a batch of one transaction can be emptied"));
@@ -92,7 +92,7 @@ impl PyTransactionBatch {
         })
     }
 
-    /// The batch as its server changed the rows, where it logs cascades otherwise; none where the log says the same.
+    /// Returns the batch as its server changed the rows, if it logs cascades differently; none where the log agrees.
     #[pyo3(signature = (catalog, tables=None))]
     fn corrected(&self, py: Python<'_>, catalog: &PyCatalog, tables: Option<&PyTableFilter>) -> PyResult<Option<Self>> {
         let filter = tables.map_or_else(TableFilter::default, |tables| tables.0.clone());
@@ -136,7 +136,7 @@ impl PyTransactionBatch {
         Ok(PyWriteSets { sets, fallbacks })
     }
 
-    /// The parts of one transaction that may be applied apart, as blocks; none if it stays whole.
+    /// Returns the parts of one transaction that may be applied separately, as blocks; none if it stays whole.
     fn split_rows(&self, py: Python<'_>, index: usize, catalog: &PyCatalog, most: usize) -> PyResult<Vec<PyBlock>> {
         let transaction = self.transactions.get(index);
         let transaction = transaction.ok_or_else(|| PyIndexError::new_err("the batch has no such transaction"))?;
@@ -155,7 +155,7 @@ impl PyTransactionBatch {
 }
 
 impl PyTransactionBatch {
-    /// The transactions that are changed otherwise than their log says, by their places.
+    /// Returns the transactions with changes that differ from their log, by index.
     fn corrections(&self, catalog: &Catalog, filter: &TableFilter) -> Result<Vec<(usize, Transaction)>, Failure> {
         let mut known = KnownTables::default();
         let mut found = Vec::new();

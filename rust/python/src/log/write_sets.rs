@@ -16,7 +16,7 @@ impl PyWriteSets {
         self.sets.len()
     }
 
-    /// Hashes of all transactions together.
+    /// Returns the number of hashes of all transactions.
     #[getter]
     fn key_count(&self) -> usize {
         self.sets.iter().map(|set| set.exclusive.len() + set.shared.len()).sum()

@@ -13,8 +13,8 @@ use pyo3_arrow::{PyRecordBatch, PyTable};
 use crate::errors::{Error, usage};
 use crate::plan::gtid::{PyGtidSet, parse_gtid};
 
-/// Blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10); by default as large as
-/// `group_replication_gtid_assignment_block_size` has them.
+/// Returns blocks of GTIDs of a group, if it has a name: `uuid` or `uuid:tag` (R10); by default of the size of
+/// `group_replication_gtid_assignment_block_size`.
 fn blocks(group: Option<&str>, size: u64) -> PyResult<Option<GtidBlocks>> {
     let Some(name) = group else { return Ok(None) };
     match parse_gtid(&format!("{name}:1"))?.origin {

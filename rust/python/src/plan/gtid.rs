@@ -30,7 +30,7 @@ impl PyGtidSet {
     }
 }
 
-/// Parses one GTID; a bad one is a `UsageError`.
+/// Parses one GTID; raises `UsageError` for a bad one.
 pub fn parse_gtid(text: &str) -> PyResult<Gtid> {
     text.parse().map_err(|error: GtidError| usage(&error.to_string()))
 }

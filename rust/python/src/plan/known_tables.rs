@@ -12,7 +12,7 @@ use crate::plan::block::PyBlock;
 /// Bytes of a table map's header and of the table's number.
 const BEHIND_NUMBER: usize = 19 + 6;
 
-/// Table maps that were looked at, so that no block has to be taken apart for those again.
+/// Table maps that were checked already, so that blocks with only these are not parsed again.
 #[pyclass(name = "KnownTables", module = "paraply._native", frozen)]
 pub struct PyKnownTables(Mutex<HashSet<Vec<u8>>>);
 
@@ -32,7 +32,7 @@ impl PyKnownTables {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// How many blocks, from the first one on, have rows and nothing but known tables.
+    /// Returns the number of blocks, from the first one on, that have rows and only known tables.
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     fn leading(&self, blocks: Vec<Bound<'_, PyBlock>>) -> usize {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ impl PyKnownTables {
     }
 }
 
-/// What the table maps of a transaction say, without their numbers.
+/// Iterates over the table maps of a transaction, without their table numbers.
 fn maps_of(transaction: &Transaction) -> impl Iterator<Item = &[u8]> {
     let maps = transaction.events.iter().filter(|event| event.type_code == TABLE_MAP);
     maps.map(|event| {

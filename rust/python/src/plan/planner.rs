@@ -25,13 +25,13 @@ impl PyPlanner {
         Self { planner: Mutex::new(planner) }
     }
 
-    /// Transactions skipped since the last block.
+    /// Returns the number of transactions skipped since the last block.
     #[getter]
     fn trailing_skipped(&self) -> u64 {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner).trailing_skipped()
     }
 
-    /// Transactions seen.
+    /// Returns the number of transactions seen.
     #[getter]
     fn ordinal(&self) -> u64 {
         self.planner.lock().unwrap_or_else(PoisonError::into_inner).ordinal()

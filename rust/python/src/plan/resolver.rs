@@ -1,4 +1,4 @@
-//! The numbers of a trace in several processes: chunks, parts of the keys, and both put together.
+//! The numbers of a trace in several processes: chunks, parts of the keys, and their combination.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use pyo3_arrow::PyRecordBatch;
 
 use crate::errors::{Error, usage};
 
-/// A chunk as it is told to the resolvers of keys: first and last position, numbers used up, number of its last barrier.
+/// Summary of a chunk for the resolvers of keys: first and last position, numbers used up, number of its last barrier.
 type Header = (i64, i64, u32, u32);
 
 #[pyclass(name = "ChunkResolver", module = "paraply._native", frozen)]
@@ -71,7 +71,7 @@ impl PyCriticalPath {
         Ok(py.detach(add).map_err(Error::from)?)
     }
 
-    /// Transactions, barriers, and steps of the longest chain; the next path begins.
+    /// Returns transactions, barriers, and steps of the longest chain; the next path begins.
     fn finish(&self) -> (u64, u64, u32) {
         let path = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
         (path.transactions(), path.barriers(), path.longest())
@@ -100,7 +100,7 @@ impl PyKeyResolver {
     }
 }
 
-/// The numbers of a chunk's transactions.
+/// Returns the numbers of a chunk's transactions.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 pub fn chunk_numbers<'py>(

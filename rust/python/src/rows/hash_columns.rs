@@ -12,7 +12,7 @@ use pyo3_arrow::PyArray;
 use crate::errors::Error;
 use crate::rows::hashing::collation_of;
 
-/// The hash of one key for each row (rule R11).
+/// Returns the hash of one key for each row (rule R11).
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (key_name, database, table, columns, *, collation=None))]
@@ -31,7 +31,8 @@ pub fn write_set_hashes(
     Ok(hashes.to_pyarrow(py)?.unbind())
 }
 
-/// A hash of the equality form of each value: equal for values that the collation calls equal; null where a value has no form.
+/// Returns a hash of the equality form of each value: equal for values that the collation calls equal; null where a
+/// value has no form.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
 #[pyo3(signature = (collation, values, mariadb=None))]

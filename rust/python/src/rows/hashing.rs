@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::errors::usage;
 
-/// The options of hashing by the scheme's name.
+/// Returns the options of hashing by the scheme's name.
 pub fn hash_options(scheme: &str, bytewise: bool) -> PyResult<Options> {
     let scheme = match scheme {
         "fine" => Scheme::Fine,
@@ -67,7 +67,7 @@ pub fn equality_form<'py>(
     }
 }
 
-/// The collation of this name, of one server family if it is given.
+/// Returns the collation of this name, of one server family if it is given.
 pub fn collation_of(name: &str, mariadb: Option<bool>) -> PyResult<&'static Collation> {
     match mariadb {
         None => Collation::by_name(name),

@@ -15,7 +15,7 @@ use crate::plan::block::PyBlock;
 use crate::servers::references::PyReferenceCheck;
 use crate::servers::row_ends::PyRowEnds;
 
-/// A block of so many bytes is read sooner than the interpreter is given away and got back, which others may hold by then.
+/// Size up to which reading a block is faster than releasing the interpreter and waiting to get it back.
 const FEW_BYTES: u64 = 16 * 1024;
 
 /// A session's row of progress, and the bytes that a statement may have.
@@ -29,7 +29,7 @@ pub struct WholeBlock<'a> {
 }
 
 impl WholeBlock<'_> {
-    /// A block with its progress as one statement, if it is such a one and in the format that the server has got.
+    /// Returns a block with its progress as one statement, if one is enough and the server has got the block's format.
     pub fn statement(self, block: &PyBlock, executed: &str, format: &Arc<Format>) -> Option<Vec<u8>> {
         let transaction = block.block.first()?;
         if block.block.len() != 1 || !Arc::ptr_eq(format, &transaction.format) {
@@ -49,7 +49,7 @@ impl WholeBlock<'_> {
     }
 }
 
-/// `BINLOG` statements with the block's row events, made one after the other.
+/// Returns an iterator over `BINLOG` statements with the block's row events, made one after the other.
 #[pyfunction]
 #[pyo3(signature = (block, max_bytes=None, check=None, row_ends=None, left_out=Vec::new()))]
 pub fn binlog_statements(
@@ -113,7 +113,8 @@ impl PyBinlogStatements {
     }
 }
 
-/// A block of one transaction as one statement, with a session's row of progress; none where it takes more than one.
+/// Returns a block of one transaction as one statement, with a session's row of progress; none if it needs more than
+/// one.
 #[pyfunction]
 pub fn whole_statement<'py>(
     py: Python<'py>,
@@ -129,7 +130,7 @@ pub fn whole_statement<'py>(
     Some(PyBytes::new(py, &statement))
 }
 
-/// `BINLOG` with the block's format description event.
+/// Returns a `BINLOG` statement with the block's format description event.
 #[pyfunction]
 pub fn format_statement<'py>(py: Python<'py>, block: &PyBlock) -> Bound<'py, PyBytes> {
     let statement = block.block.first().map(|t| binlog_statement::format_statement(&t.format));

@@ -21,7 +21,7 @@ use crate::servers::row_ends::PyRowEnds;
 /// Rate of a slow network: one megabyte a second.
 const BYTES_A_MILLISECOND: u64 = 1000;
 
-/// Milliseconds since a moment of this process, never 0.
+/// Returns milliseconds since a moment of this process, never 0.
 fn clock() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX).saturating_add(1)
@@ -160,7 +160,7 @@ enum Progress<'py> {
 }
 
 impl PyMySqlConnection {
-    /// Runs blocks until one fails or is no single statement.
+    /// Runs blocks until one fails or needs more than one statement.
     fn run(&self, blocks: &[&PyBlock], executed: &[String], row: WholeBlock<'_>) -> WholeEnded {
         let format = blocks.first().and_then(|block| block.block.first()).map(|first| &first.format);
         let texts = blocks.iter().zip(executed).map(|(block, executed)| row.statement(block, executed, format?));
@@ -220,7 +220,7 @@ fn tls_options(mut given: HashMap<String, String>) -> PyResult<Tls> {
     Ok(Tls { mode, ca, identity })
 }
 
-/// An error of a connection as the exception of its cause.
+/// Returns an error of a connection as the exception of its cause.
 pub fn mysql_error(error: &Error) -> PyErr {
     match error {
         Error::Server { code, state, message } => server_error(message, *code, state),

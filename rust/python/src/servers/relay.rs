@@ -48,7 +48,7 @@ impl PyRelayLog {
     }
 }
 
-/// An error of a relay log as the exception of its cause.
+/// Returns an error of a relay log as the exception of its cause.
 pub fn relay_error(error: &RelayError) -> PyErr {
     match error {
         RelayError::Log(error) => log_error(error, None),

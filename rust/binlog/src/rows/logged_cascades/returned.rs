@@ -191,7 +191,7 @@ impl Returned<'_> {
             .get(&parent)?
             .iter()
             .position(|referenced| referenced.child == child.name && referenced.columns == columns)?;
-        // A minimal image leaves out what did not change.
+        // A minimal image leaves out unchanged columns.
         let value =
             |column: &usize| after.get(*column).copied().flatten().or_else(|| before.get(*column).copied().flatten());
         let values = foreign.columns.iter().map(value).collect::<Option<Vec<_>>>()?;
