@@ -37,7 +37,7 @@ def blind(server: Server) -> Iterator[MySqlTarget]:
 def test_r26_auto_is_preserve_where_replicas_cannot_be_seen(server: Server, blind: MySqlTarget) -> None:
     needed = "PROCESS ON *.*" if server.mariadb else "SELECT ON performance_schema.*"
     progress = blind.open(ApplyPlan("sight", "f", 1, mariadb=server.mariadb))
-    assert blind.mode.name == "preserve"
+    assert blind.context.mode.name == "preserve"
     assert "cannot see" in progress.notes[0]
     assert f"GRANT {needed}" in progress.notes[0]
     blind.close()

@@ -99,7 +99,7 @@ def test_r25a_a_session_that_comes_late_leaves_the_newer_runs_rows_alone(server:
     slots = "SELECT slot, epoch, executed, ordinal FROM paraply.progress ORDER BY slot"
     before = server.sql(slots)
     assert before
-    old._next_slot = to_int(before[0][0])  # the one that the newer run's session has
+    old.context.sessions._next_slot = to_int(before[0][0])  # the one that the newer run's session has
     with pytest.raises(AlreadyRunning):
         old.session()
     assert server.sql(slots) == before
