@@ -128,7 +128,7 @@ def test_a_command_says_which_extra_it_needs(without: Run, arguments: list[objec
         ("from paraply.targets.postgres.embedded import EmbeddedPostgres; EmbeddedPostgres('x').start()", "embedded"),
         ("import paraply.spark", "spark"),
         ("from paraply.observe.metrics_server import MetricsServer; MetricsServer('127.0.0.1', 0, None)", "metrics"),
-        ("from paraply.group.transfer import pack; pack(None)", "arrow"),
+        ("from paraply.group.delivery.transfer import pack; pack(None)", "arrow"),
         ("import paraply; paraply.trace([sys.argv[1]])", "arrow"),
         ("from paraply.cli.app import invoke; sys.exit(invoke(['trace', sys.argv[1], '-o', 'x.parquet']) == 2)", "arrow"),
         ("import paraply; paraply.rows([sys.argv[1]])", "arrow"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paraply._extras import require_extra
-from paraply.group.flow_control import FlowOptions
 from paraply.group.group import Group
-from paraply.group.member import MemberState
+from paraply.group.members.flow_control import FlowOptions
+from paraply.group.members.member import MemberState
+from paraply.group.members.session import Outcome, Session
 from paraply.group.options import GroupOptions
-from paraply.group.session import Outcome, Session
 from paraply.group.statistics import MemberStats
 
 if TYPE_CHECKING:

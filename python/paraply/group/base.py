@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paraply.errors import MemberUnavailable, UsageError
-from paraply.group.certification import Certification, CertifierOptions
-from paraply.group.flow_control import FlowControl
-from paraply.group.log import refuse_flush
-from paraply.group.member import Disk, Member, MemberState
-from paraply.group.membership import Membership
+from paraply.group.delivery.log import refuse_flush
+from paraply.group.delivery.stream import MessageStream
+from paraply.group.members.certification import Certification, CertifierOptions
+from paraply.group.members.flow_control import FlowControl
+from paraply.group.members.member import Disk, Member, MemberState
+from paraply.group.members.membership import Membership
+from paraply.group.members.pending import Pending
+from paraply.group.members.session import Session
 from paraply.group.options import GroupOptions
-from paraply.group.pending import Pending
-from paraply.group.session import Session
 from paraply.group.statistics import MemberStats, stats_of
-from paraply.group.stream import MessageStream
 
 __all__ = ["RUNNING", "BaseGroup"]
 

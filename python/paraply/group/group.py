@@ -8,13 +8,13 @@ from typing import cast
 
 from paraply.applier.commit.consistency import Consistency
 from paraply.errors import MemberUnavailable, UsageError
+from paraply.group.appliers.stepped import Phase, SteppedApplier
 from paraply.group.base import RUNNING, BaseGroup
-from paraply.group.log import MemoryLog, ReadableLog
-from paraply.group.member import Disk, Member, MemberState, view_gtid
+from paraply.group.delivery.log import MemoryLog, ReadableLog
+from paraply.group.members.member import Disk, Member, MemberState, view_gtid
+from paraply.group.members.pending import Pending
 from paraply.group.options import GroupOptions
-from paraply.group.pending import Pending
-from paraply.group.stepped import Phase, SteppedApplier
-from paraply.group.store import MemoryStore
+from paraply.group.storage.store import MemoryStore
 
 __all__ = ["Group"]
 

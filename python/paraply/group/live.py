@@ -18,14 +18,14 @@ from psycopg import sql
 
 from paraply._native import GtidSet
 from paraply.errors import MemberUnavailable, ParaplyError, UsageError
+from paraply.group.appliers.live_applier import LiveApplier, Part
 from paraply.group.base import RUNNING, BaseGroup
-from paraply.group.definitions import Definitions
-from paraply.group.live_applier import LiveApplier, Part
-from paraply.group.member import Disk, Member, MemberState, renumbered, view_gtid
+from paraply.group.delivery.relay_log import FileLog, LogFollower
+from paraply.group.members.member import Disk, Member, MemberState, renumbered, view_gtid
+from paraply.group.members.pending import Pending
 from paraply.group.options import GroupOptions
-from paraply.group.pending import Pending
-from paraply.group.pg_store import PgStore
-from paraply.group.relay_log import FileLog, LogFollower
+from paraply.group.storage.definitions import Definitions
+from paraply.group.storage.pg_store import PgStore
 from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from paraply.errors import MemberUnavailable, ReadOnlyMember, UsageError
 from paraply.group.live import LiveGroup
-from paraply.group.session import Session
+from paraply.group.members.session import Session
 
 __all__ = ["SCHEMA", "Load", "LoadOptions"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from paraply.applier.commit.consistency import Consistency
 from paraply.applier.schedule.policy import make_policy
 from paraply.errors import UsageError
-from paraply.group.flow_control import FlowOptions
+from paraply.group.members.flow_control import FlowOptions
 
 __all__ = ["GroupOptions"]
 

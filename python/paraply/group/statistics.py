@@ -6,9 +6,9 @@ import uuid
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from paraply.group.log import GROUP_CHANNEL
-from paraply.group.member import Member
-from paraply.group.messages import View
+from paraply.group.delivery.log import GROUP_CHANNEL
+from paraply.group.delivery.messages import View
+from paraply.group.members.member import Member
 
 __all__ = ["MemberStats", "stats_of"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from paraply import GtidSet
 from paraply.errors import MemberUnavailable, ParaplyError
 from paraply.group import FlowOptions, Group, GroupOptions, MemberState, Session
-from paraply.group.messages import ExecutedMessage, Message, TransactionMessage, View, ViewMessage
-from paraply.group.pending import Pending
+from paraply.group.delivery.messages import ExecutedMessage, Message, TransactionMessage, View, ViewMessage
+from paraply.group.members.pending import Pending
 
 KEYS = range(1, 7)
 TABLES = ("shop.item", "shop.tag")

@@ -9,7 +9,7 @@ import pytest
 from paraply import GtidSet
 from paraply.errors import MemberUnavailable, ReadOnlyMember, UsageError
 from paraply.group import FlowOptions, Group, GroupOptions, MemberState
-from paraply.group.log import GROUP_CHANNEL
+from paraply.group.delivery.log import GROUP_CHANNEL
 
 TABLE = "shop.item"
 SCHEMA = [f"create table {TABLE} (id bigint primary key, price bigint)"]

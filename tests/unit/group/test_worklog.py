@@ -9,7 +9,7 @@ import pytest
 
 from paraply import GtidSet
 from paraply.group import Group, GroupOptions
-from paraply.group.messages import LogEntry
+from paraply.group.delivery.messages import LogEntry
 
 NAME = "00000000-0000-0000-0000-000000000001"
 VIEW = str(uuid.uuid5(uuid.UUID(NAME), "view change"))

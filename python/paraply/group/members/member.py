@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 
 from paraply._native import Certifier, GtidSet
 from paraply.errors import MemberUnavailable
-from paraply.group.certification import Certification, CertifierOptions, Decision, known_gtids
-from paraply.group.flow_control import FlowControl
-from paraply.group.log import TransactionLog
-from paraply.group.messages import ExecutedMessage, LogEntry, MemberId, Message, RowChange, TransactionMessage, View, ViewMessage
-from paraply.group.pending import Horizon, LocalsInFlight, Pending
-from paraply.group.store import Store
-from paraply.group.stream import MessageStream, StreamReader
-from paraply.group.transfer import Chunk, pack, unpack
+from paraply.group.delivery.log import TransactionLog
+from paraply.group.delivery.messages import ExecutedMessage, LogEntry, MemberId, Message, RowChange, TransactionMessage, View, ViewMessage
+from paraply.group.delivery.stream import MessageStream, StreamReader
+from paraply.group.delivery.transfer import Chunk, pack, unpack
+from paraply.group.members.certification import Certification, CertifierOptions, Decision, known_gtids
+from paraply.group.members.flow_control import FlowControl
+from paraply.group.members.pending import Horizon, LocalsInFlight, Pending
+from paraply.group.storage.store import Store
 
 __all__ = ["Member", "MemberCounters", "MemberState", "view_gtid"]
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paraply.group.messages import ExecutedMessage
+from paraply.group.delivery.messages import ExecutedMessage
 
 __all__ = ["FlowControl", "FlowOptions"]
 
@@ -34,7 +34,7 @@ class FlowControl:
     """Flow control at one member: the reports of all members, and the quota of this period.
 
     >>> from paraply import GtidSet
-    >>> from paraply.group.messages import MemberId
+    >>> from paraply.group.delivery.messages import MemberId
     >>> flow = FlowControl(FlowOptions(applier_threshold=10), "a")
     >>> flow.keep(["a", "b"])
     >>> other = MemberId("b", 2, 1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraply._native import Certifier, GtidSet
-from paraply.group.messages import ExecutedMessage, MemberId, TransactionMessage, View
+from paraply.group.delivery.messages import ExecutedMessage, MemberId, TransactionMessage, View
 
 __all__ = ["Certification", "CertifierOptions", "Decision", "known_gtids"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from paraply._native import Catalog, explain_values
 from paraply.errors import UsageError
-from paraply.group.messages import Row, RowChange
+from paraply.group.delivery.messages import Row, RowChange
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 from paraply.schema.collations import collations

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 from paraply.errors import UsageError
-from paraply.group.messages import MemberId, View, ViewMessage
-from paraply.group.stream import MessageStream
+from paraply.group.delivery.messages import MemberId, View, ViewMessage
+from paraply.group.delivery.stream import MessageStream
 
 __all__ = ["Membership"]
 

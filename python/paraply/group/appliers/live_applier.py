@@ -20,12 +20,12 @@ from paraply.applier.schedule.job_list import JobList
 from paraply.applier.schedule.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.errors import MemberUnavailable, ParaplyError
-from paraply.group.log import GROUP_CHANNEL
-from paraply.group.member import Member
-from paraply.group.messages import LogEntry
+from paraply.group.delivery.log import GROUP_CHANNEL
+from paraply.group.delivery.messages import LogEntry
+from paraply.group.delivery.relay_log import LogFollower
+from paraply.group.members.member import Member
 from paraply.group.options import GroupOptions
-from paraply.group.pg_store import PgStore
-from paraply.group.relay_log import LogFollower
+from paraply.group.storage.pg_store import PgStore
 from paraply.logs.feed import Feed, FeedRules
 from paraply.logs.statement_text import decode_statement
 from paraply.schema.catalog import SchemaCatalog

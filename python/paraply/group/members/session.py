@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraply.errors import MemberUnavailable, ReadOnlyMember, UsageError, WriteConflict
-from paraply.group.member import Member
-from paraply.group.messages import Row, RowChange
-from paraply.group.pending import Pending
-from paraply.group.store import Snapshot
+from paraply.group.delivery.messages import Row, RowChange
+from paraply.group.members.member import Member
+from paraply.group.members.pending import Pending
+from paraply.group.storage.store import Snapshot
 
 __all__ = ["Outcome", "Session"]
 

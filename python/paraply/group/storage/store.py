@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from paraply._native import GtidSet
 from paraply.errors import ApplyFailed, RowNotFound
-from paraply.group.definitions import Definitions
-from paraply.group.messages import LogEntry, Row, RowChange
+from paraply.group.delivery.messages import LogEntry, Row, RowChange
+from paraply.group.storage.definitions import Definitions
 
 __all__ = ["MemoryStore", "Snapshot", "Store"]
 

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from paraply._native import GtidSet
 from paraply.errors import MemberUnavailable
-from paraply.group.certification import Decision
-from paraply.group.messages import LogEntry
+from paraply.group.delivery.messages import LogEntry
+from paraply.group.members.certification import Decision
 
 __all__ = ["Horizon", "LocalsInFlight", "Owner", "Pending"]
 

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from paraply.group.messages import Message
+from paraply.group.delivery.messages import Message
 
 __all__ = ["MessageStream", "StreamReader"]
 
@@ -28,7 +28,7 @@ class MessageStream:
 
     >>> stream = MessageStream()
     >>> reader = stream.reader()
-    >>> from paraply.group.messages import View, ViewMessage
+    >>> from paraply.group.delivery.messages import View, ViewMessage
     >>> stream.send(ViewMessage(View(1, ())))
     1
     >>> reader.take(), reader.take()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from paraply._native import GtidSet, LogReader, RelayLog, TransactionBatch, encode_statement, encode_transaction, encode_view_change
 from paraply._native import relay_format as log_format
-from paraply.group.definitions import SERVER_VERSION
-from paraply.group.messages import LogEntry
+from paraply.group.delivery.messages import LogEntry
+from paraply.group.storage.definitions import SERVER_VERSION
 
 __all__ = ["FileLog", "LogFollower"]
 

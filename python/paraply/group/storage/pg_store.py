@@ -11,9 +11,9 @@ from psycopg import sql
 
 from paraply._native import GtidSet, encode_rows
 from paraply.errors import ApplyFailed, RowNotFound, TemporaryFailure, UsageError, WriteConflict
-from paraply.group.definitions import Definitions
-from paraply.group.log import GROUP_CHANNEL
-from paraply.group.messages import LogEntry, Row, RowChange
+from paraply.group.delivery.log import GROUP_CHANNEL
+from paraply.group.delivery.messages import LogEntry, Row, RowChange
+from paraply.group.storage.definitions import Definitions
 from paraply.targets.postgres.connection import PgConnection
 from paraply.targets.postgres.errors import from_psycopg
 from paraply.targets.progress.gtid_ledger import read_executed

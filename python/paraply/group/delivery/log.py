@@ -6,7 +6,7 @@ import threading
 from typing import NamedTuple, Protocol
 
 from paraply.errors import UsageError
-from paraply.group.messages import LogEntry
+from paraply.group.delivery.messages import LogEntry
 
 __all__ = ["GROUP_CHANNEL", "Logged", "MemoryLog", "ReadableLog", "TransactionLog", "refuse_flush"]
 

@@ -14,14 +14,14 @@ from paraply.applier.commit.consistency import Consistency
 from paraply.applier.schedule.policy.base import Needs
 from paraply.applier.schedule.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.schedule.session_order import SessionOrder
-from paraply.group.member import Member, renumbered
-from paraply.group.messages import LogEntry
-from paraply.group.pending import Pending
-from paraply.group.store import MemoryStore
+from paraply.group.delivery.messages import LogEntry
+from paraply.group.members.member import Member, renumbered
+from paraply.group.members.pending import Pending
+from paraply.group.storage.store import MemoryStore
 
 if TYPE_CHECKING:
     from paraply._native import Block
-    from paraply.group.log import Logged, ReadableLog
+    from paraply.group.delivery.log import Logged, ReadableLog
 
 __all__ = ["Phase", "SteppedApplier"]
 

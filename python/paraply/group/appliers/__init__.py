@@ -1,0 +1,1 @@
+"""Appliers of the members: step by step, and with threads."""

@@ -1,0 +1,1 @@
+"""The group's total order: messages, its log, relay logs and transfer."""

@@ -1,0 +1,1 @@
+"""Members of a group: sessions, certification, pending transactions and flow control."""
