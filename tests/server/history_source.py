@@ -128,7 +128,7 @@ class Source:
         for mode in modes:
             self.place.sql(f"SET GLOBAL gtid_mode={mode}")
         try:
-            return self.log(seed, transactions, into, spread=True)
+            return self.log(seed, transactions, into, spread=True, sessions=48)
         finally:
             for mode in ("OFF_PERMISSIVE", "ON_PERMISSIVE", "ON"):
                 self.place.sql(f"SET GLOBAL gtid_mode={mode}")

@@ -22,7 +22,7 @@ from paraply.targets.progress.gtid_ledger import read_executed
 KILLS = int(os.environ.get("PARAPLY_KILLS", "2"))
 SEED = int(os.environ.get("PARAPLY_SEED", time.time_ns() % 1_000_000))
 #: So often an apply is killed from its beginning if no gap was left.
-ATTEMPTS = 6
+ATTEMPTS = 15
 TRANSACTIONS = max(500, 100 * KILLS)
 
 pytestmark = [pytest.mark.mariadb]
@@ -73,7 +73,7 @@ def test_r25_gaps_are_closed(history_source: Source, tmp_path: Path, consistency
 @pytest.mark.postgres
 def test_r25_gaps_are_closed_in_postgresql(history_source: Source, postgres_server: str, tmp_path: Path) -> None:
     place = PostgresHistoryPlace(postgres_server)
-    log = history_source.log(SEED, TRANSACTIONS, tmp_path, spread=True)
+    log = history_source.log(SEED, TRANSACTIONS, tmp_path, spread=True, sessions=48)
     place.empty()
     applied(log, place.url, "--workers", "0", "--merge", "64")
     killed_and_resumed(place, log, place.state(), "--consistency", "eventual", "--merge", "2")
