@@ -45,6 +45,7 @@ REASONS = (
     Reason("DDL and row events that the target's version does not take any more", r"\(error (1064|1730)\)",
            "row events that the target's version does not take any more"),
     Reason("tables without transactions", r"non-transactional tables|has no transactions", "Tables without transactions need"),
+    Reason("a statement that failed on the source", r"ended in error \d+ on the source", "that ended in an error on the source"),
     Reason("hidden columns of functional indexes", r"hidden columns", "rows of tables with functional indexes"),
     Reason("text in a character set that is not known", r"character set neither the log nor the schema gives", "text whose character set"),
     Reason("a name of more than 63 bytes", r"63 bytes", "names of more than 63 bytes"),
