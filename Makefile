@@ -23,6 +23,7 @@ $(VENV)/.made: pyproject.toml
 	@command -v cargo >/dev/null || { echo "paraply needs Rust: see https://rustup.rs"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing Python packages into $(VENV); this takes a few minutes"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1" # the first that knows dependency groups, which maturin installs
 	@$(call install,all dev)
 	@touch $@
 
