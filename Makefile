@@ -29,7 +29,7 @@ $(VENV)/.made: pyproject.toml
 
 $(VENV)/.built: $(VENV)/.made $(NATIVE_SOURCES)
 	@echo "building the native core with cargo; this takes some minutes"
-	@CARGO_TERM_QUIET=true VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --features bench
+	@PIP_QUIET=1 CARGO_TERM_QUIET=true VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --features bench
 	@touch $@
 
 setup: $(VENV)/.made ## Make the virtual environment with all tools
