@@ -1,4 +1,4 @@
-"""What tests need and a machine may lack: without it they skip, or fail where ``PARAPLY_TEST_REQUIRE_ALL`` is set."""
+"""Requirements of tests that a machine may lack: without one they skip, or fail where ``PARAPLY_TEST_REQUIRE_ALL`` is set."""
 
 from __future__ import annotations
 

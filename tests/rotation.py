@@ -1,4 +1,4 @@
-"""What runs by turns, a part of it each day: tests that are marked ``slow``, and pairs of versions.
+"""Rotation of the tests that run by turns, a part each day: tests that are marked ``slow``, and pairs of versions.
 
 ``PARAPLY_SLOW=1`` runs all slow tests. ``PARAPLY_SLOW=share`` runs those of the day, so that all of them run within ``DAYS`` days; none
 begins later than ``PARAPLY_SLOW_SECONDS`` after the first. Without the variable they are skipped.

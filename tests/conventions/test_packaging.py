@@ -1,4 +1,4 @@
-"""What is released and how: workflows, image, service and man page agree with the command line and the Makefile."""
+"""Packaging: workflows, image, service and man page agree with the command line and the Makefile."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ GENERATED_KEYS = st.one_of(
 
 @dataclass
 class Understood:
-    """How many ALTERs of a known table the server took, and how many of them left it known."""
+    """Count of the ALTERs of a known table that the server took, and of those that left it known."""
 
     statements: int = 0
     known: int = 0

@@ -1,4 +1,4 @@
-"""What is missing skips a test, and fails it in continuous integration."""
+"""Missing requirements skip a test, and fail it in continuous integration."""
 
 from __future__ import annotations
 
