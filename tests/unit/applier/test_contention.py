@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from paraply.applier.commit.commit_order import Ticket
+from paraply.applier.execute.run_state import RunState
+from paraply.applier.execute.worker import Worker
 from paraply.applier.schedule.contention import Contention
 from paraply.applier.schedule.job_list import Job, JobList
 
@@ -100,3 +102,31 @@ def test_a_series_holds_jobs_of_a_bounded_table_that_follow_one_another() -> Non
     first = jobs._pop_ready()
     assert first is not None
     assert [one.number for one in jobs.take_more(first)] == list(range(2, 9))
+
+
+@pytest.mark.parametrize(("limited", "waits"), [(False, [3, 8, 8]), (True, [8, 8, 8])])
+def test_r24_a_transaction_that_blocks_older_ones_again_waits_for_all_of_them(limited: bool, waits: list[int]) -> None:
+    """Also the first time, where its table is applied in order: it would block the next one."""
+    waited_for: list[int] = []
+    order = SimpleNamespace(wait_for=lambda _ticket, older: waited_for.append(older))
+    run: Any = SimpleNamespace(order=order, timeline=None, retried=lambda: None, is_in_order=lambda _block: limited)
+    worker = Worker(run, 0)
+    blocked = job(9, "d.t")
+    worker._begin_job(blocked)
+    for older in (3, 4, 5):
+        worker._step_back(blocked, older)
+    assert waited_for == waits
+    worker._begin_job(job(10, "d.t"))
+    worker._step_back(blocked, 6)
+    assert waited_for[3] == (8 if limited else 6), "the next job begins anew"
+
+
+def test_r24_a_table_is_in_order_while_its_width_is_one() -> None:
+    run = RunState.__new__(RunState)
+    run.contention = Contention(meetings=1, first=10)
+    assert not run.is_in_order(job(1, "d.t").block)
+    run.contention.met(["d.t"], 1)
+    assert run.is_in_order(job(2, "d.u", "d.t").block)
+    assert not run.is_in_order(job(2, "d.u").block)
+    run.contention.relax(12)
+    assert not run.is_in_order(job(3, "d.t").block), "two at once are tried"

@@ -13,7 +13,7 @@ from paraply.applier.commit.consistency import Consistency
 from paraply.applier.execute.retry import RetryPolicy, StormGuard
 from paraply.applier.execute.scheduled_event_note import logged_event
 from paraply.applier.execute.split import SplitSession
-from paraply.applier.schedule.contention import Contention
+from paraply.applier.schedule.contention import Contention, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -201,6 +201,11 @@ class RunState:
         if self.jobs is not None and self.contention.met(tables, self.order.newest):
             _log.info("transactions block each other: applied one after the other for a while: %s", ", ".join(self.contention.widths))
             self.jobs.bound_tables(self.contention.widths)
+
+    def is_in_order(self, block: Block) -> bool:
+        """Return True if a table of the block is applied in order for a while, because its transactions blocked each other."""
+        widths = self.contention.widths
+        return bool(widths) and any(widths.get(table) == 1 for table in tables_of(block))
 
     def relax(self) -> None:
         """Let more transactions of a table be applied at once after its period in order is over; called often."""

@@ -38,6 +38,7 @@ class Job:
         blocks: Numbers of further jobs that must be committed before this one may start.
         behind: Numbers of such jobs because of limited tables; set by the list.
         fits: True if it may be part of a batch; set by the list.
+        held_by: The last job found that must be committed before this one may start; kept by the list.
     """
 
     number: int
@@ -47,6 +48,7 @@ class Job:
     blocks: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
     fits: bool = False
+    held_by: int = 0
 
     @property
     def is_free(self) -> bool:
@@ -346,7 +348,7 @@ class JobList:
         """Set the job's predecessors: earlier jobs of limited tables that must be committed first."""
         last_of = self._last_of
         tables = tables_of(job.block) & last_of.keys() if last_of else ()
-        job.behind = tuple({min(last_of[table][0], job.number - 1) for table in tables})
+        job.behind, job.held_by = tuple({min(last_of[table][0], job.number - 1) for table in tables}), 0
         for table in tables:
             last_of[table].append(job.number)
 
@@ -354,9 +356,15 @@ class JobList:
         mark, early = self._low_water_mark, self._committed_early
         if (job.number - 1 if self._serial else job.needs) > mark:
             return False
-        if job.behind and not all(number <= mark or number in early or number in before for number in job.behind):
-            return False
-        return all(number <= mark or number in early for number in job.blocks)
+        for number in job.behind:
+            if number > mark and number not in early and number not in before:
+                job.held_by = number
+                return False
+        for number in job.blocks:
+            if number > mark and number not in early:
+                job.held_by = number
+                return False
+        return True
 
     def _may_commit(self, job: Job, before: Container[int] = ()) -> bool:
         """Return True if the job may start, and needs no turn after uncommitted jobs except those in ``before``."""
@@ -365,7 +373,10 @@ class JobList:
 
     def _pop_ready(self, skip: int = 0) -> Job | None:
         full = self._at_work + skip >= self._most_at_work
+        mark, early = self._low_water_mark, self._committed_early
         for index, job in enumerate(self._jobs):
+            if job.held_by > mark and job.held_by not in early:  # most jobs, at every commit: in as few steps as possible
+                continue
             if full and job.number > self._low_water_mark + 1:
                 self._held_back = True
                 return None
