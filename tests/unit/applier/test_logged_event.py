@@ -1,4 +1,4 @@
-"""Which logged statements make or change a scheduled event."""
+"""Remarks about logged statements that make or change a scheduled event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from paraply.applier.execute.scheduled_event_note import logged_event
 
 
 def statement(sql: str) -> Any:
-    return SimpleNamespace(sql=sql.encode())
+    return SimpleNamespace(sql=sql.encode(), context={})
+
+
+LOG: Any = SimpleNamespace(mariadb=True, version=(11, 8, 0))
 
 
 @pytest.mark.parametrize(
@@ -26,7 +29,7 @@ def statement(sql: str) -> Any:
     ],
 )
 def test_an_event_is_named_by_its_transaction(sql: str) -> None:
-    text = logged_event([statement(sql)], "uuid:7")
+    text = logged_event([statement(sql)], LOG, "uuid:7")
     assert text is not None
     assert "(uuid:7)" in text
     assert "SET GLOBAL event_scheduler=OFF" in text
@@ -43,4 +46,4 @@ def test_an_event_is_named_by_its_transaction(sql: str) -> None:
     ],
 )
 def test_other_statements_need_no_remark(sql: str) -> None:
-    assert logged_event([statement(sql)], "uuid:7") is None
+    assert logged_event([statement(sql)], LOG, "uuid:7") is None

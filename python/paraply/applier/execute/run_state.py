@@ -243,7 +243,8 @@ class RunState:
         if not self.runs_events:
             return
         for transaction in block.transactions:
-            text = logged_event(transaction.statements, transaction.gtid or f"{transaction.file}, position {transaction.end_offset}")
+            place = transaction.gtid or f"{transaction.file}, position {transaction.end_offset}"
+            text = logged_event(transaction.statements, transaction.format, place)
             if text is not None:
                 self.note(text)
 

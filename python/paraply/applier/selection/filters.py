@@ -11,6 +11,7 @@ from paraply.logs.statement_text import decode_statement
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse, touched_table
 from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.schema.ddl.statements import (
     AlterTableStatement,
     CreateDatabaseStatement,
@@ -36,13 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Filters", "consequences", "filters_for", "parse_filters"]
 
-_OBJECTS = ("view", "trigger", "procedure", "function", "event", "package")
-_IDENTIFIER = r"(?:`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|[\w$]+)"
-_QUALIFIED = re.compile(
-    rf"\b(?:VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|PACKAGE(?:\s+BODY)?)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
-    rf"({_IDENTIFIER})\s*\.\s*{_IDENTIFIER}",
-    re.IGNORECASE,
-)
 _TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.+))")
 
 
@@ -156,7 +150,7 @@ class Filters:
         except (DdlSyntaxError, RecursionError):
             answer = self._of_unparsed(sql, rules, statement)
         else:
-            answer = self._of_parsed(parsed, sql, statement.database)
+            answer = self._of_parsed(parsed, sql, rules, statement.database)
         if answer is None:
             text = " ".join(sql.split())
             what = f"the statement may touch tables inside and outside of the filters: {text[:120]}"
@@ -173,7 +167,7 @@ class Filters:
             gtid=transaction.gtid,
         )
 
-    def _of_parsed(self, statement: Statement, sql: str, default: str) -> bool | None:
+    def _of_parsed(self, statement: Statement, sql: str, rules: Rules, default: str) -> bool | None:
         """Return True to run the statement, False to leave it out, None if it concerns both kinds of tables."""
         match statement:
             case CreateTableStatement(name=name, like=like):
@@ -196,7 +190,7 @@ class Filters:
                     return False
                 return True if self.chooses_whole(database) else None
             case IrrelevantStatement(what=what):
-                return self._of_other(what, sql, default)
+                return self._of_other(what, sql, rules, default)
         return None
 
     def _of_tables(self, names: Iterable[Name], default: str) -> bool | None:
@@ -218,14 +212,15 @@ class Filters:
             tuple((database.lower(), table.lower()) for database, table in self.exclude_tables),
         )
 
-    def _of_other(self, what: str, sql: str, default: str) -> bool:
+    def _of_other(self, what: str, sql: str, rules: Rules, default: str) -> bool:
         """Return the answer for objects other than tables.
 
         Views, routines, triggers and events belong to their database; accounts and the like run unless a filter names something.
         """
-        if what.split()[-1] in _OBJECTS or what.endswith(("definer", "algorithm", "sql", "aggregate")):
-            match = _QUALIFIED.search(sql)
-            return self.chooses_database(_plain(match[1]) if match else default)
+        kind = StatementKind.read(sql, rules)
+        if kind is not None and kind.is_about_stored_object:
+            names = kind.object_names()
+            return self.chooses_database(names[0] if len(names) > 1 else default)
         if default and what in ("temporary table", "sequence", "comment", "analyze", "optimize", "repair", "check"):
             return self.chooses_database(default)
         return not self.includes
@@ -281,11 +276,6 @@ def _table(name: str, option: str) -> tuple[str, str]:
 
 def _unquoted(name: str) -> str:
     return name.replace("``", "`")
-
-
-def _plain(identifier: str) -> str:
-    quote = identifier[0]
-    return identifier[1:-1].replace(quote * 2, quote) if quote in '`"' else identifier
 
 
 def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.errors import LogNotUnderstood
 from paraply.schema.ddl.rules import Rules
+from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.session_defaults import has_variable, unlogged_variables
-from paraply.targets.mysql.ddl.statement_kind import StatementKind
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import identifier
 

@@ -10,7 +10,7 @@ from paraply.errors import LogNotUnderstood, SchemaMismatch
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse
 from paraply.schema.ddl.spelling import database_of, names_of
-from paraply.targets.mysql.ddl.statement_kind import StatementKind
+from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.targets.mysql.sql import Connection, name_literal, rows_of, to_int, to_text
 
 if TYPE_CHECKING:

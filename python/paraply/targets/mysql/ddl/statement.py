@@ -16,6 +16,7 @@ from paraply.errors import (
     TemporaryFailure,
     UsageError,
 )
+from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
 from paraply.targets.mysql.ddl.context import (
     context_statements,
     reset_statement,
@@ -23,7 +24,6 @@ from paraply.targets.mysql.ddl.context import (
     statement_text,
     use_statement,
 )
-from paraply.targets.mysql.ddl.statement_kind import StatementKind, check_version_comments
 from paraply.targets.mysql.preflight.table_check import words_of
 from paraply.targets.mysql.progress.store import PendingDdl
 from paraply.targets.mysql.rows.sequences import row_statements

@@ -73,6 +73,11 @@ class StatementKind:
         return self._word(self.object_at)
 
     @property
+    def is_about_stored_object(self) -> bool:
+        """True if it is about a view, trigger, routine, event or package: an object that belongs to a database."""
+        return self.verb in ("CREATE", "ALTER", "DROP") and self.object in _STORED
+
+    @property
     def is_about_database(self) -> bool:
         """True if a database is created, altered or dropped; its own name may be the statement's default database."""
         return self.verb in ("CREATE", "ALTER", "DROP") and self.object in _DATABASE
@@ -127,6 +132,7 @@ class StatementKind:
     def object_names(self) -> list[str]:
         """Return ``name`` or ``name.name`` of the object of a CREATE, ALTER or DROP."""
         place = self.object_at + 1
+        place += self.object == "PACKAGE" and self._word(place) == "BODY"
         place += next((len(words) for words in _CONDITIONS if self._words(place, len(words)) == words), 0)
         return self._names(place)
 

@@ -6,7 +6,7 @@ import pytest
 
 from paraply.errors import LogNotUnderstood
 from paraply.schema.ddl.rules import MODE_ANSI_QUOTES, Rules
-from paraply.targets.mysql.ddl.statement_kind import StatementKind, check_version_comments
+from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
 
 MARIADB = Rules(mariadb=True, version=(11, 8, 2))
 
@@ -114,3 +114,19 @@ def test_a_version_comment_of_a_newer_source_is_refused() -> None:
 )  # fmt: skip
 def test_row_times_without_names(text: str, makes: bool) -> None:
     assert kind(text).makes_row_times is makes
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("CREATE PACKAGE BODY shop.p AS END", ["shop", "p"]),
+        ("DROP PACKAGE BODY IF EXISTS p", ["p"]),
+        ("CREATE OR REPLACE DEFINER=a@b PROCEDURE `shop`.`WHERE`() SELECT 1", ["shop", "WHERE"]),
+        ("/* of EVENT x.y */ DROP TRIGGER IF EXISTS shop.t", ["shop", "t"]),
+    ],
+)
+def test_names_of_stored_objects(sql: str, names: list[str]) -> None:
+    kind = StatementKind.read(sql, Rules.of({}, mariadb=True, version=(11, 8, 0)))
+    assert kind is not None
+    assert kind.is_about_stored_object
+    assert kind.object_names() == names
