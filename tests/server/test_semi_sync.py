@@ -36,6 +36,8 @@ DATABASE = "semi_sync"
 TIMEOUT = 600_000
 """Milliseconds that a source waits for its replicas: longer than any test."""
 
+STATES = "SELECT state FROM information_schema.processlist WHERE id<>CONNECTION_ID()"
+
 
 class WaitingSource:
     """A source that waits for its replicas.
@@ -218,7 +220,7 @@ def test_a_commit_waits_for_the_receiver_to_come_back(source: WaitingSource, fol
         Commits(source, sessions=1, keys=range(1)).join()
     yes, no = source.counted()
     commits = Commits(source, sessions=3, keys=range(1, 4))
-    time.sleep(2)
+    wait_until(lambda: any("semi-sync ACK" in str(state) for (state,) in source.sql(STATES)), "a commit that waits for its replica")
     assert commits.done == []
     with receiving(source.url, folder):
         commits.join()

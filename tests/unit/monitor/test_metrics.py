@@ -1,4 +1,4 @@
-"""Metrics: the text is what Prometheus reads, the port is ours alone and is gone with the run."""
+"""Metrics: text that Prometheus reads, on a port that ends with the run."""
 
 from __future__ import annotations
 
@@ -14,24 +14,15 @@ from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from unit.monitor.busy_run import BUSY, IDENTITY
 
 from paraply.errors import UsageError
-from paraply.observe.counters import Counters, WorkerCounters
+from paraply.observe.counters import Counters
 from paraply.observe.metrics import render_metrics
 from paraply.observe.metrics_server import MetricsServer, parse_address
-from paraply.observe.status_json import RunIdentity, status_object
+from paraply.observe.status_json import RunIdentity
 
 SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+)\})? (?P<value>-?[0-9.e+]+)')
-BUSY = Counters(
-    seconds=2.5, read=900, queue=3, transactions=800, rows=3000, rate=320.123456789, running=1, waiting_turn=1,
-    committed_at=1_700_000_000_500_000, lag=12.5, last_gtid="u:1", handed_gtid="u:2",
-    handed_committed_at=1_700_000_001_000_000, handed_at=1_800_000_000.0, seconds_left=4.0,
-    workers=(
-        WorkerCounters(0, state="Applying", block=7, gtid="u:3", began=1_800_000_001.0, committed_at=1_700_000_000_000_000, tries=2),
-        WorkerCounters(1, last_gtid="u:1", last_committed_at=1_700_000_000_500_000, last_began=1.0, last_ended=2.0),
-    ),
-)  # fmt: skip
-IDENTITY = RunIdentity('odd "name"\\\n', ("/logs/binlog.000001",), 2, "dependency", "any-time", "record")
 
 
 class Run:
@@ -153,19 +144,6 @@ def test_a_port_in_use_is_a_usage_error() -> None:
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(UsageError, match="--metrics"):
         parse_address(text)
-
-
-def test_the_status_has_the_columns_that_operators_know() -> None:
-    status = status_object(IDENTITY, BUSY)
-    assert json.loads(json.dumps(status)) == status
-    one, two = status["workers"]
-    assert one["applying_transaction"] == "u:3"
-    assert one["applying_transaction_original_commit_timestamp"] == "2023-11-14T22:13:20.000000Z"
-    assert (one["applying_transaction_retries_count"], one["last_applied_transaction"]) == (2, "")
-    assert (two["last_applied_transaction"], two["worker_id"], two["channel_name"]) == ("u:1", 2, IDENTITY.channel)
-    assert status["coordinator"]["service_state"] == "ON"
-    ended = status_object(IDENTITY, BUSY, outcome="failed", error=UsageError("no"))
-    assert (ended["coordinator"]["service_state"], ended["error"]) == ("OFF", {"class": "UsageError", "message": "no"})
 
 
 def test_the_documentation_names_every_metric_and_no_other() -> None:
