@@ -274,6 +274,14 @@ def test_digits_of_a_second_that_go_are_not_followed(replay: Replay, type_: str)
     assert [step.table for step in replay.run(f"alter table t modify v {type_}(2) null")] == ["d.t"]
 
 
+@pytest.mark.parametrize("type_", ["int(5) unsigned zerofill", "int zerofill", "decimal(6,2) zerofill", "bigint unsigned zerofill"])
+def test_zeros_that_the_source_stores_in_a_text_are_not_followed(replay: Replay, type_: str) -> None:
+    replay.run(f"create table t (id int primary key, v {type_})")
+    assert replay.run("alter table t modify v bigint unsigned zerofill") == []
+    assert [step.table for step in replay.run("alter table t change v w varchar(30)")] == ["d.t"]
+    assert replay.run("alter table t modify w varchar(40)") == []
+
+
 def test_what_becomes_a_char_loses_the_spaces_at_its_end(replay: Replay) -> None:
     replay.run("create table t (id int primary key, v varchar(9), w char(9))")
     replay.query("INSERT INTO d.t VALUES (1, ' a  ', ' b')")

@@ -48,6 +48,8 @@ class Column:
         labels: Labels of ENUM and SET.
         generated: ``virtual``, ``stored`` or None.
         expression: Expression of a generated column; None if unknown. It is ignored when columns are compared.
+        zerofill: Whether a number is shown with zeros in front, which become characters if it is changed to text. It is ignored when
+            columns are compared.
         invisible: Whether the column is INVISIBLE.
         default: The DEFAULT clause; None if unknown. It is ignored when columns are compared.
     """
@@ -65,6 +67,7 @@ class Column:
     invisible: bool = False
     default: Default | None = field(default=None, compare=False)
     expression: str | None = field(default=None, compare=False)
+    zerofill: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ class TypeSpec:
     length: int | None = None
     scale: int | None = None
     unsigned: bool = False
+    zerofill: bool = False
     charset: str | None = None
     collation: str | None = None
     binary_collation: bool = False
@@ -165,7 +166,9 @@ def _text_of(label: str | bytes, charset: str | None) -> str:
 def _with_attributes(cursor: Cursor, spec: TypeSpec) -> TypeSpec:
     """Read UNSIGNED, ZEROFILL, CHARACTER SET, COLLATE, BINARY and MariaDB's COMPRESSED, in any order."""
     while True:
-        if cursor.accept("UNSIGNED") or cursor.accept("ZEROFILL"):
+        if cursor.accept("ZEROFILL"):
+            spec = replace(spec, unsigned=True, zerofill=True)
+        elif cursor.accept("UNSIGNED"):
             spec = replace(spec, unsigned=True)
         elif cursor.accept("SIGNED") or accept_compressed(cursor):
             pass

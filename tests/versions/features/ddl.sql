@@ -74,6 +74,14 @@ UPDATE t SET a=100000, c='z', d=99999999.9999 WHERE id=1;
 ALTER TABLE t MODIFY g BINARY(5), CHANGE f ff VARCHAR(30), MODIFY h DOUBLE;
 INSERT INTO t VALUES (3,1,'x','x',1,'x','text','ab',1e300);
 
+-- feature: zerofill-to-text
+-- about: Numbers with zeros in front, which become text
+-- refused: postgresql needs-rows
+CREATE TABLE t (id INT PRIMARY KEY, a INT(5) UNSIGNED ZEROFILL, b DECIMAL(6,2) ZEROFILL, c SMALLINT ZEROFILL);
+INSERT INTO t VALUES (1,42,1.5,7),(2,1234567,-0.0,0),(3,NULL,NULL,NULL);
+ALTER TABLE t MODIFY a VARCHAR(10), MODIFY b CHAR(12), CHANGE c d TEXT;
+UPDATE t SET a=CONCAT(a,'x') WHERE a='00042';
+
 -- feature: narrow-columns
 -- about: Columns of other types, which the source converts row by row
 -- refused: postgresql needs-rows

@@ -44,6 +44,7 @@ def column_of(spec: ColumnSpec, charset: str | None, collation: str | None, rule
         length=kind.length,
         scale=kind.scale,
         unsigned=kind.unsigned,
+        zerofill=kind.zerofill,
         nullable=nullable,
         charset=kind.charset,
         collation=kind.collation,

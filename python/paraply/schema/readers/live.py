@@ -136,6 +136,7 @@ def _column(row: list[Any], mariadb: bool) -> Column:
         length=spec.length,
         scale=spec.scale,
         unsigned=spec.unsigned,
+        zerofill=spec.zerofill,
         nullable=nullable == "YES",
         charset="binary" if binary else canonical_charset(charset) if has_charset else None,
         collation="binary" if binary else canonical_collation(collation) if has_charset else None,

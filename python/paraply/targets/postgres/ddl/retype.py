@@ -41,9 +41,13 @@ def keeps_values(old: Column, new: Column, *, strict: bool) -> bool:
     >>> number, unsigned = Column("n", "int"), Column("n", "int", unsigned=True)
     >>> keeps_values(number, unsigned, strict=True), keeps_values(number, unsigned, strict=False)
     (True, False)
+    >>> keeps_values(Column("n", "int", unsigned=True, zerofill=True), Column("n", "varchar", 10, charset="utf8mb4"), strict=True)
+    False
     >>> keeps_values(Column("t", "time", scale=3), Column("t", "time"), strict=True)
     False
     """
+    if old.zerofill and new.charset is not None:  # the source stores the zeros that it showed before
+        return False
     if old.type in _FRACTIONS and new.type in _FRACTIONS and (new.scale or 0) < (old.scale or 0):
         return False
     return strict or _has_room(old, new)
