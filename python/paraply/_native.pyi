@@ -90,6 +90,12 @@ class Transaction:
     @property
     def tables(self) -> list[str]: ...
     @property
+    def row_settings(self) -> dict[str, Any] | None:
+        """Settings of the source's session for the rows, with the names of ``Statement.context``; None if the log has none, as MariaDB's.
+
+        ``sql_mode`` int, ``time_zone`` str if a row depended on it, ``lc_time_names`` int if it is not 0.
+        """
+    @property
     def statements(self) -> list[Statement]: ...
     @property
     def xid(self) -> str | None: ...

@@ -108,6 +108,19 @@ pub struct StatementContext {
     pub unknown: Vec<u8>,
 }
 
+/// Settings of the source's session under which it computed the rows of a transaction: those of its BEGIN.
+///
+/// A target that computes generated columns and checks constraints again needs the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RowSettings {
+    /// `sql_mode` as its bit set.
+    pub sql_mode: Option<u64>,
+    /// `time_zone`; none where no row of the transaction depended on it.
+    pub time_zone: Option<String>,
+    /// `lc_time_names` as a number; none for `en_US`.
+    pub lc_time_names: Option<u16>,
+}
+
 /// A statement that is in the log as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
@@ -157,6 +170,8 @@ pub struct Transaction {
     pub committed_at: Option<i64>,
     /// True if any of its row events has `FLAG_NO_FOREIGN_KEY_CHECKS`.
     pub no_foreign_key_checks: bool,
+    /// Settings of the session that made its rows; none where the log has no BEGIN, as MariaDB's.
+    pub row_settings: Option<Arc<RowSettings>>,
     /// Statements in text: the DDL, or `XA ...`; `BEGIN` and `COMMIT` are left out.
     pub statements: Vec<Statement>,
     /// The XID text of XA transactions (`X'..',X'..',n`).

@@ -124,6 +124,7 @@ fn header_of(whole: &Transaction) -> Transaction {
     Transaction {
         identity: whole.identity.clone(),
         snapshot: None,
+        row_settings: whole.row_settings.clone(),
         statements: Vec::new(),
         xid: None,
         events: Vec::new(),

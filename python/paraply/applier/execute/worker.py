@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from paraply.applier.commit.commit_order import RollbackRequested, TicketState
 from paraply.applier.schedule.contention import tables_of
@@ -19,7 +19,7 @@ from paraply.targets.batch import SeriesOutcome
 from paraply.targets.retrying import steadily
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from paraply._native import Block
     from paraply.applier.execute.run_state import RunState
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from paraply.targets.protocol import Session
 
 __all__ = ["Worker"]
+
+T = TypeVar("T")
 
 _SHORTEST_WAIT = 2e-5
 """Seconds; a shorter wait is not shown in the timeline."""
@@ -260,8 +262,7 @@ class Worker:
             tried: Outcome of the first try in a batch.
         """
         run, ticket = self._run, job.ticket
-        retries = losses = 0
-        statement = runs_statement(block)
+        retries, losses, statement = 0, 0, runs_statement(block)
         while True:
             if retries > run.retry.limit // 2 or statement:
                 self._wait_turn_empty_handed(job)
@@ -365,8 +366,8 @@ class Worker:
     def _step_back(self, job: Job, older: int) -> None:
         """Release the locks, and wait until the older transaction that needs them is committed; the second time, until all are (R24)."""
         self._rollback()
-        self.counters.rollbacks += 1
-        self.counters.retries += 1
+        counters = self.counters
+        counters.rollbacks, counters.retries = counters.rollbacks + 1, counters.retries + 1
         self._run.retried()
         again, self._has_stepped_back = self._has_stepped_back, True
         # It would block the next older one in the same way: neighbours in an index often block each other all.
@@ -415,32 +416,27 @@ class Worker:
             self.counters.reconnects += 1
 
     def _connect(self, job: Job) -> Session:
-        """Open a session; retry as long as a server may need to restart."""
-        retry = self._run.retry
-        attempt = 0
-        while True:
-            try:
-                session = self._session = self._run.target.session()
-                self.counters.connection_id = session.connection_id
-                return session
-            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that hits the first query of the new session
-                attempt += 1
-                if attempt >= retry.reconnects:
-                    raise
-                self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
+        """Open a session."""
+        session = self._session = self._when_available(job, self._run.target.session)
+        self.counters.connection_id = session.connection_id
+        return session
 
     def _is_in(self, job: Job, block: Block) -> bool:
         """Return True if a commit in progress at the loss of the connection took effect; this keeps the commit exactly once."""
-        retry = self._run.retry
-        attempt = 0
+        return self._when_available(job, lambda: self._run.target.committed(block), f"not known yet: was block {block.id} committed?")
+
+    def _when_available(self, job: Job, ask: Callable[[], T], remark: str = "") -> T:
+        """Return the target's answer; retry as long as a server may need to restart, each time with a remark in the log."""
+        retry, attempt = self._run.retry, 0
         while True:
             try:
-                return self._run.target.committed(block)
-            except (ConnectionFailed, TemporaryFailure):
+                return ask()
+            except (ConnectionFailed, TemporaryFailure):  # also a KILL QUERY that hits the first query of a new session
                 attempt += 1
                 if attempt >= retry.reconnects:
                     raise
-                logging.getLogger("paraply.applier").info("cannot tell yet whether block %d was committed", block.id)
+                if remark:
+                    logging.getLogger("paraply.applier").info(remark)
                 self._run.order.pause(job.ticket, retry.reconnect_delay(attempt))
 
     @contextlib.contextmanager

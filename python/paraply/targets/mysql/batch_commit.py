@@ -120,7 +120,7 @@ def _fitting(context: MySqlContext, session: BlockSession, blocks: Sequence[Bloc
             if block.kind != "dml":
                 return blocks[:number]
             session.check_tables(block, block)
-            if context.checker.sequences_of(block):
+            if context.checker.sequences_of(block) or context.checker.session.includes(block):
                 return blocks[:number]
             known.add(block)
         if references is not None and references.check(lambda: session.connection, block) is not None:

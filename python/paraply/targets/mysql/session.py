@@ -141,7 +141,7 @@ class MySqlSession:
         self._open = None
         for _ in range(_ROLLBACKS):
             try:
-                query_all(self._connection, ["ROLLBACK", *self._context.mode.end()])
+                query_all(self._connection, ["ROLLBACK", *self._context.mode.end(), *self._context.checker.session.resets])
                 self._left = False
             except (ServerError, TemporaryFailure):
                 continue

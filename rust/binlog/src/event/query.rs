@@ -7,7 +7,7 @@ use crate::event::cursor::Cursor;
 use crate::event::mariadb;
 use crate::event::text::{TextKind, classify};
 use crate::event::types;
-use crate::transaction::{Format, Statement, StatementContext};
+use crate::transaction::{Format, RowSettings, Statement, StatementContext};
 
 const POST_HEADER_LENGTH: usize = 13;
 /// The bit of `sql_mode`.
@@ -70,6 +70,21 @@ impl<'a> QueryEvent<'a> {
                 Ok(classify(sql, mode & NO_BACKSLASH_ESCAPES == 0))
             }
         }
+    }
+
+    /// Returns the status variables as bytes.
+    pub fn status(&self) -> &'a [u8] {
+        self.status
+    }
+
+    /// Returns the settings that the status variables give to the rows after a BEGIN.
+    pub fn row_settings(&self) -> Result<RowSettings, Fault> {
+        let context = parse_status(self.status)?;
+        Ok(RowSettings {
+            sql_mode: context.sql_mode,
+            time_zone: context.time_zone,
+            lc_time_names: context.lc_time_names,
+        })
     }
 
     /// Returns the statement with its status variables read.

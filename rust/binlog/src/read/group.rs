@@ -17,7 +17,7 @@ use crate::event::transaction_context;
 use crate::event::{Event, flags, types};
 use crate::read::payload::Payload;
 use crate::read::start::Group;
-use crate::transaction::{Identity, Kind, Transaction};
+use crate::transaction::{Identity, Kind, RowSettings, Transaction};
 
 /// Assembles events into transactions.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Assembler {
     open: Option<Group>,
     /// Snapshot that a context of certification gives for the transaction after it.
     snapshot: Option<Arc<GtidSet>>,
+    settings: LastSettings,
     most_bytes: u64,
     keeps_rows: bool,
 }
@@ -35,7 +36,7 @@ type Taken = Result<Option<Transaction>, Failure>;
 impl Assembler {
     /// Creates an assembler that refuses transactions of more than `most_bytes` bytes (uncompressed).
     pub fn new(most_bytes: u64) -> Self {
-        Self { open: None, snapshot: None, most_bytes, keeps_rows: true }
+        Self { open: None, snapshot: None, settings: LastSettings::default(), most_bytes, keeps_rows: true }
     }
 
     /// Creates an assembler of transactions without their row events: one empty event replaces however many there are.
@@ -171,8 +172,10 @@ impl Assembler {
             TextKind::Begin | TextKind::XaStart if group.begun => {
                 return Err(group.unfinished("another transaction begins before it").into());
             }
-            TextKind::Begin => group.begun = true,
-            TextKind::XaStart => (group.begun, group.xa) = (true, true),
+            TextKind::Begin | TextKind::XaStart => {
+                (group.begun, group.xa) = (true, kind == TextKind::XaStart);
+                group.transaction.row_settings = Some(self.settings.of(&query)?);
+            }
             TextKind::Commit => return self.end(event, Kind::Dml),
             TextKind::Rollback => return self.roll_back(event),
             TextKind::Savepoint(name) if group.begun => group.set_savepoint(&name)?,
@@ -282,6 +285,25 @@ impl Assembler {
         transaction.end_offset = event.end_offset;
         transaction.bytes = event.end_offset.saturating_sub(transaction.offset);
         Ok(Some(transaction))
+    }
+}
+
+/// Settings of the last BEGIN, with their bytes: most transactions have those of the one before.
+#[derive(Debug, Default)]
+struct LastSettings {
+    status: Vec<u8>,
+    settings: Option<Arc<RowSettings>>,
+}
+
+impl LastSettings {
+    fn of(&mut self, begin: &QueryEvent<'_>) -> Result<Arc<RowSettings>, Fault> {
+        if let Some(settings) = self.settings.as_ref().filter(|_| self.status == begin.status()) {
+            return Ok(Arc::clone(settings));
+        }
+        let settings = Arc::new(begin.row_settings()?);
+        self.status = begin.status().to_vec();
+        self.settings = Some(Arc::clone(&settings));
+        Ok(settings)
     }
 }
 

@@ -130,6 +130,7 @@ fn empty_transaction(event: &Event<'_>, file: u32) -> Transaction {
         mariadb_flags: 0,
         session: None,
         snapshot: None,
+        row_settings: None,
         committed_at: Some(i64::from(event.header.timestamp) * 1_000_000),
         no_foreign_key_checks: false,
         statements: Vec::new(),

@@ -64,6 +64,7 @@ fn transaction(events: &[(u8, Vec<u8>)]) -> Transaction {
         mariadb_commit_id: None,
         mariadb_flags: 0,
         snapshot: None,
+        row_settings: None,
         session: None,
         committed_at: None,
         no_foreign_key_checks: false,

@@ -208,6 +208,7 @@ fn transaction(events: &[Vec<u8>]) -> Transaction {
         mariadb_flags: 0,
         session: None,
         snapshot: None,
+        row_settings: None,
         committed_at: None,
         no_foreign_key_checks: false,
         statements: Vec::new(),

@@ -133,6 +133,16 @@ impl PyTransaction {
 
 #[pymethods]
 impl PyTransaction {
+    #[getter]
+    fn row_settings<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(settings) = &self.get().row_settings else { return Ok(None) };
+        let dict = PyDict::new(py);
+        set(&dict, "sql_mode", settings.sql_mode)?;
+        set(&dict, "time_zone", settings.time_zone.as_deref())?;
+        set(&dict, "lc_time_names", settings.lc_time_names)?;
+        Ok(Some(dict))
+    }
+
     fn row_events<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &rows_of(self.inner()))
     }

@@ -10,7 +10,7 @@ from paraply.errors import LogNotUnderstood
 from paraply.schema.ddl.rules import Rules
 from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
-from paraply.targets.mysql.ddl.session_defaults import has_variable, unlogged_variables
+from paraply.targets.mysql.ddl.session_defaults import dropped_modes, has_variable, is_time_zone, known_modes, unlogged_variables
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import identifier
 
@@ -33,12 +33,6 @@ _INSERT_HISTORY = 1 << 30
 _COMMON_FLAGS = _AUTO_IS_NULL | _NOT_AUTOCOMMIT | _NO_FOREIGN_KEY_CHECKS | _RELAXED_UNIQUE_CHECKS
 _MARIADB_FLAGS = _NO_CHECK_CONSTRAINTS | _EXPLICIT_DEFAULTS | _IF_EXISTS | _INSERT_HISTORY
 
-# sql_mode is logged and set as a number. Bits that a server accepts, tested bit by bit on MySQL 9.7 and MariaDB 10.11.
-_MYSQL_MODES = sum(1 << bit for bit in (*range(4), *range(5, 8), *range(18, 28), *range(29, 34)))
-_MARIADB_MODES = (1 << 35) - 1
-#: Bits that MySQL 8.0 removed (POSTGRESQL ... MYSQL40, NO_AUTO_CREATE_USER). They change no DDL: their effects have bits of their own.
-_MYSQL_DROPPED_MODES = sum(1 << bit for bit in (*range(8, 18), 28))
-
 #: First version of each MariaDB 10.x that logs explicit_defaults_for_timestamp; 10.10 and later always do.
 _EXPLICIT_DEFAULTS_SINCE = {5: 17, 6: 9, 7: 5, 8: 4, 9: 2}
 
@@ -57,7 +51,6 @@ _NUMBERS = (
     "default_table_encryption",
 )  # fmt: skip
 
-_ZONE = re.compile(r"[A-Za-z0-9_/+:\-]+")
 _INVOKER = re.compile(rb"CURRENT_(?:USER|ROLE)", re.IGNORECASE)
 _NO_COLLATIONS = CollationNumbers({})
 
@@ -283,19 +276,13 @@ def _logs_explicit_defaults(version: tuple[int, int, int]) -> bool:
 
 
 def _sql_mode(statement: Statement, mode: int, server: ServerKind) -> int:
-    if server.mariadb:
-        known, dropped = _MARIADB_MODES, 0
-    elif server.version >= (8, 0, 0):
-        known, dropped = _MYSQL_MODES, _MYSQL_DROPPED_MODES
-    else:
-        known, dropped = _MYSQL_MODES | _MYSQL_DROPPED_MODES, 0
-    unknown = mode & ~known & ~dropped
+    unknown = mode & ~known_modes(server) & ~dropped_modes(server)
     if unknown:
         raise LogNotUnderstood(f"the statement's sql_mode has bits that the target does not know ({unknown:#x})", position=statement.offset)
-    return mode & known
+    return mode & known_modes(server)
 
 
 def _time_zone(statement: Statement, zone: str) -> str:
-    if not _ZONE.fullmatch(zone):
+    if not is_time_zone(zone):
         raise LogNotUnderstood(f"the statement's time zone {zone!r} is not the name of one", position=statement.offset)
     return zone

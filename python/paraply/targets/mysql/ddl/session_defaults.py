@@ -6,12 +6,20 @@ invisible primary key, for example, even if the target would. A replay cannot kn
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from paraply.targets.mysql.server_version import ServerKind
 
-__all__ = ["has_variable", "unlogged_variables"]
+__all__ = ["dropped_modes", "has_variable", "is_time_zone", "known_modes", "unlogged_variables"]
+
+# sql_mode is logged and set as a number. Bits that a server accepts, tested bit by bit on MySQL 9.7 and MariaDB 10.11.
+_MYSQL_MODES: int = sum(1 << bit for bit in (*range(4), *range(5, 8), *range(18, 28), *range(29, 34)))
+_MARIADB_MODES = (1 << 35) - 1
+#: Bits that MySQL 8.0 removed (POSTGRESQL ... MYSQL40, NO_AUTO_CREATE_USER). They change no DDL: their effects have bits of their own.
+_MYSQL_DROPPED_MODES: int = sum(1 << bit for bit in (*range(8, 18), 28))
+_ZONE = re.compile(r"[A-Za-z0-9_/+:\-]+")
 
 #: First versions of MySQL and of MariaDB with each variable that not every server has; None for a family without the variable.
 _SINCE: dict[str, tuple[tuple[int, int, int] | None, tuple[int, int, int] | None]] = {
@@ -57,3 +65,20 @@ def unlogged_variables(server: ServerKind) -> dict[str, str]:
         "system_versioning_alter_history": "KEEP",
     }
     return {name: value for name, value in values.items() if has_variable(server, name)}
+
+
+def known_modes(server: ServerKind) -> int:
+    """Return the bits of ``sql_mode`` that a server of this version accepts."""
+    if server.mariadb:
+        return _MARIADB_MODES
+    return _MYSQL_MODES if server.version >= (8, 0, 0) else _MYSQL_MODES | _MYSQL_DROPPED_MODES
+
+
+def dropped_modes(server: ServerKind) -> int:
+    """Return the bits of ``sql_mode`` that an older server has, and that can be left out without any effect."""
+    return _MYSQL_DROPPED_MODES if not server.mariadb and server.version >= (8, 0, 0) else 0
+
+
+def is_time_zone(zone: str) -> bool:
+    """Return True if a text can be the name or the offset of a time zone."""
+    return _ZONE.fullmatch(zone) is not None

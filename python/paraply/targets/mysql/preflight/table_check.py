@@ -13,6 +13,7 @@ from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.name_case import NameCase
 from paraply.targets.mysql.preflight.privileges import Lack, account, lack_message
+from paraply.targets.mysql.preflight.session_dependence import COLUMNS, SessionDependence
 from paraply.targets.mysql.server_version import ServerKind
 from paraply.targets.mysql.sql import Connection, identifier, name_literal, query_each, rows_of, to_int, to_text
 
@@ -132,6 +133,8 @@ class TableChecker:
         self._locks: dict[tuple[str, str, int], threading.Lock] = {}
         self._computes: set[tuple[str, str]] = set()
         self._sequences: set[tuple[str, str]] = set()
+        self.session = SessionDependence(server)
+        """Tables whose rows depend on the settings of the session that applies them."""
         self._collations: CollationNumbers | None = None
         self.row_ends = RowEnds(server.version >= _LATER_ENDS) if server.mariadb else None
         """Columns of system-versioned tables whose values differ between versions of MariaDB."""
@@ -206,13 +209,17 @@ class TableChecker:
             f"SELECT engine, table_type FROM information_schema.tables WHERE {where}",
             (
                 "SELECT column_name, data_type, column_type, character_octet_length, numeric_precision, numeric_scale, datetime_precision,"
-                f" character_set_name, generation_expression, ordinal_position FROM information_schema.columns WHERE {where}"
+                f" character_set_name, {COLUMNS}, ordinal_position FROM information_schema.columns WHERE {where}"
             ),
+            *self.session.question(where),
         ]
         results = query_each(connection, statements)
         self._check_engine(name, results[0][1], lambda: self._other_case(connection, table_map))
         self._note_sequence(table_map, to_text(results[0][1][0][1]))
         found = by_last_column(results[1][1])
+        self.session.note(
+            table_map, ((*row[:2], *row[8:11]) for row in found), sum(to_int(row[0]) for result in results[2:] for row in result[1])
+        )
         columns = [TargetColumn.of(row[:8], mariadb=self._mariadb) for row in found]
         if not columns:
             lack = Lack("SELECT", f"{identifier(table_map.database)}.{identifier(table_map.table)}", "to compare the columns")

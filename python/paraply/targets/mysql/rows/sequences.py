@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply._native import binlog_statements
+from paraply.targets.mysql.preflight.session_dependence import RESET
+from paraply.targets.mysql.rows.row_settings import of_equal_settings
 from paraply.targets.mysql.sql import identifier
 
 if TYPE_CHECKING:
@@ -33,6 +35,16 @@ def row_statements(context: MySqlContext, source: Block, check: ReferenceCheck |
         source: The block, or a part of it.
         check: The foreign keys that are checked at the end of the block.
     """
+    for settings, part in of_equal_settings(source, context.server, matter=context.checker.session.includes(source)):
+        if settings is None:
+            yield from _rows_of(context, part, check)
+            continue
+        yield settings.encode()
+        yield from _rows_of(context, part, check)
+        yield RESET.encode()
+
+
+def _rows_of(context: MySqlContext, source: Block, check: ReferenceCheck | None) -> Iterator[bytes]:
     checker = context.checker
     sequences = checker.sequences_of(source)
     yield from binlog_statements(source, context.max_packet, check, checker.row_ends, sequences)

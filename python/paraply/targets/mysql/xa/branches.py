@@ -54,7 +54,7 @@ def end(context: MySqlContext, connection: Connection, branch: Branch, *, commit
     """End a branch on the connection that created it."""
     if not commit:
         # A branch that failed before XA END must be ended first, so that it can be rolled back.
-        for statement in (f"XA END {xid_of(branch)}", f"XA ROLLBACK {xid_of(branch)}"):
+        for statement in (f"XA END {xid_of(branch)}", f"XA ROLLBACK {xid_of(branch)}", *context.checker.session.resets):
             _run_whatever(connection, statement)
         return
     try:
