@@ -29,7 +29,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("hashing",),
     ("schema",),
     ("_extras",),
-    ("errors", "data", "_native", "_on_demand", "_version"),
+    ("errors",),
+    ("runtime", "data", "_native", "_on_demand", "_version"),
 )
 """Packages and modules of ``paraply``, the highest first. A module imports only from its own package and from lower layers."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from typing import Generic, TypeVar
+
+from paraply.runtime import runtime
 
 __all__ = ["BoundedQueue"]
 
@@ -27,8 +28,8 @@ class BoundedQueue(Generic[Item]):
     """
 
     def __init__(self, items: int, size: int) -> None:
-        self._mutex = threading.Lock()
-        self._changed = threading.Condition(self._mutex)
+        self._mutex = runtime.lock()
+        self._changed = runtime.condition(self._mutex)
         self._items: deque[tuple[Item, int]] = deque()
         self._most_items = items
         self._most_size = size

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply.logs.bounded_queue import BoundedQueue
 from paraply.logs.statement_text import decode_statement
+from paraply.runtime import runtime
 from paraply.schema.advance import ASSUMED_COLLATION, advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, SchemaChange, Unknown
 from paraply.schema.readers.table_map import settle
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from paraply._native import Catalog, LogReader, TableFilter, Transaction, TransactionBatch, WriteSets
+    from paraply.runtime import Thread
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.model import Table
 
@@ -137,8 +137,8 @@ class Feed:
         self._queue: BoundedQueue[FeedItem] | None = None
         if threaded:
             self._queue = BoundedQueue(self._limits.queue_batches, self._limits.queue_bytes)
-        self._thread: threading.Thread | None = None
-        self._resumed = threading.Event()
+        self._thread: Thread | None = None
+        self._resumed = runtime.event()
         self._reread_tables: Sequence[Table] | None = None
         self._stopped = False
         self.exhausted = False
@@ -172,9 +172,9 @@ class Feed:
     def __iter__(self) -> Iterator[FeedItem]:
         produce = self._produce() if self._queue is None else self._consume(self._queue)
         while True:
-            asked = time.perf_counter()
+            asked = runtime.perf_counter()
             item = next(produce, None)
-            self.wait_seconds += time.perf_counter() - asked
+            self.wait_seconds += runtime.perf_counter() - asked
             if item is None:
                 self.exhausted = not self._stopped
                 return
@@ -200,7 +200,7 @@ class Feed:
             self._thread.join()
 
     def _consume(self, queue: BoundedQueue[FeedItem]) -> Iterator[FeedItem]:
-        self._thread = threading.Thread(target=self._fill, args=(queue,), name="paraply-reader", daemon=True)
+        self._thread = runtime.thread(self._fill, args=(queue,), name="paraply-reader")
         self._thread.start()
         while (item := queue.get()) is not None:
             yield item

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import deque
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraply.errors import ParaplyError
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +60,7 @@ class Journey:
 
     def sample(self, run: ObservedRun, feed: Feed) -> None:
         """Record the present position; called by one thread, a few times a second."""
-        now = time.perf_counter()
+        now = runtime.perf_counter()
         self._samples.append((now, self.done(run, feed)))
         while len(self._samples) > 2 and self._samples[0][0] < now - _RATE_SECONDS:
             self._samples.popleft()
@@ -112,8 +111,8 @@ class StopFinder:
         self._journey = journey
         self._stop = stop
         self._files = files
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="paraply-stop-finder", daemon=True)
+        self._ended = runtime.event()
+        self._thread = runtime.thread(self._look, name="paraply-stop-finder")
 
     def start(self) -> None:
         """Start the thread."""
@@ -131,13 +130,13 @@ class StopFinder:
         try:
             reader = LogReader(paths, verify_checksums=False, **self._stop.reader_options())
             last = None
-            began = time.perf_counter()
+            began = runtime.perf_counter()
             while (batch := reader.next_batch()) is not None:
                 last = batch[len(batch) - 1]
-                now = time.perf_counter()
+                now = runtime.perf_counter()
                 if self._ended.wait(now - began):
                     return
-                began = time.perf_counter()
+                began = runtime.perf_counter()
         except ParaplyError:  # the run itself reports the error
             return
         if (stopped := reader.stopped) is not None:

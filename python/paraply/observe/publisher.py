@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import ParaplyError
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +35,9 @@ class Publisher:
         self._open_board = open_board
         self._status = status
         self._board: StatusRow | None = None
-        self._ended = threading.Event()
+        self._ended = runtime.event()
         self._last: dict[str, Any] | None = None
-        self._thread = threading.Thread(target=self._loop, name="paraply-status", daemon=True)
+        self._thread = runtime.thread(self._loop, name="paraply-status")
 
     def start(self) -> None:
         """Start the thread."""

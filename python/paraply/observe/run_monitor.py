@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import Stopped
@@ -12,6 +11,7 @@ from paraply.observe.progress_estimate import Journey, StopFinder
 from paraply.observe.publisher import Publisher
 from paraply.observe.snapshot import RateMeter, take_counters
 from paraply.observe.status_json import status_object
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,7 +99,7 @@ class RunMonitor:
         if self._parts is None:
             return
         run, feed, *_ = self._parts
-        self._meter.add(time.perf_counter(), run.transactions)
+        self._meter.add(runtime.perf_counter(), run.transactions)
         if self._journey is not None:
             self._journey.sample(run, feed)
         if self._timeline is None and self._on_progress is None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paraply.observe.counters import ApplyReport, Counters, WorkerCounters
 from paraply.observe.worker_state import APPLYING, COMMITTING, IDLE, RESTING, WAITING_DEPENDENCY, WAITING_TURN
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ def take_counters(
     committed_at = last.committed_at if last is not None else None
     done = journey.done(run, feed) if journey is not None else 0
     return Counters(
-        seconds=time.perf_counter() - run.started,
+        seconds=runtime.perf_counter() - run.started,
         read=feed.read,
         read_bytes=feed.read_bytes,
         queue=len(run.jobs) if run.jobs is not None else 0,
@@ -88,7 +88,7 @@ def take_counters(
         rate=rate,
         last_gtid=last.last_gtid if last is not None else None,
         committed_at=committed_at,
-        lag=None if committed_at is None else max(0.0, time.time() - committed_at / 1e6),
+        lag=None if committed_at is None else max(0.0, runtime.now() - committed_at / 1e6),
         handed_gtid=handed.last_gtid if handed is not None else None,
         handed_committed_at=handed.committed_at if handed is not None else None,
         handed_at=run.handed_at,
@@ -123,7 +123,7 @@ def make_report(run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker])
         rows=run.rows,
         merged=run.merged,
         executed=run.executed_text(),
-        seconds=time.perf_counter() - run.started,
+        seconds=runtime.perf_counter() - run.started,
         retries=sum(counter.retries for counter in counters),
         rollbacks=sum(counter.rollbacks for counter in counters),
         replays=sum(counter.replays for counter in counters),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from dataclasses import dataclass, field, fields
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from paraply.logs.stop_point import moment_text
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ class RunIdentity:
     stop: str = ""
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
-    started: float = field(default_factory=time.time)
+    started: float = field(default_factory=lambda: runtime.now())
 
 
 def status_object(

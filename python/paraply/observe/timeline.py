@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import UsageError
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -57,8 +56,8 @@ class Timeline:
         self.problem: str | None = None
         """Reason why the timeline ended before the run; None if it did not."""
         self._path = str(path)
-        self._zero = time.perf_counter()
-        self._mutex = threading.Lock()
+        self._zero = runtime.perf_counter()
+        self._mutex = runtime.lock()
         self._events: list[str] = []
         self._flushed_at = self._zero
         self._any = False
@@ -92,7 +91,7 @@ class Timeline:
         Args:
             track: Track of the activity.
             name: Name of the activity, one word.
-            begin: Start time (``time.perf_counter``).
+            begin: Start time (``runtime.perf_counter``).
             end: End time.
             arguments: Further details to show.
         """
@@ -107,7 +106,7 @@ class Timeline:
     def instant(self, track: int, name: str, arguments: Arguments | None = None) -> None:
         """Add an event without a duration, at the present time."""
         details = f',"args":{json.dumps(arguments)}' if arguments else ""
-        now = self._nanos(time.perf_counter()) / 1000
+        now = self._nanos(runtime.perf_counter()) / 1000
         self._add(f'{{"ph":"i","s":"t","name":{json.dumps(name)},"pid":{_PROCESS},"tid":{track},"ts":{now:.3f}{details}}}')
 
     def counters(self, counters: Counters) -> None:
@@ -143,7 +142,7 @@ class Timeline:
         self._add(f'{{"ph":"M","name":"{what}","pid":{_PROCESS},"tid":{track},"args":{{"name":{json.dumps(name)}}}}}')
 
     def _counter(self, name: str, values: Arguments) -> None:
-        now = self._nanos(time.perf_counter()) / 1000
+        now = self._nanos(runtime.perf_counter()) / 1000
         self._add(f'{{"ph":"C","name":"{name}","pid":{_PROCESS},"ts":{now:.3f},"args":{json.dumps(values)}}}')
 
     def _nanos(self, moment: float) -> int:
@@ -154,12 +153,12 @@ class Timeline:
             if self._file is None:
                 return
             self._events.append(event)
-            if len(self._events) >= _FLUSH_EVENTS or time.perf_counter() - self._flushed_at > _FLUSH_SECONDS:
+            if len(self._events) >= _FLUSH_EVENTS or runtime.perf_counter() - self._flushed_at > _FLUSH_SECONDS:
                 self._flush()
 
     def _flush(self) -> None:
         """Write the events over the end mark of the file, and the end mark after them; called under the mutex."""
-        self._flushed_at = time.perf_counter()
+        self._flushed_at = runtime.perf_counter()
         if not self._events or self._file is None:
             return
         text = (",\n" if self._any else "") + ",\n".join(self._events)

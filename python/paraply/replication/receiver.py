@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from typing import TYPE_CHECKING
 
 from paraply.errors import ConnectionFailed, ParaplyError, ReceiveFailed, ServerError
 from paraply.replication.source import HEARTBEAT_SECONDS, replica_server_id
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from paraply._native import GtidSet, RelayLog
-    from paraply.replication.source import Source
+    from paraply.replication.protocol import LogSource
 
 __all__ = ["Receiver"]
 
@@ -45,7 +44,7 @@ class Receiver:
 
     def __init__(
         self,
-        source: Source,
+        source: LogSource,
         relay: RelayLog,
         *,
         server_id: int | None = None,
@@ -63,8 +62,8 @@ class Receiver:
         self._report = report
         self._connected_at = 0.0
         self._lost_at: float | None = None
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="paraply-receiver", daemon=True)
+        self._ended = runtime.event()
+        self._thread = runtime.thread(self._run, name="paraply-receiver")
         self.connected = False
         """True while a connection receives."""
         self.connections = 0
@@ -106,7 +105,7 @@ class Receiver:
                 raise
             finally:
                 if self.connected:
-                    self._lost_at = time.monotonic()
+                    self._lost_at = runtime.monotonic()
                 self.connected = False
             wait = _FIRST_WAIT if self._relay.status().transactions > before else min(_LONGEST_WAIT, wait * 2)
             self._ended.wait(wait)
@@ -118,7 +117,7 @@ class Receiver:
     def _why(self, error: ParaplyError) -> str:
         """Return the reason of a connection's end; names a source silent if not even a heartbeat arrived."""
         if self.connected and isinstance(error, ConnectionFailed):
-            quiet = time.time() - max(self._connected_at, (self._relay.heard_at or 0) / 1e6)
+            quiet = runtime.now() - max(self._connected_at, (self._relay.heard_at or 0) / 1e6)
             if quiet >= self._source.timeout - HEARTBEAT_SECONDS:
                 return f"it sent nothing for {quiet:.0f} s, not even a heartbeat, which it should send every {HEARTBEAT_SECONDS:g} s"
         return str(error)
@@ -143,9 +142,9 @@ class Receiver:
             self._source.prepare(connection, self._relay.folder, received, semi_sync=semi_sync)
             self.connected = True
             self.connections += 1
-            self._connected_at = time.time()
+            self._connected_at = runtime.now()
             if self._lost_at is not None:
-                _log.warning("the source is available again, after %.1f s", time.monotonic() - self._lost_at)
+                _log.warning("the source is available again, after %.1f s", runtime.monotonic() - self._lost_at)
                 self._lost_at = None
             host, port = self._report
             if received is None:

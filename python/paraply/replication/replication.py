@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import logging
-import threading
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +19,7 @@ from paraply.applier.preflight.inspect import parse_gtids
 from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.replication.receiver import Receiver
 from paraply.replication.source import SILENCE_SECONDS, Source, look
+from paraply.runtime import runtime
 from paraply.targets.protocol import ApplyPlan
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class Replication:
         self._goes_on = False
         self._time_over = False
         self._stops = 0
-        self._wake = threading.Event()
+        self._wake = runtime.event()
         self.report: ApplyReport | None = None
         """Result of the apply, added up over losses of the target."""
 
@@ -165,7 +164,7 @@ class Replication:
                 report=self._options.report,
             )
             receiver.start()
-            keeper = threading.Thread(target=self._keep, args=(relay,), name="paraply-relay-keeper", daemon=True)
+            keeper = runtime.thread(self._keep, args=(relay,), name="paraply-relay-keeper")
             keeper.start()
             try:
                 self._follow(relay, receiver)
@@ -204,7 +203,7 @@ class Replication:
             "source_position": status.source_position,
             "relay_file": status.relay_file,
             "relay_position": status.relay_position,
-            "heard_seconds_ago": None if relay.heard_at is None else round(max(0.0, time.time() - relay.heard_at / 1e6), 3),
+            "heard_seconds_ago": None if relay.heard_at is None else round(max(0.0, runtime.now() - relay.heard_at / 1e6), 3),
             "lag_transactions": pending,
         }
 
@@ -341,15 +340,15 @@ class Replication:
 
     def _keep(self, relay: RelayLog) -> None:
         """Remove applied files, and end the log when the time of ``until`` is over and the source has sent everything."""
-        next_purge = time.monotonic() + _PURGE_SECONDS
+        next_purge = runtime.monotonic() + _PURGE_SECONDS
         until = self._options.until
         while not self._wake.wait(_LOOK_SECONDS):
             if until is not None and until.time is not None and (relay.idle_at or 0) > until.time + _GRACE:
                 self._time_over = True
                 relay.close()
                 return
-            if time.monotonic() >= next_purge:
-                next_purge = time.monotonic() + _PURGE_SECONDS
+            if runtime.monotonic() >= next_purge:
+                next_purge = runtime.monotonic() + _PURGE_SECONDS
                 try:
                     self._purge(relay)
                 except ParaplyError as error:

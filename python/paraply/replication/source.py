@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paraply._native import GtidSet, MySqlConnection, ReplicaConnection
+    from paraply.replication.protocol import SourceConnection
     from paraply.targets.url import DatabaseUrl
 
 __all__ = ["HEARTBEAT_SECONDS", "SILENCE_SECONDS", "Source", "look", "parse_source"]
@@ -74,7 +75,7 @@ class Source:
                 return None if value.upper() in ("ON", "1") else f"{name} is {value.upper()} on the source"
         return "the source has no plugin for it: INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'"
 
-    def prepare(self, connection: ReplicaConnection, folder: Path, received: GtidSet | None, *, semi_sync: bool = False) -> None:
+    def prepare(self, connection: SourceConnection, folder: Path, received: GtidSet | None, *, semi_sync: bool = False) -> None:
         """Set the variables of a replica's session: heartbeats, checksums, the replica's identity, and on MariaDB the start.
 
         Args:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, TypeVar
 
 from paraply.errors import ConnectionLost, ParaplyError
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,4 +45,4 @@ def steadily(
             if tries == _STARTS or not passes(error):
                 raise
             tries += 1
-            time.sleep(_START_PAUSE)
+            runtime.sleep(_START_PAUSE)

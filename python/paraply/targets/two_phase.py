@@ -9,11 +9,11 @@ committed. A run that finds branches of an earlier run therefore knows whether t
 from __future__ import annotations
 
 import hashlib
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from paraply.errors import AlreadyRunning
+from paraply.runtime import runtime
 from paraply.targets.protocol import Session, Target
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def wait_for_branches(deadline: float, channel: str, how: str) -> None:
     Raises:
         AlreadyRunning: The deadline has passed.
     """
-    if time.monotonic() > deadline:
+    if runtime.monotonic() > deadline:
         raise AlreadyRunning(
             f"a part of a transaction of an earlier apply of channel {channel} is still under way on the target; wait for it, or end {how},"
             " and start again"
         )
-    time.sleep(_PAUSE_SECONDS)
+    runtime.sleep(_PAUSE_SECONDS)
 
 
 class BranchTarget(Target, Protocol):

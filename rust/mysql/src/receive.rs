@@ -15,7 +15,10 @@ use paraply_core::gtid::{GtidSet, Origin};
 
 use crate::connection::Error;
 pub use crate::replica::Identity;
-use crate::replica::{EventStream, ReplicaConnection};
+use crate::replica::{ReplicaConnection, SourceEvents};
+
+#[cfg(test)]
+mod tests;
 
 /// Start in the source's log.
 #[derive(Debug, Clone)]
@@ -71,6 +74,15 @@ pub fn receive(
     signals: &Signals,
 ) -> Result<(), ReceiveError> {
     let stream = connection.dump(identity, &request(identity.server_id, begin)?, semi_sync)?;
+    receive_from(stream, semi_sync, writer, signals)
+}
+
+fn receive_from(
+    stream: impl SourceEvents,
+    semi_sync: bool,
+    writer: &Mutex<RelayWriter>,
+    signals: &Signals,
+) -> Result<(), ReceiveError> {
     let state = Receiver { stream, writer, signals, checksums: None, semi_sync, due: false, told: None };
     let received = state.run();
     match &received {
@@ -85,8 +97,8 @@ fn locked(writer: &Mutex<RelayWriter>) -> MutexGuard<'_, RelayWriter> {
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Receiver<'a> {
-    stream: EventStream,
+struct Receiver<'a, S> {
+    stream: S,
     writer: &'a Mutex<RelayWriter>,
     signals: &'a Signals,
     /// True if events end with a checksum; unknown before the format description.
@@ -105,7 +117,7 @@ enum Kind {
     Heartbeat(Option<(String, u64)>),
 }
 
-impl Receiver<'_> {
+impl<S: SourceEvents> Receiver<'_, S> {
     fn run(mut self) -> Result<(), ReceiveError> {
         loop {
             // Everything that has arrived in the meantime is written to disk and acknowledged together.

@@ -8,13 +8,13 @@ order, a lost or a repeated transaction shows in the final state.
 from __future__ import annotations
 
 import threading
-import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from unit.applier.fakes import GtidSet
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
+from paraply.runtime import runtime
 from paraply.targets.batch import SeriesOutcome
 from paraply.targets.lock_waits import Holder, sentence
 from paraply.targets.protocol import ApplyPlan, Capabilities, Peek, Progress, Standing
@@ -36,7 +36,7 @@ class Database:
     """
 
     def __init__(self, *, lock_timeout: float = 0.3, latency: float = 0.0, tells_blockers: bool = True) -> None:
-        self.mutex = threading.Condition()
+        self.mutex = runtime.condition()
         self.rows: dict[str, int] = {}
         self.applied: list[int] = []
         self.owners: dict[str, Session] = {}
@@ -117,7 +117,7 @@ class Session:
     def _apply(self, transaction: Transaction) -> None:
         database = self.database
         if database.latency:
-            time.sleep(database.latency)
+            runtime.sleep(database.latency)
         if transaction.ordinal in database.waits_for:
             with database.mutex:
                 if not database.mutex.wait_for(database.waits_for[transaction.ordinal], timeout=10):
@@ -145,13 +145,13 @@ class Session:
     def _lock(self, name: str) -> None:
         database = self.database
         with database.mutex:
-            deadline = time.monotonic() + database.lock_timeout
+            deadline = runtime.monotonic() + database.lock_timeout
             try:
                 while (owner := database.owners.get(name)) not in (None, self):
                     database.waits[self.number] = (self, name)
                     if self._deadlocked(owner):
                         raise TemporaryFailure("deadlock found")
-                    left = deadline - time.monotonic()
+                    left = deadline - runtime.monotonic()
                     if left <= 0:
                         raise TemporaryFailure("lock wait timeout")
                     if self.interrupted:

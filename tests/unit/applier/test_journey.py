@@ -11,8 +11,8 @@ from unit.applier.fakes import GtidSet, make
 from unit.applier.harness import make_applier, run_within
 
 from paraply.logs.stop_point import StopPoint, parse_stop
-from paraply.observe import progress_estimate as journeys
 from paraply.observe.progress_estimate import Journey, file_of_stop
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +89,7 @@ def test_the_stop_is_the_end(logs: list[str]) -> None:
 
 def test_the_time_left_is_that_of_the_last_seconds(logs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(journeys, "time", clock)
+    monkeypatch.setattr(runtime, "perf_counter", clock.perf_counter)
     journey, run = Journey(logs), Run()
     assert journey.seconds_left is None
     for second, offset in ((0.0, 0), (10.0, 100), (40.0, 400), (50.0, 600)):

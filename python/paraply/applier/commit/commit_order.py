@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import enum
-import threading
-import time
 from collections import deque
 from typing import TYPE_CHECKING
 
 from paraply.applier.commit.consistency import Consistency
 from paraply.errors import PrecedingFailed
 from paraply.observe.worker_state import WAITING_TURN
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from paraply.runtime import Condition
 
 __all__ = ["CommitOrder", "RollbackRequested", "Ticket", "TicketState"]
 
@@ -53,7 +54,7 @@ class Ticket:
         """Current state."""
         self.after: tuple[int, ...] = ()
         """Sequences of the tickets that must be committed before this one, at every consistency level."""
-        self.condition: threading.Condition | None = None
+        self.condition: Condition | None = None
         """Condition that the ticket's holder waits on; used only by the order."""
         self.older: int | None = None
         """Older ticket for which a rollback was requested; used only by the order."""
@@ -90,7 +91,7 @@ class CommitOrder:
     """
 
     def __init__(self, consistency: Consistency = Consistency.ANY_TIME, *, optimistic: bool = False) -> None:
-        self._mutex = threading.Lock()
+        self._mutex = runtime.lock()
         self._optimistic = optimistic
         self._consistency = consistency
         #: Every ticket after the low-water mark, including those committed out of order.
@@ -241,9 +242,9 @@ class CommitOrder:
         Raises:
             PrecedingFailed: An older one failed.
         """
-        deadline = time.monotonic() + seconds
+        deadline = runtime.monotonic() + seconds
         with self._mutex:
-            self._wait(ticket, lambda: time.monotonic() >= deadline, deadline=deadline)
+            self._wait(ticket, lambda: runtime.monotonic() >= deadline, deadline=deadline)
             ticket.older = None
 
     def finish(self, ticket: Ticket, error: BaseException | None = None) -> None:
@@ -390,11 +391,11 @@ class CommitOrder:
                     older, ticket.older = ticket.older, None
                     raise RollbackRequested(older)
                 if ticket.condition is None:
-                    ticket.condition = threading.Condition(self._mutex)
+                    ticket.condition = runtime.condition(self._mutex)
                 if rollback:
                     ticket.state = TicketState.WAITING
                     self._waiting.add(ticket)
-                ticket.condition.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+                ticket.condition.wait(None if deadline is None else max(0.0, deadline - runtime.monotonic()))
         finally:
             ticket.state = before
             self._waiting.discard(ticket)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +9,7 @@ from paraply.applier.execute.lock_watchdog import Watchdog
 from paraply.applier.execute.supervisor import Housekeeper
 from paraply.applier.schedule.coordinator import Crew, InlineCrew, ThreadCrew
 from paraply.errors import ParaplyError
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +97,7 @@ class InlineDrive:
 
         self._keeper.start()
         try:
-            with ThreadPoolExecutor(1, "paraply-inline") as thread:
+            with runtime.pool(1, "paraply-inline") as thread:
                 done = thread.submit(work)
                 try:
                     return done.result()
@@ -146,8 +145,7 @@ class ThreadDrive:
     def coordinate(self, coordinator: Coordinator) -> bool:
         """Run to the end; return False if the run was stopped before it."""
         threads = [
-            threading.Thread(target=worker.loop, args=(self._jobs,), name=f"paraply-worker-{worker.counters.number}", daemon=True)
-            for worker in self.workers
+            runtime.thread(worker.loop, args=(self._jobs,), name=f"paraply-worker-{worker.counters.number}") for worker in self.workers
         ]
         self._keeper.start()
         for thread in threads:

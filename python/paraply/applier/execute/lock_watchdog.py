@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from paraply.applier.execute.retry import Patience
 from paraply.applier.schedule.contention import tables_of
 from paraply.errors import ParaplyError
 from paraply.observe.worker_state import APPLYING, COMMITTING
+from paraply.runtime import runtime
 from paraply.targets.lock_waits import UNTOLD
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Watchdog:
         if oldest is None or worker is None or job is None or worker.counters.state not in (APPLYING, COMMITTING):
             self._case = None
             return
-        now = time.perf_counter()
+        now = runtime.perf_counter()
         attempt, age = worker.attempt, now - worker.since
         wait = self._wait = self._wait or _Wait(oldest.sequence, worker.since, self._patience.foreign)
         waited = now - wait.since
@@ -102,7 +102,7 @@ class Watchdog:
             case.held_back = age
             self._run.order.hold_back(case.number)
             self._count(case, case.block)
-        cost = time.perf_counter() - now
+        cost = runtime.perf_counter() - now
         case.next_look = now + max(case.pause, 10 * cost)
         case.pause = min(self._patience.longest, case.pause * _LONGER)
 

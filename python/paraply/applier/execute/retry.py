@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import random
-import threading
 from dataclasses import dataclass
+
+from paraply.runtime import runtime
 
 __all__ = ["Patience", "RetryPolicy", "StormGuard"]
 
@@ -55,12 +55,12 @@ class RetryPolicy:
     def delay(self, retry: int) -> float:
         """Return the seconds before this retry (from 1), partly random so that two transactions that met do not meet again."""
         longest: float = min(self.cap, self.base * 2.0 ** (retry - 1))
-        return longest * random.uniform(0.5, 1.0)
+        return longest * runtime.uniform(0.5, 1.0)
 
     def reconnect_delay(self, attempt: int) -> float:
         """Return the seconds before this repeated try to connect (from 1)."""
         longest: float = min(self.reconnect_cap, self.reconnect_base * 2.0 ** (attempt - 1))
-        return longest * random.uniform(0.5, 1.0)
+        return longest * runtime.uniform(0.5, 1.0)
 
 
 class StormGuard:
@@ -75,7 +75,7 @@ class StormGuard:
     """
 
     def __init__(self, window: int = 32, serial: int = 64, longest: int = 4096) -> None:
-        self._mutex = threading.Lock()
+        self._mutex = runtime.lock()
         self._window = window
         self._shortest = serial
         self._serial_commits = serial

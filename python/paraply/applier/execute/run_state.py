@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
-import time
 from typing import TYPE_CHECKING, cast
 
 from paraply.applier.commit.commit_order import CommitOrder
@@ -14,6 +12,7 @@ from paraply.applier.execute.retry import RetryPolicy, StormGuard
 from paraply.applier.execute.scheduled_event_note import logged_event
 from paraply.applier.execute.split import SplitSession
 from paraply.applier.schedule.contention import Contention, tables_of
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +44,7 @@ class SharedTarget:
         self._target = target
         self.crew: SplitCrew | None = None
         """Part workers for large transactions; only with a policy that splits them."""
-        self._mutex = threading.Lock()
+        self._mutex = runtime.lock()
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[Target]:
@@ -106,7 +105,7 @@ class RunState:
         self.target = SharedTarget(target)
         self.order = CommitOrder(consistency, optimistic=optimistic)
         self.optimistic = optimistic
-        self._counting = threading.Lock()
+        self._counting = runtime.lock()
         self.jobs = jobs
         self.retry = retry
         self.storm = storm or StormGuard()
@@ -128,7 +127,7 @@ class RunState:
         self.last_block: Block | None = None
         self.apply_seconds = 0.0
         """Running median of the time for applying or committing a block."""
-        self.started = time.perf_counter()
+        self.started = runtime.perf_counter()
         self.foreign_blockers: tuple[int, ...] = ()
         self.timeline: Timeline | None = None
         """Timeline to which workers write their slices, if there is one."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from typing import TYPE_CHECKING
 
 from paraply.errors import Stopped
 from paraply.observe.worker_state import COMMITTING
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,12 +73,12 @@ class Housekeeper:
         self._on_tick = on_tick
         self._stops_seen = 0
         self._next_interrupt = 0.0
-        self._next_rescue = time.perf_counter() + _RESCUE_SECONDS
-        self._next_count = time.perf_counter() + _HANDS_SECONDS
-        self._ended = threading.Event()
+        self._next_rescue = runtime.perf_counter() + _RESCUE_SECONDS
+        self._next_count = runtime.perf_counter() + _HANDS_SECONDS
+        self._ended = runtime.event()
         self._threads = [
-            threading.Thread(target=self._loop, name="paraply-watchdog", daemon=True),
-            threading.Thread(target=self._report, name="paraply-progress", daemon=True),
+            runtime.thread(self._loop, name="paraply-watchdog"),
+            runtime.thread(self._report, name="paraply-progress"),
         ]
 
     def start(self) -> None:
@@ -109,7 +108,7 @@ class Housekeeper:
 
     def _tick(self) -> None:
         self._stop_if_asked()
-        now = time.perf_counter()
+        now = runtime.perf_counter()
         if now >= self._next_rescue:
             self._next_rescue = now + _RESCUE_SECONDS
             for worker in self._workers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from paraply.applier.commit.commit_order import RollbackRequested, TicketState
@@ -15,6 +14,7 @@ from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, Connec
 from paraply.observe import worker_state as states
 from paraply.observe.counters import WorkerCounters
 from paraply.observe.timeline import block_arguments
+from paraply.runtime import runtime
 from paraply.targets.batch import SeriesOutcome
 from paraply.targets.retrying import steadily
 
@@ -54,7 +54,7 @@ class Worker:
         self.attempt = 0
         """Number of attempts to apply a block or statement so far, so that other threads notice a new one."""
         self.since = 0.0
-        """Start of the current attempt (time.perf_counter)."""
+        """Start of the current attempt (``runtime.perf_counter``)."""
         self._attempting = ""
         """Current activity of the attempt; empty if there is none."""
         self._has_stepped_back = False
@@ -64,7 +64,7 @@ class Worker:
         seat = jobs.seat()
         try:
             while True:
-                self._idle_since = time.perf_counter()
+                self._idle_since = runtime.perf_counter()
                 job = jobs.take(seat, self._on_idle)
                 self._count_idle()
                 if job is None:
@@ -81,7 +81,7 @@ class Worker:
             self.close()
 
     def _count_idle(self) -> None:
-        now = time.perf_counter()
+        now = runtime.perf_counter()
         self.counters.waits[self._idle_kind] += now - self._idle_since
         if self._run.timeline is not None and now - self._idle_since > _SHORTEST_WAIT:
             self._run.timeline.slice(self._track, "wait", self._idle_since, now, {"for": self._idle_kind})
@@ -94,7 +94,7 @@ class Worker:
     def _show(self, name: str, begin: float, **more: object) -> None:
         """Add a slice of the current job to the timeline, from ``begin`` to now."""
         if self._run.timeline is not None and self.job is not None:
-            self._run.timeline.slice(self._track, name, begin, time.perf_counter(), block_arguments(self.job.block) | more)
+            self._run.timeline.slice(self._track, name, begin, runtime.perf_counter(), block_arguments(self.job.block) | more)
 
     def _on_idle(self, waits_for: Wait) -> None:
         """Record the reason of the wait; also called by the coordinator's thread, while this one sleeps."""
@@ -189,7 +189,7 @@ class Worker:
     def _begin_job(self, job: Job) -> None:
         counters = self.counters
         self.job, counters.block = job, job.number
-        counters.began, counters.tries = time.time(), 0
+        counters.began, counters.tries = runtime.now(), 0
         self._has_stepped_back = False
 
     def _through(self, *blocks: Block) -> None:
@@ -202,7 +202,7 @@ class Worker:
         counters.transactions += transactions
         counters.rows += rows
         counters.last_gtid, counters.last_committed_at = last.last_gtid, last.committed_at
-        counters.last_began, counters.last_ended, counters.last_tries = counters.began, time.time(), counters.tries
+        counters.last_began, counters.last_ended, counters.last_tries = counters.began, runtime.now(), counters.tries
 
     def _apply_job(self, job: Job, tried: SeriesOutcome | None) -> None:
         """Commit the job's block as a whole, or its transactions one by one."""
@@ -335,11 +335,11 @@ class Worker:
 
     def _begin_attempt(self, state: str) -> None:
         self.attempt += 1
-        self.since = time.perf_counter()
+        self.since = runtime.perf_counter()
         self.counters.state = self._attempting = state
 
     def _end_attempt(self, committed: int = 0) -> None:
-        taken = time.perf_counter() - self.since
+        taken = runtime.perf_counter() - self.since
         self.counters.apply_seconds += taken
         if self.job is None or not runs_statement(self.job.block):  # a CREATE TABLE says nothing about the time that rows need
             self._run.apply_took(taken / max(1, committed))
@@ -348,12 +348,12 @@ class Worker:
         self._attempting = ""
 
     def _wait_turn(self, job: Job) -> None:
-        asked = time.perf_counter()
+        asked = runtime.perf_counter()
         self.counters.state = states.WAITING_TURN
         try:
             self._run.order.wait_turn(job.ticket)
         finally:
-            self.counters.waits["turn"] += time.perf_counter() - asked
+            self.counters.waits["turn"] += runtime.perf_counter() - asked
             self._show("turn", asked)
 
     def _wait_turn_empty_handed(self, job: Job) -> None:
@@ -386,7 +386,7 @@ class Worker:
         counters = self.counters
         counters.retries += 1
         counters.tries += 1
-        counters.last_error, counters.last_error_at = error.message, time.time()
+        counters.last_error, counters.last_error_at = error.message, runtime.now()
         self._run.retried()
         self._run.contended(tables_of(job.block))
         if retries > 1 and order.low_water_mark == job.number - 1:
@@ -441,10 +441,10 @@ class Worker:
 
     @contextlib.contextmanager
     def _waiting(self, kind: str, state: str) -> Iterator[None]:
-        asked = time.perf_counter()
+        asked = runtime.perf_counter()
         self.counters.state = state
         try:
             yield
         finally:
-            self.counters.waits[kind] += time.perf_counter() - asked
+            self.counters.waits[kind] += runtime.perf_counter() - asked
             self._show(kind if kind == "turn" else "wait", asked, **({} if kind == "turn" else {"for": kind}))

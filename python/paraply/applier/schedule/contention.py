@@ -8,9 +8,10 @@ rollback and another try. Neighbours in an index cannot be derived from the log,
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +72,7 @@ class Contention:
     """
 
     def __init__(self, meetings: int = _MEETINGS, window: int = _WINDOW, first: int = _FIRST, longest: int = _LONGEST) -> None:
-        self._mutex = threading.Lock()
+        self._mutex = runtime.lock()
         self._meetings = meetings
         self._window = window
         self._first = first

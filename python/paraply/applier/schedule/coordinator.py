@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,6 +9,7 @@ from paraply.applier.schedule.batching import MAX_BLOCK_BYTES, MergeSize
 from paraply.applier.schedule.job_list import Job
 from paraply.applier.schedule.policy import Needs, Policy, runs_statement
 from paraply.errors import ParaplyError, PrecedingFailed
+from paraply.runtime import runtime
 from paraply.targets.progress.file_ledger import end_of
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Coordinator:
             Job(ticket.sequence, own.up_to, block, ticket, own.blocks) for block, own, ticket in zip(blocks, needs, tickets, strict=True)
         ]
         self._last = tickets[-1].sequence
-        self._run.handed, self._run.handed_at = blocks[-1], time.time()
+        self._run.handed, self._run.handed_at = blocks[-1], runtime.now()
         put = self._crew.put_all(jobs)
         for ticket in reversed(tickets[put:]):
             order.withdraw(ticket)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.applier.schedule.contention import tables_of
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paraply.applier.commit.commit_order import Ticket
     from paraply.applier.schedule.concurrency_limit import Hands
     from paraply.observe.worker_state import Wait
+    from paraply.runtime import Lock
 
 __all__ = ["MOST_AHEAD", "MOST_PLACES_AHEAD", "Job", "JobList", "Seat"]
 
@@ -61,8 +62,8 @@ class Seat:
 
     __slots__ = ("condition", "job", "on_wait", "seated")
 
-    def __init__(self, mutex: threading.Lock) -> None:
-        self.condition = threading.Condition(mutex)
+    def __init__(self, mutex: Lock) -> None:
+        self.condition = runtime.condition(mutex)
         self.job: Job | None = None
         self.seated = False
         self.on_wait: Callable[[Wait], None] | None = None
@@ -97,9 +98,9 @@ class JobList:
         most_ahead: int = MOST_AHEAD,
         hands: Hands | None = None,
     ) -> None:
-        self._mutex = threading.Lock()
-        self._room = threading.Condition(self._mutex)
-        self._drained = threading.Condition(self._mutex)
+        self._mutex = runtime.lock()
+        self._room = runtime.condition(self._mutex)
+        self._drained = runtime.condition(self._mutex)
         self._most = max(1, factor) * workers
         self._most_fitting = max(self._most, series * workers)
         self._workers = self._least = workers

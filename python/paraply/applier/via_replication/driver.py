@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import TYPE_CHECKING, cast
 
 from paraply.applier.execute.supervisor import stopped_error
@@ -15,6 +13,7 @@ from paraply.applier.via_replication.outbox import Outbox
 from paraply.applier.via_replication.server import SourceServer
 from paraply.applier.via_replication.server_worker import ServerWorker
 from paraply.errors import ConnectionFailed, ParaplyError
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,10 +67,10 @@ class ReplicaDrive(Crew):
         self._checks: Connection | None = None
         self._statement = 0
         self._stopped = False
-        self._ended = threading.Event()
+        self._ended = runtime.event()
         self._threads = [
-            threading.Thread(target=self._look_after_stops, name="paraply-stops", daemon=True),
-            threading.Thread(target=self._report, name="paraply-progress", daemon=True),
+            runtime.thread(self._look_after_stops, name="paraply-stops"),
+            runtime.thread(self._report, name="paraply-progress"),
         ]
 
     @property
@@ -166,7 +165,7 @@ class ReplicaDrive(Crew):
                 self._checks = None
                 if attempt == self._run.retry.reconnects or self._stopped:
                     raise
-                time.sleep(self._run.retry.reconnect_delay(attempt))
+                runtime.sleep(self._run.retry.reconnect_delay(attempt))
             else:
                 break
         return True

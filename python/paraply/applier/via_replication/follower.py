@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
-import time
 from typing import TYPE_CHECKING
 
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
+from paraply.runtime import runtime
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.replica_channel import ReplicationChannel, end_workers, workers_of
 from paraply.targets.retrying import steadily
@@ -68,17 +67,17 @@ class Watch:
         self._host = host
         self._workers = workers
         self._on_error = on_error
-        self._news = threading.Condition()
-        self._wake = threading.Event()
+        self._news = runtime.condition()
+        self._wake = runtime.event()
         self._draining = False
         self._stopped = False
         self._made = False
         self._restarts = 0
-        self._progress_at = self._fault_at = time.monotonic()
+        self._progress_at = self._fault_at = runtime.monotonic()
         self._reported = 0.0
         self._shown: Connection | None = None
         self._channel: ReplicationChannel | None = None
-        self._thread = threading.Thread(target=self._follow, name="paraply-watch", daemon=True)
+        self._thread = runtime.thread(self._follow, name="paraply-watch")
 
     def start(self) -> None:
         """Set up the channel, and start the thread.
@@ -115,7 +114,7 @@ class Watch:
     def end(self) -> None:
         """End the channel, and wait until it is removed and all commits are counted."""
         self.stop(now=False)
-        if self._thread.ident is not None:
+        if self._thread.is_alive():
             self._thread.join()
         if self._shown is not None:
             self._shown.close()
@@ -182,7 +181,7 @@ class Watch:
             self._wake.wait(_LOOK_SECONDS)
             if not self._draining:
                 self._wake.clear()
-        now = time.monotonic()
+        now = runtime.monotonic()
         if self._settle(channel):
             self._restarts, self._progress_at = 0, now
         elif self._outbox.oldest() is None:
@@ -195,7 +194,7 @@ class Watch:
                 self._meet(channel, fault)
             elif now - self._progress_at >= _BLOCKED_SECONDS:
                 self._look_for_blockers(now - self._progress_at)
-        cost = time.monotonic() - now
+        cost = runtime.monotonic() - now
         if cost > _CHEAP_SECONDS:
             self._pause(min(1.0, cost * _STEPS_BETWEEN))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from typing import TYPE_CHECKING
+
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from paraply._native import GtidSet
@@ -40,7 +41,7 @@ class Outbox:
     """
 
     def __init__(self, most_jobs: int = MOST_JOBS, most_bytes: int = MOST_BYTES) -> None:
-        self._changed = threading.Condition()
+        self._changed = runtime.condition()
         self._most_jobs = most_jobs
         self._most_bytes = most_bytes
         self._jobs: deque[Job] = deque()

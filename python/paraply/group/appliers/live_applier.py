@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -28,6 +27,7 @@ from paraply.group.options import GroupOptions
 from paraply.group.storage.pg_store import PgStore
 from paraply.logs.feed import Feed, FeedRules
 from paraply.logs.statement_text import decode_statement
+from paraply.runtime import runtime
 from paraply.schema.catalog import SchemaCatalog
 from paraply.targets.postgres.target import PostgresTarget
 from paraply.targets.protocol import ApplyPlan
@@ -142,11 +142,11 @@ class LiveApplier:
         self._on_statement = on_statement
         self._consistency = Consistency(options.consistency)
         self._target = MemberTarget(store.uri, self)
-        self._stopping = threading.Event()
+        self._stopping = runtime.event()
         self._follower: LogFollower | None = None
         self._run: RunState | None = None
         self._recovering = False
-        self._thread = threading.Thread(target=self._work, name=f"paraply-applier-{member.name}", daemon=True)
+        self._thread = runtime.thread(self._work, name=f"paraply-applier-{member.name}")
         self.busy_seconds = 0.0
         """Sum of the seconds in which workers applied and committed."""
 
@@ -170,7 +170,7 @@ class LiveApplier:
             follower.stop()
         if abort and run is not None:
             run.abort(stopped_error())
-        if threading.current_thread() is not self._thread:
+        if runtime.current_thread() is not self._thread:
             self._thread.join()
         self._target.close()
 
@@ -262,9 +262,7 @@ class LiveApplier:
 
     def _run_threads(self, coordinator: Coordinator, jobs: JobList, workers: Sequence[Worker], keeper: Housekeeper, feed: Feed) -> bool:
         name = f"paraply-{self._member.name}"
-        threads = [
-            threading.Thread(target=worker.loop, args=(jobs,), name=f"{name}-{worker.counters.number}", daemon=True) for worker in workers
-        ]
+        threads = [runtime.thread(worker.loop, args=(jobs,), name=f"{name}-{worker.counters.number}") for worker in workers]
         keeper.start()
         for thread in threads:
             thread.start()

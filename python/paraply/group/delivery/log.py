@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple, Protocol
 
 from paraply.errors import UsageError
 from paraply.group.delivery.messages import LogEntry
+from paraply.runtime import runtime
 
 __all__ = ["GROUP_CHANNEL", "Logged", "MemoryLog", "ReadableLog", "TransactionLog", "refuse_flush"]
 
@@ -61,7 +61,7 @@ class MemoryLog:
     """
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()
+        self._mutex = runtime.lock()
         self._entries: list[Logged] = []
         self._file = 1
 

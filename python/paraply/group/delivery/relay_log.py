@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 from paraply._native import GtidSet, LogReader, RelayLog, TransactionBatch, encode_statement, encode_transaction, encode_view_change
 from paraply._native import relay_format as log_format
 from paraply.group.delivery.messages import LogEntry
 from paraply.group.storage.definitions import SERVER_VERSION
+from paraply.runtime import runtime
 
 __all__ = ["FileLog", "LogFollower"]
 
@@ -27,7 +27,7 @@ class FileLog:
         version = ".".join(map(str, SERVER_VERSION))
         self._log = RelayLog(str(folder), name=name, server_id=server_id)
         self._log.append(log_format(version, server_id=server_id))
-        self._mutex = threading.Lock()
+        self._mutex = runtime.lock()
         self._end = 0
 
     @property

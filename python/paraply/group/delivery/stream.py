@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import deque
 from dataclasses import dataclass
 
 from paraply.group.delivery.messages import Message
+from paraply.runtime import runtime
 
 __all__ = ["MessageStream", "StreamReader"]
 
@@ -37,8 +36,8 @@ class MessageStream:
 
     def __init__(self, latency: float = 0.0) -> None:
         self.latency = latency
-        self._mutex = threading.Lock()
-        self._arrived = threading.Condition(self._mutex)
+        self._mutex = runtime.lock()
+        self._arrived = runtime.condition(self._mutex)
         self._sent: deque[_Sent] = deque()
         self._first = 1
         self._readers: list[StreamReader] = []
@@ -51,7 +50,7 @@ class MessageStream:
     def send(self, message: Message) -> int:
         """Append a message, and return its position."""
         with self._mutex:
-            self._sent.append(_Sent(message, time.monotonic() + self.latency))
+            self._sent.append(_Sent(message, runtime.monotonic() + self.latency))
             self._arrived.notify_all()
             return self._first + len(self._sent) - 1
 
@@ -75,10 +74,10 @@ class MessageStream:
             self._arrived.notify_all()
 
     def _take(self, reader: StreamReader, wait: float) -> Message | None:
-        deadline = time.monotonic() + wait
+        deadline = runtime.monotonic() + wait
         with self._mutex:
             while not reader.closed:
-                now = time.monotonic()
+                now = runtime.monotonic()
                 index = reader.position - self._first + 1
                 due = self._sent[index].due if index < len(self._sent) else None
                 if due is not None and due <= now:

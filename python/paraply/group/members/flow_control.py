@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paraply.group.delivery.messages import ExecutedMessage
+from paraply.runtime import runtime
 
 __all__ = ["FlowControl", "FlowOptions"]
 
@@ -51,8 +51,8 @@ class FlowControl:
     def __init__(self, options: FlowOptions, me: str) -> None:
         self._options = options
         self._me = me
-        self._mutex = threading.Lock()
-        self._free = threading.Condition(self._mutex)
+        self._mutex = runtime.lock()
+        self._free = runtime.condition(self._mutex)
         self._last: dict[str, ExecutedMessage] = {}
         self._now: dict[str, ExecutedMessage] = {}
         self._used = 0

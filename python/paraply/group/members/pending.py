@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Protocol
@@ -11,6 +10,7 @@ from paraply._native import GtidSet
 from paraply.errors import MemberUnavailable
 from paraply.group.delivery.messages import LogEntry
 from paraply.group.members.certification import Decision
+from paraply.runtime import runtime
 
 __all__ = ["Horizon", "LocalsInFlight", "Owner", "Pending"]
 
@@ -45,8 +45,8 @@ class Pending:
         self.failure: MemberUnavailable | None = None
         self.committed = False
         self.owner: Owner | None = None
-        self._decided = threading.Event()
-        self._done = threading.Event()
+        self._decided = runtime.event()
+        self._done = runtime.event()
 
     def decide(self, decision: Decision, entry: LogEntry | None = None, needs: GtidSet | None = None) -> None:
         """Record the group's decision."""
@@ -82,8 +82,8 @@ class LocalsInFlight:
     """
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()
-        self._done = threading.Condition(self._mutex)
+        self._mutex = runtime.lock()
+        self._done = runtime.condition(self._mutex)
         self._flying: dict[str, tuple[frozenset[int], bool]] = {}
         self._waits: dict[str, set[str]] = {}
         self._closed = False
@@ -139,7 +139,7 @@ class Horizon:
     """
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()
+        self._mutex = runtime.lock()
         self._open: dict[int, GtidSet] = {}
         self._last = 0
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from paraply.runtime import runtime
 from paraply.targets.progress.gtid_ledger import Mark, ProgressLedger
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class PlaceLedger(ProgressLedger):
 
     def __init__(self, places: Places, nothing: GtidSet, *, ordered: bool) -> None:
         super().__init__(nothing, has_gtids=False)
-        self._lock = threading.Lock()
+        self._lock = runtime.lock()
         self._ordered = ordered
         self._low = Places(places.file, places.offset)
         self._initial = places.done

@@ -18,7 +18,9 @@ use mysql_common::packets::binlog_request::BinlogRequest;
 use crate::connection::{Error, Options};
 use crate::replica::handshake::{odd, server_error};
 use crate::replica::packets::{Packets, serialized};
-pub(crate) use crate::replica::stream::EventStream;
+#[cfg(test)]
+pub(crate) use crate::replica::stream::Arrived;
+pub(crate) use crate::replica::stream::{EventStream, SourceEvents};
 use crate::replica::transport::Transport;
 
 const COM_QUERY: u8 = 0x03;

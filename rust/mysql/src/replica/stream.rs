@@ -15,7 +15,19 @@ const LONGEST_END: usize = 8;
 const SEMI_SYNC: u8 = 0xef;
 const WANTS_ACKNOWLEDGEMENT: u8 = 0x01;
 
-/// A source's log as it comes.
+/// A source's log as it comes; a test has one without a connection.
+pub(crate) trait SourceEvents {
+    /// Waits for the next event; none where the source has ended the log.
+    fn next(&mut self) -> Result<Option<Arrived<'_>>, Error>;
+
+    /// Returns true if an event is available already.
+    fn has_more(&self) -> bool;
+
+    /// Tells the source that everything before this position in its log is safe.
+    fn acknowledge(&mut self, file: &str, position: u64) -> Result<(), Error>;
+}
+
+/// The log of a server, over a connection.
 pub(crate) struct EventStream {
     packets: Packets<Transport>,
     packet: Vec<u8>,
@@ -35,20 +47,19 @@ impl EventStream {
     pub(super) fn new(packets: Packets<Transport>, semi_sync: bool) -> Self {
         Self { packets, packet: Vec::new(), semi_sync }
     }
+}
 
-    /// Waits for the next event; none where the source has ended the log.
-    pub(crate) fn next(&mut self) -> Result<Option<Arrived<'_>>, Error> {
+impl SourceEvents for EventStream {
+    fn next(&mut self) -> Result<Option<Arrived<'_>>, Error> {
         self.packets.read(&mut self.packet)?;
         unpack(&self.packet, self.semi_sync)
     }
 
-    /// Returns true if an event is available already.
-    pub(crate) fn has_more(&self) -> bool {
+    fn has_more(&self) -> bool {
         self.packets.has_whole()
     }
 
-    /// Tells the source that everything before this position in its log is safe.
-    pub(crate) fn acknowledge(&mut self, file: &str, position: u64) -> Result<(), Error> {
+    fn acknowledge(&mut self, file: &str, position: u64) -> Result<(), Error> {
         self.packets.write(&serialized(&SemiSyncAckPacket::new(position, file.as_bytes())))
     }
 }

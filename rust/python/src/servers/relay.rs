@@ -66,7 +66,7 @@ impl PyRelayLog {
     #[allow(clippy::needless_pass_by_value)] // taken over from Python
     #[pyo3(signature = (folder, *, name="relay-bin", max_bytes=268_435_456, server_id=0))]
     fn new(py: Python<'_>, folder: PathBuf, name: &str, max_bytes: u64, server_id: u32) -> PyResult<Self> {
-        let options = WriterOptions { stem: name.to_owned(), max_bytes, server_id };
+        let options = WriterOptions { stem: name.to_owned(), max_bytes, server_id, ..WriterOptions::default() };
         let writer = py.detach(|| RelayWriter::open(&folder, options)).map_err(|error| relay_error(&error))?;
         let (shared, purger) = (Arc::clone(writer.shared()), writer.purger());
         Ok(Self { writer: Arc::new(Mutex::new(writer)), shared, purger, folder, signals: Arc::default() })

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from paraply.errors import ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
+from paraply.runtime import runtime
 from paraply.targets.two_phase import Branch, BranchSession, BranchTarget
 
 if TYPE_CHECKING:
@@ -16,10 +15,16 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.applier.execute.split.parts import PartMaker
+    from paraply.runtime import Future
 
 __all__ = ["SplitCrew"]
 
 _log = logging.getLogger("paraply.applier")
+
+
+def _errors(work: Sequence[Future[None]]) -> list[BaseException]:
+    """Wait until all calls have ended, and return their errors."""
+    return [error for call in work if (error := call.exception()) is not None]
 
 
 class _Member:
@@ -42,11 +47,11 @@ class SplitCrew:
     def __init__(self, target: BranchTarget, parts: PartMaker, most: int) -> None:
         self.parts = parts
         self._target = target
-        self._pool = ThreadPoolExecutor(max_workers=max(1, most), thread_name_prefix="paraply-part")
+        self._pool = runtime.pool(max(1, most), "paraply-part")
         self._idle: list[_Member] = []
         self._busy: list[_Member] = []
         self._work: list[Future[None]] = []
-        self._engaged = threading.Lock()
+        self._engaged = runtime.lock()
         self._block: Block | None = None
         self._deciding = False
         self.splits = 0
@@ -75,8 +80,7 @@ class SplitCrew:
         Raises:
             ParaplyError: One was not.
         """
-        wait(self._work)
-        errors = [error for work in self._work if (error := work.exception()) is not None]
+        errors = _errors(self._work)
         self._work.clear()
         # An unavailable lock is less informative than any other error.
         for error in sorted(errors, key=lambda error: isinstance(error, TemporaryFailure)):
@@ -97,13 +101,10 @@ class SplitCrew:
         """
         busy = list(self._busy)
         ended = [self._pool.submit(self._end, member, commit=commit) for member in busy]
-        wait(ended)
-        for work in ended:
-            error = work.exception()
+        for error in _errors(ended):
             if isinstance(error, ConnectionLost):
                 raise error
-            if error is not None:
-                raise ConnectionLost(f"a prepared part could not be ended: {error}") from error
+            raise ConnectionLost(f"a prepared part could not be ended: {error}") from error
         if commit:
             self.splits += 1
         self._let_go()
@@ -113,7 +114,7 @@ class SplitCrew:
         for member, work in zip(self._busy, self._work, strict=False):
             if not work.done():
                 self._quietly(member.session.interrupt)
-        wait(self._work)
+        _errors(self._work)
         self._work.clear()
         try:
             self.end(commit=False)

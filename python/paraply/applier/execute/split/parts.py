@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 from typing import TYPE_CHECKING
 
 from paraply.applier.schedule.batching import MAX_BLOCK_BYTES
 from paraply.errors import ParaplyError
+from paraply.runtime import runtime
 
 if TYPE_CHECKING:
     from paraply._native import Block, Catalog, Transaction, TransactionBatch, WriteSets
@@ -32,7 +32,7 @@ class PartMaker:
         self._most = parts
         self._least_bytes = SPLIT_BYTES if least_bytes is None else least_bytes
         self._ready: dict[tuple[str, int], list[Block]] = {}
-        self._lock = threading.Lock()
+        self._lock = runtime.lock()
 
     def look_at(self, batch: TransactionBatch, write_sets: WriteSets, catalog: Catalog) -> None:  # noqa: ARG002
         """Split the large transactions of a batch; called by the reader's thread."""

@@ -1,14 +1,16 @@
 //! The index file, which lists the files of a relay log, oldest first, one path a line as servers write it.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::write::relay::error::RelayError;
+use crate::write::relay::files::LogFiles;
 
 /// The files of one relay log in one folder.
 #[derive(Debug)]
 pub(crate) struct Index {
+    files: Arc<dyn LogFiles>,
     folder: PathBuf,
     stem: String,
     numbers: Vec<u64>,
@@ -16,12 +18,12 @@ pub(crate) struct Index {
 
 impl Index {
     /// Reads the index, or begins one; files that it does not name are leftovers of a crash and removed.
-    pub(crate) fn open(folder: &Path, stem: &str) -> Result<Self, RelayError> {
-        fs::create_dir_all(folder).map_err(|error| RelayError::write(folder, error))?;
-        let mut index = Self { folder: folder.to_owned(), stem: stem.to_owned(), numbers: Vec::new() };
+    pub(crate) fn open(files: Arc<dyn LogFiles>, folder: &Path, stem: &str) -> Result<Self, RelayError> {
+        files.create_folder(folder).map_err(|error| RelayError::write(folder, error))?;
+        let mut index = Self { files, folder: folder.to_owned(), stem: stem.to_owned(), numbers: Vec::new() };
         let path = index.path();
         let found = index.numbers_in_folder()?;
-        match fs::read_to_string(&path) {
+        match index.files.read_text(&path) {
             Ok(text) => index.numbers = index.parse(&text)?,
             // Written before the first file, so that a file that a crash leaves unnamed is recognized as a leftover.
             Err(error) if error.kind() == io::ErrorKind::NotFound && found.is_empty() => index.replace(Vec::new())?,
@@ -34,7 +36,7 @@ impl Index {
         for number in found {
             if !index.numbers.contains(&number) {
                 let leftover = index.file_path(number);
-                fs::remove_file(&leftover).map_err(|error| RelayError::write(&leftover, error))?;
+                index.files.remove(&leftover).map_err(|error| RelayError::write(&leftover, error))?;
             }
         }
         Ok(index)
@@ -43,6 +45,11 @@ impl Index {
     /// Returns the numbers of the files, oldest first.
     pub(crate) fn numbers(&self) -> &[u64] {
         &self.numbers
+    }
+
+    /// Returns the access to the files.
+    pub(crate) fn files(&self) -> Arc<dyn LogFiles> {
+        Arc::clone(&self.files)
     }
 
     /// Returns the path of a file.
@@ -60,11 +67,11 @@ impl Index {
         let (path, temporary) = (self.path(), self.folder.join(format!("{}.index_new", self.stem)));
         let lines: Vec<String> = numbers.iter().map(|number| format!("./{}\n", self.file_name(*number))).collect();
         let write = || {
-            let mut file = File::create(&temporary)?;
+            let mut file = self.files.create(&temporary)?;
             file.write_all(lines.concat().as_bytes())?;
             file.sync_all()?;
-            fs::rename(&temporary, &path)?;
-            File::open(&self.folder)?.sync_all()
+            self.files.rename(&temporary, &path)?;
+            self.files.sync_folder(&self.folder)
         };
         write().map_err(|error| RelayError::write(&path, error))?;
         self.numbers = numbers;
@@ -92,7 +99,7 @@ impl Index {
                 let message = format!("the line {line:?} names no file of this relay log after the previous one");
                 return Err(RelayError::inconsistent(&self.path(), message));
             };
-            if !self.file_path(number).is_file() {
+            if self.files.size(&self.file_path(number)).is_err() {
                 let message = format!("{name} is not there; name another folder, and what it held is received again");
                 return Err(RelayError::inconsistent(&self.path(), message));
             }
@@ -102,12 +109,7 @@ impl Index {
     }
 
     fn numbers_in_folder(&self) -> Result<Vec<u64>, RelayError> {
-        let failed = |error| RelayError::write(&self.folder, error);
-        let mut numbers = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            numbers.extend(name.to_str().and_then(|name| self.number_of(name)));
-        }
-        Ok(numbers)
+        let names = self.files.list(&self.folder).map_err(|error| RelayError::write(&self.folder, error))?;
+        Ok(names.iter().filter_map(|name| self.number_of(name.to_str()?)).collect())
     }
 }

@@ -12,6 +12,7 @@
 mod boundary;
 mod compose;
 mod error;
+mod files;
 mod index;
 mod purge;
 mod reader;
@@ -23,6 +24,7 @@ mod writer;
 pub use boundary::{Boundary, Ended, Step};
 pub use compose::{Head, event as compose_event, mysql_format, rotate_body};
 pub use error::RelayError;
+pub use files::{LogFile, LogFiles, SystemFiles};
 pub use purge::Purger;
 pub use reader::{Follower, StopHandle};
 pub use repair::Cut;

@@ -31,9 +31,10 @@ impl Purger {
         index.replace(kept)?;
         self.shared.forget_before(number.min(last));
         let paths: Vec<PathBuf> = gone.iter().map(|&number| index.file_path(number)).collect();
+        let files = index.files();
         drop(index);
         for path in &paths {
-            std::fs::remove_file(path).map_err(|error| RelayError::write(path, error))?;
+            files.remove(path).map_err(|error| RelayError::write(path, error))?;
         }
         Ok(paths)
     }

@@ -1,6 +1,5 @@
 //! Content of the last file of a relay log, and the end of its whole part.
 
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use crate::read::file::EventReader;
 use crate::transaction::Format;
 use crate::write::relay::boundary::Step;
 use crate::write::relay::error::RelayError;
+use crate::write::relay::files::LogFiles;
 use crate::write::relay::tracker::Tracker;
 
 /// Bytes that were cut from the end of a relay log when it was opened.
@@ -35,12 +35,13 @@ pub(crate) struct Whole {
 
 /// Reads a file's events and cuts everything after the last whole transaction; none if not even the file's head is
 /// whole.
-pub(crate) fn repair(path: &Path) -> Result<Option<Whole>, RelayError> {
+pub(crate) fn repair(files: &dyn LogFiles, path: &Path) -> Result<Option<Whole>, RelayError> {
     let Some((mut whole, reason)) = walk(path)? else { return Ok(None) };
-    let file = OpenOptions::new().write(true).open(path).map_err(|error| RelayError::write(path, error))?;
-    let size = file.metadata().map_err(|error| RelayError::write(path, error))?.len();
+    let failed = |error| RelayError::write(path, error);
+    let mut file = files.append(path, whole.end).map_err(failed)?;
+    let size = files.size(path).map_err(failed)?;
     if size > whole.end {
-        file.set_len(whole.end).and_then(|()| file.sync_all()).map_err(|error| RelayError::write(path, error))?;
+        file.cut(whole.end).and_then(|()| file.sync_all()).map_err(failed)?;
         let (position, bytes) = (whole.end, size - whole.end);
         whole.cut = Some(Cut { file: path.display().to_string(), position, bytes, reason });
     }

@@ -1,7 +1,5 @@
 //! The one writer of a relay log.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,6 +13,7 @@ use crate::transaction::Format;
 use crate::write::relay::boundary::Step;
 use crate::write::relay::compose::{self, Head};
 use crate::write::relay::error::RelayError;
+use crate::write::relay::files::{LogFile, LogFiles, SystemFiles};
 use crate::write::relay::index::Index;
 use crate::write::relay::purge::Purger;
 use crate::write::relay::repair::{Cut, Whole, repair};
@@ -35,18 +34,20 @@ pub struct WriterOptions {
     pub max_bytes: u64,
     /// The server id in events that the receiver writes itself.
     pub server_id: u32,
+    /// The clock for the timestamps of these events.
+    pub clock: fn() -> SystemTime,
 }
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self { stem: "relay-bin".to_owned(), max_bytes: 256 << 20, server_id: 0 }
+        Self { stem: "relay-bin".to_owned(), max_bytes: 256 << 20, server_id: 0, clock: SystemTime::now }
     }
 }
 
 /// The file that is appended to.
 #[derive(Debug)]
 struct Current {
-    file: File,
+    file: Box<dyn LogFile>,
     live: Arc<LiveFile>,
     path: PathBuf,
     /// Number of its bytes on disk; after them comes the buffer.
@@ -60,6 +61,7 @@ struct Current {
 pub struct RelayWriter {
     folder: PathBuf,
     options: WriterOptions,
+    files: Arc<dyn LogFiles>,
     index: Arc<Mutex<Index>>,
     shared: Arc<Shared>,
     current: Option<Current>,
@@ -73,10 +75,15 @@ pub struct RelayWriter {
 impl RelayWriter {
     /// Opens the relay log of a folder, or begins one; a torn last transaction is cut.
     pub fn open(folder: &Path, options: WriterOptions) -> Result<Self, RelayError> {
-        let mut index = Index::open(folder, &options.stem)?;
+        Self::open_on(Arc::new(SystemFiles), folder, options)
+    }
+
+    /// Opens the relay log as [`open`](Self::open) does, with another access to its files.
+    pub fn open_on(files: Arc<dyn LogFiles>, folder: &Path, options: WriterOptions) -> Result<Self, RelayError> {
+        let mut index = Index::open(Arc::clone(&files), folder, &options.stem)?;
         let mut whole = None;
         while let Some(&last) = index.numbers().last() {
-            whole = repair(&index.file_path(last))?;
+            whole = repair(files.as_ref(), &index.file_path(last))?;
             if whole.is_some() {
                 break;
             }
@@ -84,21 +91,21 @@ impl RelayWriter {
             let kept = index.numbers().iter().copied().filter(|&number| number < last).collect();
             index.replace(kept)?;
         }
-        let files = live_files(&index, whole.as_ref());
+        let live = live_files(&index, whole.as_ref());
         let mut tracker = whole.as_ref().map(|whole| whole.tracker.clone()).unwrap_or_default();
-        if let Some(last) = files.last() {
+        if let Some(last) = live.last() {
             tracker.received.relay_file = Arc::clone(&last.name);
             tracker.received.relay_position = last.extent().0;
         }
-        let current = match (&whole, files.last()) {
-            (Some(whole), Some(live)) => Some(Current::reopen(live, whole.end)?),
+        let current = match (&whole, live.last()) {
+            (Some(whole), Some(live)) => Some(Current::reopen(files.as_ref(), live, whole.end)?),
             _ => None,
         };
-        let shared = Arc::new(Shared::new(files, tracker.received.clone()));
+        let shared = Arc::new(Shared::new(live, tracker.received.clone()));
         let (format, cut) = whole.map_or((None, None), |whole| (Some(whole.format), whole.cut));
         let index = Arc::new(Mutex::new(index));
         let (folder, buffer) = (folder.to_owned(), Vec::new());
-        Ok(Self { folder, options, index, shared, current, buffer, format, tracker, cut, failed: false })
+        Ok(Self { folder, options, files, index, shared, current, buffer, format, tracker, cut, failed: false })
     }
 
     /// Returns the state shared with readers and status queries.
@@ -293,8 +300,7 @@ impl RelayWriter {
         self.buffer.clear();
         current.written = current.whole;
         let end = current.whole;
-        let cut = current.file.set_len(end).and_then(|()| current.file.seek(SeekFrom::Start(end)));
-        cut.map(drop).map_err(|error| self.broken(error))
+        current.file.cut(end).map_err(|error| self.broken(error))
     }
 
     fn write_out(&mut self) -> Result<(), RelayError> {
@@ -316,7 +322,7 @@ impl RelayWriter {
             let body = compose::rotate_body(&index.file_name(current.live.number + 1), MAGIC.len() as u64);
             drop(index);
             let offset = current.written + self.buffer.len() as u64;
-            let head = own(types::ROTATE, self.options.server_id, offset);
+            let head = own(types::ROTATE, &self.options, offset);
             compose::event(&mut self.buffer, head, &body, format.knows_checksums());
             current.whole = current.written + self.buffer.len() as u64;
         }
@@ -332,7 +338,7 @@ impl RelayWriter {
         let path = index.file_path(number);
         let head = self.file_head(&format);
         let create = || {
-            let mut file = File::create(&path)?;
+            let mut file = self.files.create(&path)?;
             file.write_all(&head)?;
             file.sync_all()?;
             Ok(file)
@@ -363,34 +369,30 @@ impl RelayWriter {
         head.extend_from_slice(&description);
         if !received.source_file.is_empty() {
             let place = compose::rotate_body(&received.source_file, received.source_position);
-            let event = Head { flags: flags::ARTIFICIAL, offset: None, ..own(types::ROTATE, format.server_id, 0) };
+            let rotate = own(types::ROTATE, &self.options, 0);
+            let event = Head { flags: flags::ARTIFICIAL, offset: None, server_id: format.server_id, ..rotate };
             compose::event(&mut head, event, &place, checksums);
         }
         head.extend_from_slice(&compose::format_description(format, head.len() as u64, false));
         let (type_code, body) = compose::previous_gtids(&received.gtids, format.mariadb);
-        let event = own(type_code, self.options.server_id, head.len() as u64);
+        let event = own(type_code, &self.options, head.len() as u64);
         compose::event(&mut head, event, &body, checksums);
         head
     }
 }
 
 impl Current {
-    fn reopen(live: &Arc<LiveFile>, end: u64) -> Result<Self, RelayError> {
+    fn reopen(files: &dyn LogFiles, live: &Arc<LiveFile>, end: u64) -> Result<Self, RelayError> {
         let path = live.path.clone();
-        let open = || {
-            let mut file = OpenOptions::new().write(true).open(&path)?;
-            file.seek(SeekFrom::Start(end))?;
-            Ok(file)
-        };
-        let file = open().map_err(|error| RelayError::write(&path, error))?;
+        let file = files.append(&path, end).map_err(|error| RelayError::write(&path, error))?;
         Ok(Self { file, live: Arc::clone(live), path, written: end, whole: end })
     }
 }
 
 /// Returns the header of an event that the receiver writes on its own.
-fn own(type_code: u8, server_id: u32, offset: u64) -> Head {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as u32;
-    Head { type_code, flags: flags::RELAY_LOG, timestamp: now, server_id, offset: Some(offset) }
+fn own(type_code: u8, options: &WriterOptions, offset: u64) -> Head {
+    let now = (options.clock)().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as u32;
+    Head { type_code, flags: flags::RELAY_LOG, timestamp: now, server_id: options.server_id, offset: Some(offset) }
 }
 
 /// Returns true if events of both have the same layout and come from the same server.
@@ -404,7 +406,7 @@ fn live_files(index: &Index, whole: Option<&Whole>) -> Vec<Arc<LiveFile>> {
     let last = index.numbers().last().copied();
     let file = |number: u64| {
         let path = index.file_path(number);
-        let size = std::fs::metadata(&path).map_or(0, |data| data.len());
+        let size = index.files().size(&path).unwrap_or(0);
         let end = whole.filter(|_| Some(number) == last).map_or(size, |whole| whole.end);
         Arc::new(LiveFile::new(number, path, end, Some(number) != last))
     };
