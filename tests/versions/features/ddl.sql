@@ -74,6 +74,16 @@ UPDATE t SET a=100000, c='z', d=99999999.9999 WHERE id=1;
 ALTER TABLE t MODIFY g BINARY(5), CHANGE f ff VARCHAR(30), MODIFY h DOUBLE;
 INSERT INTO t VALUES (3,1,'x','x',1,'x','text','ab',1e300);
 
+-- feature: drop-several
+-- about: DROP of several tables and sequences, of which one is not there
+-- only: mariadb
+CREATE TABLE t (id INT PRIMARY KEY);
+CREATE TABLE u (id INT PRIMARY KEY);
+INSERT INTO t VALUES (1);
+-- fails
+DROP TABLE u, nosuch;
+INSERT INTO t VALUES (2);
+
 -- feature: zerofill-to-text
 -- about: Numbers with zeros in front, which become text
 -- refused: postgresql needs-rows

@@ -261,6 +261,8 @@ class StatementRunner:
         invoker = statement.context.get("invoker")
         if kind is not None and invoker is not None:
             text = kind.with_invoker(*invoker, mariadb=context.server.mariadb)
+        if kind is not None and kind.verb == "DROP" and context.server.mariadb:
+            text = kind.with_absent_allowed()
         use = use_statement(statement)
         if use is not None:
             try:
