@@ -289,6 +289,14 @@ def test_what_becomes_a_char_loses_the_spaces_at_its_end(replay: Replay) -> None
     assert replay.query("SELECT v, w FROM d.t") == [(" a", " b")]
 
 
+@pytest.mark.parametrize(("sql_mode", "followed"), [(0, True), (1 << 31, False)])
+def test_spaces_that_the_source_stores_in_a_text_are_not_followed(replay: Replay, sql_mode: int, followed: bool) -> None:
+    """PAD_CHAR_TO_FULL_LENGTH reads a CHAR with all its spaces."""
+    replay.run("create table t (id int primary key, v char(9))")
+    assert replay.run("alter table t modify v char(12)", sql_mode=sql_mode | 1 << 21) == []
+    assert (replay.run("alter table t modify v varchar(20)", sql_mode=sql_mode | 1 << 21) == []) is followed
+
+
 def test_alter_ignore_is_not_strict(replay: Replay) -> None:
     replay.run("create table t (id int primary key, v int)")
     assert [step.table for step in replay.run("alter ignore table t modify v tinyint")] == ["d.t"]

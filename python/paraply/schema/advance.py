@@ -284,6 +284,7 @@ class Advance:
             unlogged=statement.unlogged,
             with_tables=others,
             strict=self.rules.strict and not statement.ignores,
+            pads_char=self.rules.pads_char,
             ignores=statement.ignores,
         )
         changes: list[SchemaChange] = [change]

@@ -84,6 +84,16 @@ INSERT INTO t VALUES (1);
 DROP TABLE u, nosuch;
 INSERT INTO t VALUES (2);
 
+-- feature: padded-char-to-text
+-- about: CHAR that becomes VARCHAR under PAD_CHAR_TO_FULL_LENGTH
+-- refused: postgresql needs-rows
+CREATE TABLE t (id INT PRIMARY KEY, c CHAR(5));
+INSERT INTO t VALUES (1,'a'),(2,'');
+SET sql_mode='PAD_CHAR_TO_FULL_LENGTH,STRICT_ALL_TABLES';
+ALTER TABLE t MODIFY c VARCHAR(9);
+SET sql_mode=DEFAULT;
+INSERT INTO t VALUES (3,'b');
+
 -- feature: zerofill-to-text
 -- about: Numbers with zeros in front, which become text
 -- refused: postgresql needs-rows

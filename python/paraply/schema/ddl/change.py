@@ -92,6 +92,7 @@ class AlterTable:
         consequence: Whether the only reason is the change of another table, such as the rename of a parent.
         unlogged: Action on whole partitions or files that changes rows without logging them, such as ``DROP PARTITION``; else empty.
         with_tables: Database and name of other tables from which the statement takes rows.
+        pads_char: Whether a CHAR was read with the spaces up to its length, if it became another type.
         strict: Whether a value that does not fit the new type of its column was an error; otherwise the server changed it.
         ignores: Whether the statement was ALTER IGNORE, which drops rows that violate a key, a check or the partitions, without logging it.
     """
@@ -104,6 +105,7 @@ class AlterTable:
     unlogged: str = ""
     with_tables: tuple[tuple[str, str], ...] = ()
     strict: bool = True
+    pads_char: bool = False
     ignores: bool = False
 
 

@@ -14,6 +14,7 @@ MODE_REAL_AS_FLOAT = 1
 MODE_ANSI_QUOTES = 4
 MODE_ORACLE = 512
 MODE_NO_BACKSLASH_ESCAPES = 1048576
+MODE_PAD_CHAR_TO_FULL_LENGTH = 1 << 31
 MODE_STRICT = 2097152 | 4194304
 CHARSET_COLLATIONS_SINCE = (11, 2, 1)
 UCA1400_CHARSETS = ("utf8mb3", "utf8mb4", "ucs2", "utf16", "utf32")
@@ -80,6 +81,11 @@ class Rules:
     def has(self, mode: int) -> bool:
         """Return True if one of the bits of ``mode`` is set in sql_mode."""
         return bool(self.sql_mode & mode)
+
+    @property
+    def pads_char(self) -> bool:
+        """True if CHAR columns are read with the spaces up to their length, also by an ALTER that makes them another type."""
+        return self.has(MODE_PAD_CHAR_TO_FULL_LENGTH)
 
     @property
     def strict(self) -> bool:

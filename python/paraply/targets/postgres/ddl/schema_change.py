@@ -323,7 +323,8 @@ def _change_column(change: ch.AlterTable, before: ColumnMapping | None, after: C
 def _change_type(change: ch.AlterTable, before: ColumnMapping, after: ColumnMapping, table: TableMapping) -> Iterator[Step]:
     was, now = _column(change.old, before.name), _column(change.new, after.name)
     new_expression = after.generated and (not before.generated or _computes_otherwise(was, now))
-    using = retype(before, after) if keeps_values(was, now, strict=change.strict or change.ignores) else None
+    padded = change.pads_char and was.type == "char" and now.type != "char"
+    using = retype(before, after) if not padded and keeps_values(was, now, strict=change.strict or change.ignores) else None
     if using is not None and now.type == "char" and was.type != "char":
         using = f"rtrim({using}, ' ')"  # a CHAR returns its values without trailing spaces
     if using is None or new_expression:

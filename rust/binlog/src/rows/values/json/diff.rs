@@ -63,6 +63,19 @@ pub fn apply_differences<'a>(document: &mut Json<'a>, bytes: &'a [u8]) -> Decode
 enum Leg<'a> {
     Member(Cow<'a, str>),
     Cell(usize),
+    /// The number of elements after it: 0 for the last one.
+    FromEnd(usize),
+}
+
+impl Leg<'_> {
+    /// Returns the index that the step has in an array; none for a member's name or before the first element.
+    fn index_in(&self, values: &[Json<'_>]) -> Option<usize> {
+        match self {
+            Leg::Cell(index) => Some(*index),
+            Leg::FromEnd(behind) => values.len().checked_sub(behind + 1),
+            Leg::Member(_) => None,
+        }
+    }
 }
 
 fn no_fit<T>() -> Decoded<T> {
@@ -87,15 +100,17 @@ fn apply<'a>(document: &mut Json<'a>, legs: &[Leg<'_>], difference: Difference<'
             Some(place) => *place = difference.value,
             None => return no_fit(),
         },
-        (Operation::Insert, Json::Array(values), Leg::Cell(index)) => {
-            values.insert((*index).min(values.len()), difference.value);
+        (Operation::Insert, Json::Array(values), Leg::Cell(_) | Leg::FromEnd(_)) => {
+            let index = last.index_in(values).unwrap_or(0); // before the first element is at the beginning
+            values.insert(index.min(values.len()), difference.value);
         }
         (Operation::Insert, Json::Object(members), Leg::Member(name)) => {
             insert_member(members, name, difference.value)?;
         }
-        (Operation::Remove, Json::Array(values), Leg::Cell(index)) if *index < values.len() => {
-            values.remove(*index);
-        }
+        (Operation::Remove, Json::Array(values), leg) => match leg.index_in(values) {
+            Some(index) if index < values.len() => drop(values.remove(index)),
+            _ => return no_fit(),
+        },
         (Operation::Remove, Json::Object(members), Leg::Member(name)) => match position(members, name) {
             Ok(index) => {
                 members.remove(index);
@@ -109,7 +124,10 @@ fn apply<'a>(document: &mut Json<'a>, legs: &[Leg<'_>], difference: Difference<'
 
 fn child<'d, 'a>(target: &'d mut Json<'a>, leg: &Leg<'_>) -> Option<&'d mut Json<'a>> {
     match (target, leg) {
-        (Json::Array(values), Leg::Cell(index)) => values.get_mut(*index),
+        (Json::Array(values), leg) => {
+            let index = leg.index_in(values)?;
+            values.get_mut(index)
+        }
         (Json::Object(members), Leg::Member(name)) => {
             let index = position(members, name).ok()?;
             members.get_mut(index).map(|(_, value)| value)
@@ -133,7 +151,7 @@ fn insert_member<'a>(members: &mut Vec<(Cow<'a, str>, Json<'a>)>, name: &str, va
     }
 }
 
-/// Parses a path as the server writes it: `$`, then `.name`, `."quoted name"` or `[index]` in turn.
+/// Parses a path as the server writes it: `$`, then `.name`, `."quoted name"`, `[index]`, `[last]` or `[last-n]` in turn.
 fn parse_path(path: &str) -> Decoded<Vec<Leg<'_>>> {
     const BAD: Malformed = Malformed { what: "a JSON path that cannot be read", at: 0 };
     let mut rest = path.strip_prefix('$').ok_or(BAD)?;
@@ -141,7 +159,7 @@ fn parse_path(path: &str) -> Decoded<Vec<Leg<'_>>> {
     while !rest.is_empty() {
         if let Some(cell) = rest.strip_prefix('[') {
             let (index, behind) = cell.split_once(']').ok_or(BAD)?;
-            legs.push(Leg::Cell(index.trim().parse().map_err(|_| BAD)?));
+            legs.push(parse_cell(index.trim()).ok_or(BAD)?);
             rest = behind;
         } else if let Some(quoted) = rest.strip_prefix(".\"") {
             let (name, behind) = unquote(quoted).ok_or(BAD)?;
@@ -156,6 +174,14 @@ fn parse_path(path: &str) -> Decoded<Vec<Leg<'_>>> {
         }
     }
     Ok(legs)
+}
+
+fn parse_cell(text: &str) -> Option<Leg<'_>> {
+    let Some(behind) = text.strip_prefix("last") else { return text.parse().ok().map(Leg::Cell) };
+    match behind.trim_start() {
+        "" => Some(Leg::FromEnd(0)),
+        behind => behind.strip_prefix('-')?.trim_start().parse().ok().map(Leg::FromEnd),
+    }
 }
 
 /// Reads a JSON string after its opening quote; returns the text and what follows the closing quote.

@@ -100,6 +100,12 @@ fn differences_that_do_not_fit_are_errors() {
     assert_eq!(apply(b""), Ok("[3]".to_owned()));
     assert_eq!(apply(b"\x01\x04$[1]\x02\x04\x01"), Ok("[3, true]".to_owned()));
     assert_eq!(apply(b"\x00\x01$\x02\x04\x02"), Ok("false".to_owned()));
+    assert_eq!(apply(b"\x00\x07$[last]\x02\x04\x01"), Ok("[true]".to_owned()));
+    assert_eq!(apply(b"\x01\x07$[last]\x02\x04\x01"), Ok("[true, 3]".to_owned()), "before the last one");
+    assert_eq!(apply(b"\x01\x09$[last-7]\x02\x04\x01"), Ok("[true, 3]".to_owned()), "at the beginning");
+    assert_eq!(apply(b"\x02\x07$[last]"), Ok("[]".to_owned()));
+    assert!(apply(b"\x02\x09$[last-1]").is_err(), "nothing to remove");
+    assert!(apply(b"\x02\x0a$[last - x]").is_err(), "a bad path");
     assert!(apply(b"\x00\x04$[1]\x02\x04\x01").is_err(), "nothing to replace");
     assert!(apply(b"\x02\x04$[1]").is_err(), "nothing to remove");
     assert!(apply(b"\x01\x03$.a\x02\x04\x01").is_err(), "no object");
