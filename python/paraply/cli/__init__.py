@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 __all__ = ["main"]
 
@@ -16,7 +17,11 @@ def main() -> None:
 
     hide_arguments()  # before anything that takes time
     gc.disable()  # loading modules leaves nothing to collect
-    from paraply.cli.app import main as run
+    try:
+        from paraply.cli.app import main as run
+    except KeyboardInterrupt:
+        print("stopped: stopped on request before anything was done; run the same command again", file=sys.stderr)
+        sys.exit(4)
 
     gc.freeze()
     gc.enable()

@@ -100,7 +100,10 @@ def apply(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied, and write nothing.")] = False,
     schema: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log, or after --start-after."
+        ),
     ] = None,
     lower_case_table_names: Annotated[
         int | None, typer.Option(min=0, max=2, help="The source's setting of this name, which logs do not contain; 1 and 2 ignore case.")

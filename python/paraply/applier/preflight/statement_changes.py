@@ -113,7 +113,7 @@ def count_statements(
     """
     left = [statement for statement in found if not _passed(statement, skip, place)]
     if left:
-        with contextlib.suppress(LogError):  # else the reader got no further than to the first of them, so that one is before the stop
+        with contextlib.suppress(LogError):  # of damage; the scan that found them got no further either
             left = before_stop(options, left)
     if not left:
         return None

@@ -55,11 +55,14 @@ class XaFound:
             raise LogNotUnderstood(error.message, file=self.file, position=self.offset, gtid=self.gtid) from None
 
 
-def find_ahead(paths: Sequence[str]) -> tuple[list[XaFound], list[RowStatement]]:
-    """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage."""
+def find_ahead(paths: Sequence[str], filters: Filters) -> tuple[list[XaFound], list[RowStatement]]:
+    """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage.
+
+    Left out are changes in text of databases that the filters leave out for certain.
+    """
     from paraply._native import look_ahead
 
-    parts, statements = look_ahead(paths)
+    parts, statements = look_ahead(paths, filters.native() if filters else None)
     return [XaFound(*part) for part in parts], [RowStatement(*statement) for statement in statements]
 
 

@@ -6,6 +6,7 @@
 pub mod file;
 pub mod group;
 pub mod head;
+pub mod passed_over;
 pub mod payload;
 pub mod piece;
 pub mod reader;
