@@ -13,8 +13,10 @@ _COLLECT_AFTER = 60_000
 
 def main() -> None:
     """Run the command line, and end the process with the exit code."""
+    from paraply.cli.interrupt import raises_interrupted
     from paraply.cli.secrets import hide_arguments
 
+    raises_interrupted()
     hide_arguments()  # before anything that takes time
     gc.disable()  # loading modules leaves nothing to collect
     try:
