@@ -747,8 +747,11 @@ def look_ahead(
 ) -> tuple[
     list[tuple[str, int, tuple[int, int], str | None, str, bool, list[tuple[str, str]]]],
     list[tuple[str, int, tuple[int, int], str | None, int, str, bytes]],
+    tuple[list[str], list[tuple[str, str]]],
 ]:
     """Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
+
+    Then come the databases and tables that the filter names and no event has; none of them if a file could not be read to its end.
 
     For a part: file, offset, index of the file with the offset after the part, GTID, XID, True for an end (XA COMMIT or XA ROLLBACK), and
     the tables of its row events. For a change: file, offset of its transaction, index of the file with the offset after the statement,

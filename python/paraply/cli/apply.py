@@ -60,6 +60,9 @@ Ctrl-C stops at a transaction boundary; the same command continues from there.
 """
 
 
+_REASONS = {"known definition differs from the log": " (as for a system-versioned table, whose log has columns for the times of a row)"}
+"""Explanations of some reasons for people."""
+
 NOTHING_DONE: Mapping[str, Any] = {"transactions": 0, "commits": 0, "skipped": 0, "executed": None, "fallbacks": 0, "fallback_reasons": []}
 """JSON fields of an apply that failed before its first transaction; the content of the target is unknown then."""
 
@@ -276,9 +279,10 @@ def show(report: ApplyReport) -> None:
     """Print the report for people."""
     rate = report.transactions / report.seconds if report.seconds else 0.0
     skipped = f", {report.skipped:,} skipped" if report.skipped else ""
+    reconnects = f", {report.reconnects:,} new connections after lost ones" if report.reconnects else ""
     output.console.print(
         f"{report.transactions:,} transactions ({report.rows:,} rows) in {report.seconds:.2f} s, {rate:,.0f}/s, "
-        f"{report.commits:,} commits{skipped}, {report.retries:,} retries"
+        f"{report.commits:,} commits{skipped}, {report.retries:,} retries{reconnects}"
     )
     if report.filtered:
         output.console.print(f"{report.filtered:,} transactions were left empty by the filters; they are recorded as done")
@@ -288,7 +292,8 @@ def show(report: ApplyReport) -> None:
     for note in report.notes:
         output.console.print(escape(note), soft_wrap=True)
     for reason, table, count in report.fallbacks:
-        output.console.print(f"coarser write set: {reason}, table {table}, {count:,} times")
+        more = _REASONS.get(reason, "")
+        output.console.print(f"coarser write set: {reason}{more}, table {table}, {count:,} times")
 
 
 apply.__doc__ = (apply.__doc__ or "") + "\n" + EXAMPLES

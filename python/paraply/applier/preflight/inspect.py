@@ -109,7 +109,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
     _check_options(options, first, start_after)
-    xa, statements = ([], []) if options.live else find_ahead(options.paths, options.filters)
+    xa, statements, notes = ([], [], []) if options.live else find_ahead(options.paths, options.filters)
     plan = ApplyPlan(
         channel=options.channel,
         fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, options.filters.identity()),
@@ -152,6 +152,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
     if note is not None:
         outline.notes.append(note)
+    outline.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     outline = replace(outline, statement_changes=changes)
     return Look(plan, outline, start, peek.runs_events)

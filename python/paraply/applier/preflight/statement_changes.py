@@ -90,7 +90,7 @@ class StatementChanges:
 
     def lines(self) -> list[str]:
         """Return the lines of the plan for people."""
-        default = ", MariaDB's default is MIXED" if self.mariadb else ""
+        default = ", MariaDB's default is MIXED; tables versioned by transactions are logged so in any format" if self.mariadb else ""
         lines = [
             f"STOP     {self.note}",
             f"         the apply ends before the first with exit code 3; set binlog_format=ROW on the source{default}",

@@ -15,4 +15,5 @@ pub mod scan;
 pub mod selection;
 mod start;
 pub mod stop;
+pub mod unmatched;
 pub mod xa_scan;

@@ -21,6 +21,7 @@ use crate::read::file::EventReader;
 use crate::read::passed_over::PassedOver;
 use crate::read::payload::Payload;
 use crate::read::piece::Place;
+use crate::read::unmatched::Unmatched;
 use crate::rows::table_map::name_of;
 
 /// One part of a transaction that is prepared and ended separately.
@@ -71,6 +72,8 @@ pub struct Found {
     pub xa: Vec<XaFound>,
     /// Every change of rows in statement format, and every other statement that is refused, in order.
     pub statements: Vec<StatementFound>,
+    /// Names of the filter that no event has; none where a file could not be read to its end.
+    pub unmatched: Unmatched,
 }
 
 /// Returns every XA PREPARE, XA COMMIT and XA ROLLBACK of some logs, in order.
@@ -80,29 +83,28 @@ pub fn xa_transactions(paths: &[PathBuf]) -> Vec<XaFound> {
 
 /// Scans some logs, for an apply that passes over some changes in statement format.
 pub fn look_ahead(paths: &[PathBuf], passed_over: &PassedOver) -> Found {
-    let mut found = Found::default();
+    let mut found = Found { unmatched: Unmatched::of(&passed_over.tables), ..Found::default() };
+    let mut complete = true;
     for (path, file) in paths.iter().zip(0..) {
         // Anything but a plain file can be read only once, and the reader does that.
-        if path.is_file() {
-            // An error ends the scan of this file; the reader reports it.
-            let _ = EventReader::open(path, true).and_then(|events| in_file(events, file, passed_over, &mut found));
-        }
+        // An error ends the scan of this file; the reader reports it.
+        complete &= path.is_file()
+            && EventReader::open(path, true).and_then(|events| in_file(events, file, passed_over, &mut found)).is_ok();
+    }
+    if !complete {
+        found.unmatched = Unmatched::default();
     }
     found
 }
 
 /// Scans one file.
-fn in_file(
-    mut events: EventReader<'_>,
-    file: u32,
-    passed_over: &PassedOver,
-    all: &mut Found,
-) -> Result<(), LogError> {
+fn in_file(mut events: EventReader<'_>, file: u32, passed_over: &PassedOver, all: &mut Found) -> Result<(), LogError> {
     let mut start = Start::default();
     let mut tables = Tables::default();
     let name = Arc::clone(events.name());
     while let Some(event) = events.next_event()? {
         let fault = |fault: Fault| fault.at(&name, event.offset);
+        all.unmatched.note(&event, &name)?;
         if event.header.type_code == types::TABLE_MAP {
             // MariaDB's GTID event has already shown that the rows are of an XA transaction.
             let has_begun = tables.has_begun;
