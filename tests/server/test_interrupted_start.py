@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 from command_line import DATA
+
+from paraply.errors import ConnectionFailed
+from paraply.targets.postgres.embedded import EmbeddedPostgres
 
 LOG = DATA / "plain.binlog"
 SECONDS = 60
@@ -62,3 +66,19 @@ def test_ctrl_c_before_the_command_has_begun(tmp_path: Path) -> None:
 def loads(number: int) -> bool:
     """Return True once the process has mapped the native module, which its first imports load."""
     return "_native" in Path(f"/proc/{number}/maps").read_text()
+
+
+def test_a_start_that_failed_may_be_repeated(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "PG_VERSION").write_text("18\n")
+    server = EmbeddedPostgres(folder)
+    for _ in range(2):
+        with pytest.raises(ConnectionFailed, match=r"did not start: ."):
+            server.start()
+    shutil.rmtree(folder)
+    folder.mkdir()
+    try:
+        assert server.start().startswith("postgresql://")
+    finally:
+        server.stop()
