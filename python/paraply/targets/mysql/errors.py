@@ -165,7 +165,7 @@ def cascade_hint(code: int, log: Format, tables: int) -> str:
         return ""
     return (
         "; or the source, a MySQL 9.6 or later, logged a cascade otherwise than it happened (bugs 102586 and 80821 of bugs.mysql.com):"
-        " then apply up to this transaction with --stop-before, bring its rows over by hand, and go on with --start-after on a new --channel"
+        " then apply up to this transaction with --stop-before, copy its rows by hand, and go on with --start-after on a new --channel"
     )
 
 
