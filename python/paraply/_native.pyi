@@ -704,6 +704,8 @@ class LogReader:
         selection: Conditions for transactions; others are returned only if they have statements.
         count_rows: True to count the rows of each transaction, and find damaged rows before it is returned; else ``rows`` is 0.
         sizes: Number of bytes to read from each file, as if it ended there; empty for all.
+        passes_statements: True to pass over changes in statement format, for a look at a log that is not applied; else only those of
+            applied transactions, and of databases that the filter leaves out for certain, are passed over.
     """
     def __new__(
         cls,
@@ -722,6 +724,7 @@ class LogReader:
         selection: Selection | None = None,
         count_rows: bool = True,
         sizes: Sequence[int] = ...,
+        passes_statements: bool = False,
     ) -> Self: ...
     @property
     def files(self) -> list[str]: ...
@@ -740,11 +743,15 @@ class LogReader:
 
 def look_ahead(
     paths: Sequence[str],
+    tables: TableFilter | None = None,
 ) -> tuple[
     list[tuple[str, int, tuple[int, int], str | None, str, bool, list[tuple[str, str]]]],
     list[tuple[str, int, tuple[int, int], str | None, int, str, bytes]],
+    tuple[list[str], list[tuple[str, str]]],
 ]:
     """Return the parts of XA transactions that are prepared and ended apart (R35), and the row changes in statement format (R27), in order.
+
+    Then come the databases and tables that the filter names and no event has; none of them if a file could not be read to its end.
 
     For a part: file, offset, index of the file with the offset after the part, GTID, XID, True for an end (XA COMMIT or XA ROLLBACK), and
     the tables of its row events. For a change: file, offset of its transaction, index of the file with the offset after the statement,

@@ -16,7 +16,7 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.execute.worker import Worker
 from paraply.applier.options import Limits, Options, Via, check_channel, default_workers, parse_retries, parse_via, parse_workers
 from paraply.applier.preflight.dry_run import DryRun, scan
-from paraply.applier.preflight.inspect import Look, Start, first_definitions, look_ahead, parse_gtids, start_run
+from paraply.applier.preflight.inspect import Look, Start, contained_in_schema, first_definitions, look_ahead, parse_gtids, start_run
 from paraply.applier.preflight.session_ids import is_in_order_anyway
 from paraply.applier.preflight.timestamp_column import check_timestamp_column
 from paraply.applier.preflight.xa import left_note
@@ -80,7 +80,8 @@ class Applier:
             with policies and in GTID modes that cannot merge.
         gtid: ``auto``, ``record``, ``preserve`` or ``none`` (R26).
         channel: Name under which the progress is kept.
-        schema: Definitions at the log's start; else they are read from a target of the same family, else they are taken from the log.
+        schema: Definitions at the log's start, or after the transactions of ``start_after``; else they are read from a target of the same
+            family, else they are taken from the log.
         start_after: GTID set of transactions that the target already holds.
         allow_nontransactional: Accept tables of non-transactional engines (R34).
         ddl_decision: ``done`` or ``not-done``: the answer to the question of R25b.
@@ -290,7 +291,10 @@ class Applier:
             LogError: The log is damaged or not understood.
         """
         look = self._look()
-        return None if look is None else scan(self._options, look, self._target, self._forecast_schema(look))
+        if look is None:
+            return None
+        contained = contained_in_schema(self._options, self._schema)
+        return scan(self._options, look, self._target, self._forecast_schema(look), contained)
 
     def _look(self) -> Look | None:
         """Find out everything that can be known before the first write; return None for logs without a transaction."""
@@ -316,7 +320,7 @@ class Applier:
     def _look_into_log(self) -> LogReader:
         from paraply._native import LogReader
 
-        return LogReader(self._options.paths) if self._relay is None else self._relay.reader()
+        return LogReader(self._options.paths, passes_statements=True) if self._relay is None else self._relay.reader()
 
     def _prepare(self, start: Start) -> tuple[RunState, Feed]:
         """Make the run's state and its reader stage."""
@@ -341,7 +345,7 @@ class Applier:
             schema,
             Catalog(),
             FeedRules(
-                passed=passed if seeds_from_target else None,
+                passed=passed if seeds_from_target else contained_in_schema(options, self._schema),
                 kept=(self._target.seed_tables(), passed) if goes_on else None,
                 rereads=same_family,
                 wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 __all__ = ["main"]
 
@@ -12,11 +13,17 @@ _COLLECT_AFTER = 60_000
 
 def main() -> None:
     """Run the command line, and end the process with the exit code."""
+    from paraply.cli.interrupt import raises_interrupted
     from paraply.cli.secrets import hide_arguments
 
+    raises_interrupted()
     hide_arguments()  # before anything that takes time
     gc.disable()  # loading modules leaves nothing to collect
-    from paraply.cli.app import main as run
+    try:
+        from paraply.cli.app import main as run
+    except KeyboardInterrupt:
+        print("stopped: stopped on request before anything was done; run the same command again", file=sys.stderr)
+        sys.exit(4)
 
     gc.freeze()
     gc.enable()

@@ -12,7 +12,8 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from paraply.cli.output import one_line, print_json, stderr
+from paraply.cli.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
+from paraply.errors import Stopped
 
 __all__ = ["app", "main"]
 
@@ -42,6 +43,9 @@ def made(name: str) -> Any:
     return typer.main.get_command(alone)
 
 
+_INTERRUPTED = 130
+"""Result of Typer after Ctrl-C outside of a command's work."""
+
 app = typer.Typer(
     name="paraply",
     cls=Commands,
@@ -63,9 +67,15 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def note_debug(wanted: bool) -> None:
+    """Note ``--debug`` before the command."""
+    debug_before_command.set(wanted)
+
+
 @app.callback()
 def root(
     _version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")] = False,
+    _debug: Annotated[bool, typer.Option("--debug", callback=note_debug, help="Show the traceback of an error.")] = False,
 ) -> None:
     """Replay replicated MySQL and MariaDB transactions in parallel, in the source's order."""
 
@@ -86,10 +96,22 @@ def invoke(arguments: list[str]) -> int:
     try:
         result = app(arguments, standalone_mode=False)
     except typer.Abort:
-        return 4
+        return tell_stop(arguments)
     except typer.TyperException as mistake:
         return tell_usage(mistake, arguments)
+    if result == _INTERRUPTED:
+        return tell_stop(arguments)
     return result if isinstance(result, int) else 0
+
+
+def tell_stop(arguments: list[str]) -> int:
+    """Report Ctrl-C before a command began its work; also as JSON, if that was asked for."""
+    stop = Stopped("stopped on request before anything was done; run the same command again")
+    show_failure(stop, debug=False)
+    if "--json" in arguments:
+        name = next((word for word in arguments if word in COMMANDS), None)
+        print_json({"command": name, "status": "stopped", "exit_code": stop.exit_code, "error": error_object(stop), "seconds": 0.0})
+    return stop.exit_code
 
 
 def tell_usage(mistake: typer.TyperException, arguments: list[str]) -> int:

@@ -60,6 +60,9 @@ Ctrl-C stops at a transaction boundary; the same command continues from there.
 """
 
 
+_REASONS = {"known definition differs from the log": " (as for a system-versioned table, whose log has columns for the times of a row)"}
+"""Explanations of some reasons for people."""
+
 NOTHING_DONE: Mapping[str, Any] = {"transactions": 0, "commits": 0, "skipped": 0, "executed": None, "fallbacks": 0, "fallback_reasons": []}
 """JSON fields of an apply that failed before its first transaction; the content of the target is unknown then."""
 
@@ -100,7 +103,10 @@ def apply(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied, and write nothing.")] = False,
     schema: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log, or after --start-after."
+        ),
     ] = None,
     lower_case_table_names: Annotated[
         int | None, typer.Option(min=0, max=2, help="The source's setting of this name, which logs do not contain; 1 and 2 ignore case.")
@@ -273,9 +279,10 @@ def show(report: ApplyReport) -> None:
     """Print the report for people."""
     rate = report.transactions / report.seconds if report.seconds else 0.0
     skipped = f", {report.skipped:,} skipped" if report.skipped else ""
+    reconnects = f", {report.reconnects:,} new connections after lost ones" if report.reconnects else ""
     output.console.print(
         f"{report.transactions:,} transactions ({report.rows:,} rows) in {report.seconds:.2f} s, {rate:,.0f}/s, "
-        f"{report.commits:,} commits{skipped}, {report.retries:,} retries"
+        f"{report.commits:,} commits{skipped}, {report.retries:,} retries{reconnects}"
     )
     if report.filtered:
         output.console.print(f"{report.filtered:,} transactions were left empty by the filters; they are recorded as done")
@@ -285,7 +292,8 @@ def show(report: ApplyReport) -> None:
     for note in report.notes:
         output.console.print(escape(note), soft_wrap=True)
     for reason, table, count in report.fallbacks:
-        output.console.print(f"coarser write set: {reason}, table {table}, {count:,} times")
+        more = _REASONS.get(reason, "")
+        output.console.print(f"coarser write set: {reason}{more}, table {table}, {count:,} times")
 
 
 apply.__doc__ = (apply.__doc__ or "") + "\n" + EXAMPLES

@@ -62,7 +62,8 @@ def show_dry_run(found: DryRun | None) -> None:
     lines += _statements(found)
     lines += _stops(found)
     low, high = found.estimate
-    lines.append(f"time: about {duration(low)} to {duration(high)}, by measurements on other machines; the progress bar is more exact")
+    times = " to ".join(dict.fromkeys((duration(low), duration(high))))
+    lines.append(f"time: about {times}, by measurements on other machines; the progress bar is more exact")
     lines.append("nothing was written")
     for line in lines:
         output.console.print(escape(line), soft_wrap=True)

@@ -94,5 +94,5 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 """Output as one JSON object."""
 
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.", hidden=True)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 """Output of tracebacks."""

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import IO, Any
 
 import typer
@@ -20,7 +21,18 @@ from paraply._extras import mistake_of_import
 from paraply.cli.secrets import redacted
 from paraply.errors import ParaplyError, Stopped
 
-__all__ = ["Fallback", "columns_of_numbers", "console", "error_object", "fallback_reasons", "one_line", "print_json", "run", "stderr"]
+__all__ = [
+    "Fallback",
+    "columns_of_numbers",
+    "console",
+    "debug_before_command",
+    "error_object",
+    "fallback_reasons",
+    "one_line",
+    "print_json",
+    "run",
+    "stderr",
+]
 
 Fallback = tuple[str, str, int]
 
@@ -63,6 +75,9 @@ console = PatientConsole(highlight=False, emoji=False)
 stderr = PatientConsole(stderr=True, highlight=False, emoji=False)
 
 INTERNAL_ERROR = 1
+
+debug_before_command: ContextVar[bool] = ContextVar("debug_before_command", default=False)
+"""True if ``--debug`` stands before the command's name."""
 
 
 def columns_of_numbers(*names: str) -> list[Column]:
@@ -121,13 +136,14 @@ def run(
         command: The command's name, for the JSON object.
         body: Does the work; returns the exit code and the JSON fields of the command.
         as_json: Print one JSON object on stdout.
-        debug: Show the traceback of any error.
+        debug: Show the traceback of any error; ``debug_before_command`` does so too.
         so_far: Returns the JSON fields of a command that failed or was stopped.
 
     Raises:
         typer.Exit: Always, with the exit code.
     """
     started = time.monotonic()
+    debug = debug or debug_before_command.get()
     fields: Mapping[str, Any] = {}
     error: dict[str, Any] | None = None
     try:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from paraply.cli import output
+from paraply.cli.interrupt import raise_interrupted
 
 __all__ = ["interrupted_by_signal", "stops_on_signal"]
 
@@ -36,7 +37,7 @@ def interrupted_by_signal() -> Iterator[None]:
 
     This includes a script's background process, which starts with SIGINT ignored, so that Python raises no exception by itself.
     """
-    with _handled_by(signal.default_int_handler):
+    with _handled_by(raise_interrupted):
         yield
 
 

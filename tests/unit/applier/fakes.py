@@ -353,8 +353,8 @@ def log_head(path: str) -> LogHead:
     return LogHead()
 
 
-def look_ahead(*_: Any) -> tuple[list[Any], list[Any]]:
-    return [], []
+def look_ahead(*_: Any) -> tuple[list[Any], list[Any], tuple[list[str], list[tuple[str, str]]]]:
+    return [], [], ([], [])
 
 
 def native_module() -> types.ModuleType:

@@ -13,7 +13,7 @@ from paraply.logs.statement_text import decode_statement
 from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from paraply._native import TableMap, Transaction
     from paraply.applier.options import Options
@@ -135,7 +135,9 @@ def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[flo
     )
 
 
-def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) -> DryRun:
+def scan(
+    options: Options, look: Look, target: Target, schema: SchemaCatalog, contained: Callable[[Transaction], bool] | None = None
+) -> DryRun:
     """Read the logs as an apply would.
 
     Args:
@@ -143,6 +145,7 @@ def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) ->
         look: Findings about log and target.
         target: Asked for statements that it would refuse.
         schema: The definitions at the start of the apply.
+        contained: Returns True for a transaction whose DDL the definitions contain already.
 
     Raises:
         LogError: The log is damaged or not understood, at a position that the apply would reach.
@@ -153,12 +156,15 @@ def scan(options: Options, look: Look, target: Target, schema: SchemaCatalog) ->
     if not look.start.progress.resumed:
         target.foresee_tables(list(schema))
     found, foresight = DryRun(look.outline), Foresight(target, schema, target.standing(look.plan), look.plan)
-    reader = LogReader(options.paths, **options.reader_options())
+    reader = LogReader(options.paths, executed=look.start.skip, after=look.start.place, **options.reader_options())
     try:
         while (batch := reader.next_batch()) is not None:
             maps = batch.table_maps()
             for transaction in batch:
-                _note(found, options, look, foresight, transaction, maps)
+                if contained is not None and contained(transaction):
+                    found.skipped += 1
+                else:
+                    _note(found, options, look, foresight, transaction, maps)
     except LogNotUnderstood:
         if look.outline.statement_changes is None:
             raise

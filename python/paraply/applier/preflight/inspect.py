@@ -16,7 +16,7 @@ from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import steadily
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from paraply._native import GtidSet, Transaction
     from paraply.applier.options import Options
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["Look", "Start", "first_definitions", "look_ahead", "parse_gtids", "start_place", "start_run"]
+__all__ = ["Look", "Start", "contained_in_schema", "first_definitions", "look_ahead", "parse_gtids", "start_place", "start_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     has_gtids, mariadb = first.gtid is not None, first.format.mariadb
     start_after = parse_gtids(options.start_after)
     _check_options(options, first, start_after)
-    xa, statements = ([], []) if options.live else find_ahead(options.paths)
+    xa, statements, notes = ([], [], []) if options.live else find_ahead(options.paths, options.filters)
     plan = ApplyPlan(
         channel=options.channel,
         fingerprint=plan_fingerprint(first, str(start_after) if start_after else None, options.filters.identity()),
@@ -143,7 +143,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     if options.timestamp_column is not None:
         check_tables(
             options.paths,
-            options.reader_options(),
+            {"executed": held, "after": place, **options.reader_options()},
             options.timestamp_column,
             peek.tables,
             lambda transaction: start.passed(transaction, options.paths),
@@ -152,6 +152,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
     if note is not None:
         outline.notes.append(note)
+    outline.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     outline = replace(outline, statement_changes=changes)
     return Look(plan, outline, start, peek.runs_events)
@@ -237,6 +238,24 @@ def start_place(paths: Sequence[str], progress: Progress) -> tuple[int, int] | N
         file=progress.file,
         position=progress.offset,
     )
+
+
+def contained_in_schema(options: Options, given: SchemaCatalog | None) -> Callable[[Transaction], bool] | None:
+    """Return a function that returns True for a transaction whose DDL the definitions of ``--schema`` contain already.
+
+    They are those of the place where the apply begins: with ``--start-after`` after these transactions, else at the start of the log.
+
+    Args:
+        options: The options.
+        given: Definitions of ``--schema``.
+
+    Returns:
+        The function; None if there is no such transaction.
+    """
+    if given is None or not options.start_after:
+        return None
+    held = parse_gtids(options.start_after)
+    return lambda transaction: transaction.gtid is not None and transaction.gtid in held
 
 
 def first_definitions(given: SchemaCatalog | None, lower_case: int | None, *, same_family: bool, goes_on: bool) -> SchemaCatalog:

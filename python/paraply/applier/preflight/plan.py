@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,9 @@ class Outline:
         names = self.files[0] if count == 1 else f"{self.files[0]} to {self.files[-1]}, {count} files"
         begun = "" if self.first_committed_at is None else f", from {moment_text(self.first_committed_at)}"
         lines = [f"log      {names}, {_size(self.bytes)}{begun}, {self.server}"]
-        if self.resumed:
+        if self.resumed and not self.held and self.after is None:
+            lines.append("start    at the first transaction; the last run applied none")
+        elif self.resumed:
             lines.append("start    continues where the last run ended" + (f" ({self.after[0]}:{self.after[1]})" if self.after else ""))
         lines.append(f"stop     {self.stop or 'at the end of the logs'}")
         if self.filters:
@@ -176,14 +179,27 @@ def check_stop(stop: StopPoint | None, files: Sequence[LogFile], held: GtidSet, 
         if not has_gtids:
             raise UsageError(f"{option} {gtid}: the log's transactions carry no GTIDs; use a time with --stop-at")
         if (":" in gtid) == mariadb:
-            raise UsageError(f"{option} {gtid} is not a GTID of {'MariaDB' if mariadb else 'MySQL'}, whose server wrote the log")
+            ours = "MariaDB" if mariadb else "MySQL"
+            raise UsageError(f"{option} {gtid} is not a GTID of {ours}, whose server wrote the log{_date_hint(option, gtid)}")
         if option == "--stop-before" and gtid in held:
             raise UsageError(f"{option} {gtid}: the target holds this transaction already; restore an older backup to stop before it")
         if not _is_held(files, gtid):
             raise UsageError(
                 f"{option} {gtid}: none of the logs holds this transaction, so the replay would not stop; add the log that holds it,"
-                " or correct the GTID"
+                f" or correct the GTID{_date_hint(option, gtid)}"
             )
+
+
+def _date_hint(option: str, gtid: str) -> str:
+    """Return advice for a date without a time, which may look like a GTID of MariaDB."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", gtid):
+        return ""
+    moment = f"{gtid}T00:00:00+01:00"
+    return (
+        f"; for a date give a time and its offset too: --stop-at {moment}"
+        if option == "--stop-at"
+        else f"; for a date use --stop-at {moment}"
+    )
 
 
 def _is_held(files: Sequence[LogFile], gtid: str) -> bool:

@@ -90,7 +90,7 @@ class StatementChanges:
 
     def lines(self) -> list[str]:
         """Return the lines of the plan for people."""
-        default = ", MariaDB's default is MIXED" if self.mariadb else ""
+        default = ", MariaDB's default is MIXED; tables versioned by transactions are logged so in any format" if self.mariadb else ""
         lines = [
             f"STOP     {self.note}",
             f"         the apply ends before the first with exit code 3; set binlog_format=ROW on the source{default}",
@@ -113,7 +113,7 @@ def count_statements(
     """
     left = [statement for statement in found if not _passed(statement, skip, place)]
     if left:
-        with contextlib.suppress(LogError):  # else the reader got no further than to the first of them, so that one is before the stop
+        with contextlib.suppress(LogError):  # of damage; the scan that found them got no further either
             left = before_stop(options, left)
     if not left:
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply.applier.preflight.before_stop import before_stop
 from paraply.applier.preflight.statement_changes import RowStatement
+from paraply.applier.selection.filters import unmatched_notes
 from paraply.errors import LogNotUnderstood, UsageError
 from paraply.targets.xid import canonical_xid
 
@@ -55,12 +56,15 @@ class XaFound:
             raise LogNotUnderstood(error.message, file=self.file, position=self.offset, gtid=self.gtid) from None
 
 
-def find_ahead(paths: Sequence[str]) -> tuple[list[XaFound], list[RowStatement]]:
-    """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage."""
+def find_ahead(paths: Sequence[str], filters: Filters) -> tuple[list[XaFound], list[RowStatement], list[str]]:
+    """Return the parts of XA transactions and the row changes in text, in log order, up to the first damage; and notes on the filters.
+
+    Left out are changes in text of databases that the filters leave out for certain.
+    """
     from paraply._native import look_ahead
 
-    parts, statements = look_ahead(paths)
-    return [XaFound(*part) for part in parts], [RowStatement(*statement) for statement in statements]
+    parts, statements, unmatched = look_ahead(paths, filters.native() if filters else None)
+    return [XaFound(*part) for part in parts], [RowStatement(*found) for found in statements], unmatched_notes(filters, *unmatched)
 
 
 def check_xa(options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None) -> None:
@@ -132,7 +136,7 @@ def _passed(part: XaFound, skip: GtidSet, place: tuple[int, int] | None) -> bool
 
 
 def _refused(part: XaFound) -> LogNotUnderstood:
-    behind = "continue after it with --start-after" if part.gtid else "begin with a later log"
+    behind = "continue after it with --start-after on a new --channel" if part.gtid else "begin with a later log"
     return LogNotUnderstood(
         f"the log has the XA transaction {part.xid}, prepared and ended apart, which this target cannot apply: PostgreSQL's prepared"
         " transactions neither hold their rows as MySQL's do nor can be recorded together with the progress; nothing was applied: stop"

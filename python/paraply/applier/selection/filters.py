@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["Filters", "consequences", "filters_for", "parse_filters"]
+__all__ = ["Filters", "consequences", "filters_for", "parse_filters", "unmatched_notes"]
 
 _TABLE_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))\.(?:`((?:[^`]|``)+)`|(.+))")
 
@@ -161,7 +161,7 @@ class Filters:
     def _undecided(transaction: Transaction, what: str) -> LogNotUnderstood:
         return LogNotUnderstood(
             f"{what}; widen the filters so that they hold all or none of its tables, or stop before it with --stop-before,"
-            " run what you need of it by hand, and continue after it with --start-after",
+            " run what you need of it by hand, and continue after it with --start-after on a new --channel",
             file=transaction.file,
             position=transaction.offset,
             gtid=transaction.gtid,
@@ -301,6 +301,28 @@ def consequences(filters: Filters, tables: Iterable[Table]) -> list[str]:
             else:
                 notes.append(f"{named} and is left out: the target itself may carry changes of {parent} on into it")
     return notes
+
+
+def unmatched_notes(filters: Filters, databases: Sequence[str], tables: Sequence[tuple[str, str]]) -> list[str]:
+    """Return notes about names that nothing in the logs has.
+
+    Args:
+        filters: The filters.
+        databases: Such databases.
+        tables: Such tables.
+    """
+    missing_tables = [".".join(table) for table in tables]
+    missing_databases = [database for database in databases if database not in filters.implied]
+    if not missing_tables and not missing_databases:
+        return []
+    notes = []
+    if filters.includes and not ({*filters.databases} - {*databases} or {*filters.tables} - {*tables}):
+        notes.append("NOTHING OF THESE LOGS IS APPLIED: they have none of the named databases and tables, and all is recorded as done")
+    if missing_databases:
+        notes.append(f"the filter names no database of these logs: {', '.join(missing_databases)}")
+    if missing_tables:
+        notes.append(f"the filter names no table of these logs: {', '.join(missing_tables)}")
+    return [*notes[:-1], f"{notes[-1]} (names are compared as in the log, with upper and lower case distinct)"]
 
 
 def filters_for(target: Target, filters: Filters, lower_case_table_names: int | None) -> Filters:

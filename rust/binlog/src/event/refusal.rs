@@ -9,10 +9,16 @@ pub(crate) fn changes_rows(word: &str) -> bool {
 }
 
 /// Returns the fault of a statement that changes rows in text, or of an unknown statement.
-pub(crate) fn statement(word: &str) -> Fault {
+pub(crate) fn statement(word: &str, mariadb: bool) -> Fault {
     if changes_rows(word) {
+        let versioned = if mariadb {
+            " (MariaDB writes changes of tables versioned by transactions in this format even then)"
+        } else {
+            ""
+        };
         return Fault::not_understood(format!(
-            "it is a change in statement format ({word}), which is not deterministic; set binlog_format=ROW on the source"
+            "it is a change in statement format ({word}), which is not deterministic; set binlog_format=ROW on the \
+             source{versioned}"
         ));
     }
     Fault::not_understood(format!(

@@ -1,6 +1,7 @@
 //! Assembly of event groups into transactions: the first event, the events that belong to it, and the last.
 
 mod rows;
+mod statement_format;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::event::refusal;
 use crate::event::text::{TextKind, emptied_table};
 use crate::event::transaction_context;
 use crate::event::{Event, flags, types};
+use crate::read::passed_over::PassedOver;
 use crate::read::payload::Payload;
 use crate::read::start::Group;
 use crate::transaction::{Identity, Kind, RowSettings, Transaction};
@@ -28,6 +30,7 @@ pub struct Assembler {
     settings: LastSettings,
     most_bytes: u64,
     keeps_rows: bool,
+    passed_over: PassedOver,
 }
 
 type Done = Result<Option<Transaction>, LogError>;
@@ -36,7 +39,14 @@ type Taken = Result<Option<Transaction>, Failure>;
 impl Assembler {
     /// Creates an assembler that refuses transactions of more than `most_bytes` bytes (uncompressed).
     pub fn new(most_bytes: u64) -> Self {
-        Self { open: None, snapshot: None, settings: LastSettings::default(), most_bytes, keeps_rows: true }
+        Self {
+            open: None,
+            snapshot: None,
+            settings: LastSettings::default(),
+            most_bytes,
+            keeps_rows: true,
+            passed_over: PassedOver::default(),
+        }
     }
 
     /// Creates an assembler of transactions without their row events: one empty event replaces however many there are.
@@ -44,6 +54,13 @@ impl Assembler {
     /// Compressed row events of MariaDB are not unpacked, so their compressed size counts.
     pub fn without_rows(most_bytes: u64) -> Self {
         Self { keeps_rows: false, ..Self::new(most_bytes) }
+    }
+
+    /// Passes over changes in statement format instead of refusing them, where an apply does not need them.
+    #[must_use]
+    pub fn passing_over(mut self, passed_over: PassedOver) -> Self {
+        self.passed_over = passed_over;
+        self
     }
 
     /// Returns true if a transaction has begun and not yet ended.
@@ -88,7 +105,7 @@ impl Assembler {
                 let gtid = MariadbGtid::parse(event.body(), event.header.server_id)?;
                 self.begin(Group::of_mariadb(event, gtid, name, file)?)?;
             }
-            types::QUERY => return self.query(event, name, file),
+            types::QUERY | types::EXECUTE_LOAD_QUERY => return self.query(event, name, file),
             types::MARIADB_QUERY_COMPRESSED if event.format.mariadb => return self.query(event, name, file),
             types::XID => return self.end(event, Kind::Dml),
             types::XA_PREPARE => return self.xa_prepare(event),
@@ -102,6 +119,9 @@ impl Assembler {
             types::FORMAT_DESCRIPTION | types::ROTATE | types::STOP => self.interruption(event)?,
             types::PREVIOUS_GTIDS | types::HEARTBEAT | types::HEARTBEAT_V2 | types::IGNORABLE | types::ROWS_QUERY => {}
             types::TRANSACTION_CONTEXT => self.snapshot = transaction_context::snapshot(event.body()).map(Arc::new),
+            types::INTVAR | types::RAND | types::USER_VAR | types::BEGIN_LOAD_QUERY | types::LOAD..=types::NEW_LOAD => {
+                self.before_text(event, name, file)?
+            }
             types::MARIADB_ANNOTATE_ROWS | types::MARIADB_BINLOG_CHECKPOINT | types::MARIADB_GTID_LIST
                 if event.format.mariadb => {}
             other => match mariadb::plain_rows_type(other).filter(|_| event.format.mariadb) {
@@ -168,6 +188,12 @@ impl Assembler {
         }
         let group = self.open.get_or_insert_with(|| Group::without_gtid(event, name, file));
         group.transaction.session.get_or_insert(query.thread_id);
+        if let TextKind::Refused(word) = kind {
+            return self.statement_format(event, &query, &word);
+        }
+        if let Some(error) = group.before_text.take() {
+            return Err(Failure::Error(error));
+        }
         match kind {
             TextKind::Begin | TextKind::XaStart if group.begun => {
                 return Err(group.unfinished("another transaction begins before it").into());
@@ -201,9 +227,8 @@ impl Assembler {
             | TextKind::DropTemporary => {
                 self.open_group(event)?;
             }
-            TextKind::Nothing => {}
+            TextKind::Nothing | TextKind::Refused(_) => {}
             TextKind::Ddl { opens_transaction } => return self.ddl(event, &query, opens_transaction),
-            TextKind::Refused(word) => return Err(refusal::statement(&word).into()),
         }
         Ok(None)
     }
@@ -216,7 +241,7 @@ impl Assembler {
     ) -> Result<Option<Transaction>, Failure> {
         let Some(group) = &mut self.open else { return Ok(None) };
         let unexpected = group.xa || !group.transaction.events.is_empty() || !group.transaction.statements.is_empty();
-        if unexpected {
+        if unexpected && !self.passed_over.holds(&group.transaction) {
             return Err(refusal::statement_inside().into());
         }
         if !group.unfinished_alter {
@@ -269,6 +294,7 @@ impl Assembler {
     /// Closes the group; `kind` is the kind that its last event gives it.
     fn end(&mut self, event: &Event<'_>, kind: Kind) -> Result<Option<Transaction>, Failure> {
         self.open_group(event)?;
+        self.check_before_text()?;
         let Some(group) = self.open.take() else { return Ok(None) };
         let mut transaction = group.transaction;
         if group.xa && kind != Kind::XaPrepare && event.header.type_code != types::XA_PREPARE {
@@ -282,6 +308,7 @@ impl Assembler {
             _ if empty => Kind::Empty,
             _ => Kind::Dml,
         };
+        transaction.filtered = group.left_out && empty && transaction.statements.is_empty();
         transaction.end_offset = event.end_offset;
         transaction.bytes = event.end_offset.saturating_sub(transaction.offset);
         Ok(Some(transaction))

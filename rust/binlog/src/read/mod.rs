@@ -6,6 +6,7 @@
 pub mod file;
 pub mod group;
 pub mod head;
+pub mod passed_over;
 pub mod payload;
 pub mod piece;
 pub mod reader;
@@ -14,4 +15,5 @@ pub mod scan;
 pub mod selection;
 mod start;
 pub mod stop;
+pub mod unmatched;
 pub mod xa_scan;

@@ -15,6 +15,7 @@ use crate::event::gtid_event::GtidRange;
 use crate::read::file::{EventReader, Source};
 use crate::read::group::Assembler;
 use crate::read::head::{next_file, previous_gtids};
+use crate::read::passed_over::PassedOver;
 use crate::read::piece::Piece;
 use crate::read::stop::{StopPlace, StopPoint};
 use crate::rows::filter::TableFilter;
@@ -157,6 +158,13 @@ impl LogReader {
     #[must_use]
     pub fn filtered(mut self, filter: TableFilter) -> Self {
         self.filter = Some(filter).filter(|filter| !filter.is_empty());
+        self
+    }
+
+    /// Passes over changes in statement format instead of refusing them, where an apply does not need them.
+    #[must_use]
+    pub fn passing_over(mut self, passed_over: PassedOver) -> Self {
+        self.assembler = self.assembler.passing_over(passed_over);
         self
     }
 

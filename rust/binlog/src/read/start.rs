@@ -56,6 +56,10 @@ pub(crate) struct Group {
     pub(crate) one_statement: bool,
     /// Pieces of an incomplete row event.
     pub(crate) pieces: Option<Pieces>,
+    /// Error of the events before a change in statement format, up to its text.
+    pub(crate) before_text: Option<Box<LogError>>,
+    /// True if a change in statement format was passed over because of the filter.
+    pub(crate) left_out: bool,
 }
 
 impl Group {
@@ -75,6 +79,8 @@ impl Group {
             inside_statement: false,
             one_statement: false,
             pieces: None,
+            before_text: None,
+            left_out: false,
         }
     }
 

@@ -15,12 +15,13 @@ use crate::error::{Fault, LogError};
 use crate::event::gtid_event::{self, GtidEvent};
 use crate::event::mariadb::{FL_COMPLETED_XA, FL_PREPARED_XA, MariadbGtid};
 use crate::event::query::QueryEvent;
-use crate::event::refusal::changes_rows;
 use crate::event::text::{TextKind, changed_table};
 use crate::event::{Event, types};
 use crate::read::file::EventReader;
+use crate::read::passed_over::PassedOver;
 use crate::read::payload::Payload;
 use crate::read::piece::Place;
+use crate::read::unmatched::Unmatched;
 use crate::rows::table_map::name_of;
 
 /// One part of a transaction that is prepared and ended separately.
@@ -42,7 +43,7 @@ pub struct XaFound {
     pub tables: Vec<TableName>,
 }
 
-/// A change of rows in statement format. Payloads that MySQL compresses as a whole hold none.
+/// A change of rows in statement format, or another statement that is refused. Payloads that MySQL compresses as a whole hold none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementFound {
     /// The file, as it was named.
@@ -69,35 +70,41 @@ const MOST_TEXTS: usize = 100;
 pub struct Found {
     /// Every XA PREPARE, XA COMMIT and XA ROLLBACK, in order. XA transactions that commit in one phase are ordinary ones.
     pub xa: Vec<XaFound>,
-    /// Every change of rows in statement format, in order.
+    /// Every change of rows in statement format, and every other statement that is refused, in order.
     pub statements: Vec<StatementFound>,
+    /// Names of the filter that no event has; none where a file could not be read to its end.
+    pub unmatched: Unmatched,
 }
 
 /// Returns every XA PREPARE, XA COMMIT and XA ROLLBACK of some logs, in order.
 pub fn xa_transactions(paths: &[PathBuf]) -> Vec<XaFound> {
-    look_ahead(paths).xa
+    look_ahead(paths, &PassedOver::default()).xa
 }
 
-/// Scans some logs.
-pub fn look_ahead(paths: &[PathBuf]) -> Found {
-    let mut found = Found::default();
+/// Scans some logs, for an apply that passes over some changes in statement format.
+pub fn look_ahead(paths: &[PathBuf], passed_over: &PassedOver) -> Found {
+    let mut found = Found { unmatched: Unmatched::of(&passed_over.tables), ..Found::default() };
+    let mut complete = true;
     for (path, file) in paths.iter().zip(0..) {
         // Anything but a plain file can be read only once, and the reader does that.
-        if path.is_file() {
-            // An error ends the scan of this file; the reader reports it.
-            let _ = EventReader::open(path, true).and_then(|events| in_file(events, file, &mut found));
-        }
+        // An error ends the scan of this file; the reader reports it.
+        complete &= path.is_file()
+            && EventReader::open(path, true).and_then(|events| in_file(events, file, passed_over, &mut found)).is_ok();
+    }
+    if !complete {
+        found.unmatched = Unmatched::default();
     }
     found
 }
 
 /// Scans one file.
-fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<(), LogError> {
+fn in_file(mut events: EventReader<'_>, file: u32, passed_over: &PassedOver, all: &mut Found) -> Result<(), LogError> {
     let mut start = Start::default();
     let mut tables = Tables::default();
     let name = Arc::clone(events.name());
     while let Some(event) = events.next_event()? {
         let fault = |fault: Fault| fault.at(&name, event.offset);
+        all.unmatched.note(&event, &name)?;
         if event.header.type_code == types::TABLE_MAP {
             // MariaDB's GTID event has already shown that the rows are of an XA transaction.
             let has_begun = tables.has_begun;
@@ -110,7 +117,7 @@ fn in_file(mut events: EventReader<'_>, file: u32, all: &mut Found) -> Result<()
             tables = Tables::default();
             continue;
         }
-        if let Some((table, sql)) = row_change(&event, all.statements.len() < MOST_TEXTS).map_err(fault)? {
+        if let Some((table, sql)) = row_change(&event, passed_over, all.statements.len() < MOST_TEXTS).map_err(fault)? {
             let gtid = start.gtid(&event).map_err(fault)?;
             let offset = start.offset.unwrap_or(event.offset);
             let end = Place { file, offset: event.end_offset };
@@ -165,8 +172,12 @@ fn add_table(has_begun: bool, into: &mut Vec<TableName>, event: &Event<'_>) -> R
     Ok(())
 }
 
-/// Returns the table and the text of a change of rows in statement format.
-fn row_change(event: &Event<'_>, with_text: bool) -> Result<Option<(String, Vec<u8>)>, Fault> {
+/// Returns the table and the text of a statement that is refused, as a change of rows in statement format is.
+fn row_change(
+    event: &Event<'_>,
+    passed_over: &PassedOver,
+    with_text: bool,
+) -> Result<Option<(String, Vec<u8>)>, Fault> {
     let is_query = match event.header.type_code {
         types::QUERY | types::EXECUTE_LOAD_QUERY => true,
         types::MARIADB_QUERY_COMPRESSED => event.format.mariadb,
@@ -177,7 +188,7 @@ fn row_change(event: &Event<'_>, with_text: bool) -> Result<Option<(String, Vec<
     }
     let query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
     let TextKind::Refused(word) = query.kind()? else { return Ok(None) };
-    if !changes_rows(&word) {
+    if passed_over.leaves_out(&query)? {
         return Ok(None);
     }
     let table = changed_table(&query.sql, &String::from_utf8_lossy(query.database)).unwrap_or(word);

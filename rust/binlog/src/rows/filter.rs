@@ -43,6 +43,15 @@ impl TableFilter {
         included && !self.exclude_databases.contains(database) && !named(&self.exclude_tables)
     }
 
+    /// Returns true if no table of a database is applied, however its name is spelled in upper and lower case.
+    pub fn leaves_out(&self, database: &str) -> bool {
+        let lower = database.to_lowercase();
+        let is_same = |name: &String| name == database || name.to_lowercase() == lower;
+        let all_named = self.databases.is_empty() && self.tables.is_empty();
+        let some_named = self.databases.iter().any(is_same) || self.tables.iter().any(|(of, _)| is_same(of));
+        self.exclude_databases.contains(database) || !(all_named || some_named)
+    }
+
     /// Removes the row changes of other tables from a transaction.
     ///
     /// A transaction of row changes that loses all of them becomes an empty one, which keeps its identity and its turn.

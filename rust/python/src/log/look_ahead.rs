@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use paraply_binlog::read::passed_over::PassedOver;
 use paraply_binlog::read::xa_scan::{self, StatementFound, XaFound};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use crate::log::table_filter::PyTableFilter;
 
 /// A part of an XA transaction: file, offset, number of the file and end offset, GTID, XID, true for an end, and its
 /// tables.
@@ -13,12 +16,22 @@ type XaPart = (String, u64, (u32, u64), Option<String>, String, bool, Vec<(Strin
 /// table, text.
 type RowStatement<'py> = (String, u64, (u32, u64), Option<String>, u64, String, Bound<'py, PyBytes>);
 
-/// Returns every part of XA transactions that are prepared and ended separately, and every change of rows in statement
-/// format.
+/// Databases, and tables with their databases.
+type Unmatched = (Vec<String>, Vec<(String, String)>);
+
+/// Returns every part of XA transactions that are prepared and ended separately, every change of rows in statement
+/// format, and the names of the filter that no event has.
 #[pyfunction]
+#[pyo3(signature = (paths, tables=None))]
 #[allow(clippy::needless_pass_by_value)] // taken over from Python
-pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>) -> (Vec<XaPart>, Vec<RowStatement<'_>>) {
-    let found = py.detach(|| xa_scan::look_ahead(&paths));
+pub fn look_ahead<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    tables: Option<&PyTableFilter>,
+) -> (Vec<XaPart>, Vec<RowStatement<'py>>, Unmatched) {
+    let tables = tables.map(|tables| tables.0.clone()).unwrap_or_default();
+    let passed_over = PassedOver { tables, ..PassedOver::default() };
+    let found = py.detach(|| xa_scan::look_ahead(&paths, &passed_over));
     let part = |part: XaFound| {
         let gtid = part.gtid.map(|gtid| gtid.to_string());
         let tables = part.tables.into_iter().map(|name| (name.database, name.table)).collect();
@@ -29,5 +42,6 @@ pub fn look_ahead(py: Python<'_>, paths: Vec<PathBuf>) -> (Vec<XaPart>, Vec<RowS
         let sql = PyBytes::new(py, &found.sql);
         (found.file, found.offset, end, gtid, found.statement_offset, found.table, sql)
     };
-    (found.xa.into_iter().map(part).collect(), found.statements.into_iter().map(statement).collect())
+    let unmatched = (found.unmatched.databases, found.unmatched.tables);
+    (found.xa.into_iter().map(part).collect(), found.statements.into_iter().map(statement).collect(), unmatched)
 }

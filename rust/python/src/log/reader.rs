@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use paraply_arrow::batch::{file_name, gtid_text};
+use paraply_binlog::read::passed_over::PassedOver;
 use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::read::selection::Selection;
 use paraply_binlog::read::stop::StopPoint;
@@ -55,6 +56,12 @@ impl ReadOptions<'_> {
     fn filter(&self) -> TableFilter {
         self.tables.map_or_else(TableFilter::default, |tables| tables.0.clone())
     }
+
+    /// Returns the changes in statement format that are passed over; `everything` for a log that is not applied.
+    fn passed_over(&self, everything: bool) -> PassedOver {
+        let passed = passed(self.executed, self.after);
+        PassedOver { everything, executed: passed.executed, after: passed.after, tables: self.filter() }
+    }
 }
 
 impl PyLogReader {
@@ -62,7 +69,7 @@ impl PyLogReader {
     pub fn follow(follower: Follower, options: &ReadOptions<'_>) -> PyResult<Self> {
         let stop = Some(follower.stop_handle());
         let reader = LogReader::follow(follower, ReaderOptions::default());
-        let reader = reader.filtered(options.filter()).until(options.stop()?);
+        let reader = reader.filtered(options.filter()).until(options.stop()?).passing_over(options.passed_over(false));
         let passed = passed(options.executed, options.after);
         let selection = Selection::default();
         let state = State { reader, damaged: None, passed, position: 0, selection, counts_rows: true };
@@ -177,7 +184,7 @@ impl PyLogReader {
     #[pyo3(signature = (
         paths, *, verify_checksums=true, executed=None, after=None, tables=None, stop_time=None, stop_before=None,
         stop_after=None, stop_view_change=None, piece=None, position=0, selection=None, count_rows=true,
-        sizes=Vec::new(),
+        sizes=Vec::new(), passes_statements=false,
     ))]
     fn new(
         py: Python<'_>,
@@ -195,6 +202,7 @@ impl PyLogReader {
         selection: Option<&PySelection>,
         count_rows: bool,
         sizes: Vec<u64>,
+        passes_statements: bool,
     ) -> PyResult<Self> {
         let wanted = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
         let stop = wanted.stop()?;
@@ -208,7 +216,8 @@ impl PyLogReader {
             .map_err(|error| log_error(&error, None))?
             .sized(sizes)
             .filtered(wanted.filter())
-            .until(stop);
+            .until(stop)
+            .passing_over(wanted.passed_over(passes_statements));
         let selection = selection.map_or_else(Selection::default, |selection| selection.0.clone());
         let passed = passed(executed, after);
         let state = State { reader, damaged: None, passed, position, selection, counts_rows: count_rows };

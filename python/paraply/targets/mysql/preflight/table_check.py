@@ -336,6 +336,12 @@ def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: b
     return log[:own] if len(behind) == times + hashed and are_times and are_hashes else log
 
 
+_OLD_MODE = (
+    "or, between MariaDB servers, give the target the source's old_mode (UTF8_IS_UTF8MB3), under which the name utf8 has another meaning,"
+    " before the table is made: no log holds it"
+)
+
+
 def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:
     """Compare a table map's columns with the target's columns, in order.
 
@@ -348,6 +354,8 @@ def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn
     for number, (ours, theirs) in enumerate(zip(log, target, strict=True), 1):
         difference = _difference(ours, theirs, charset_of)
         if difference is not None:
+            if "utf8" in (theirs.charset or ""):
+                advice += f"; {_OLD_MODE}"
             raise SchemaMismatch(f"column {number} ({theirs.name} {theirs.declared} on the target) differs from the log's:"
                                  f" {difference}; {advice}", table=table)  # fmt: skip
 

@@ -14,7 +14,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paraply.errors import AlreadyRunning, ConfigurationMismatch, ServerError, TemporaryFailure, UsageError
+from paraply._native import GtidSet
+from paraply.errors import AlreadyRunning, ServerError, TemporaryFailure, UsageError
 from paraply.targets.mysql.errors import LOCK_WAIT_TIMEOUT, QUERY_INTERRUPTED
 from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
 from paraply.targets.mysql.sql import (
@@ -30,6 +31,7 @@ from paraply.targets.mysql.sql import (
     to_text,
 )
 from paraply.targets.progress.file_ledger import PlaceRow, Places, read_places
+from paraply.targets.progress.mismatch import other_arguments
 
 if TYPE_CHECKING:
     from paraply.targets.progress.gtid_ledger import Mark
@@ -323,10 +325,7 @@ class ProgressStore:
     def _check_fingerprint(self, connection: Connection, fingerprint: str) -> None:
         rows = rows_of(connection.query(f"SELECT fingerprint FROM paraply.channel WHERE name={self._name}"))
         if rows and to_text(rows[0][0]) != fingerprint:
-            raise ConfigurationMismatch(
-                f"channel {self._channel} on the target belongs to an apply with other logs, filters or start:"
-                " use the same arguments as then, or another --channel"
-            )
+            raise other_arguments(self._channel, self.read(connection).executed, GtidSet, renders=False)
 
     def _raise_epoch(self, connection: Connection, wait: int) -> None:
         """Raise the epoch in the row of the channel and in the rows of its sessions. They are locked in this order everywhere."""

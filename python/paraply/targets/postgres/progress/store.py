@@ -24,10 +24,11 @@ from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_literal
 from paraply.targets.progress.file_ledger import PlaceLedger, PlaceRow, read_places
 from paraply.targets.progress.gtid_ledger import ProgressLedger, make_ledger, read_executed
+from paraply.targets.progress.mismatch import other_arguments
 from paraply.targets.protocol import ApplyPlan, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from paraply._native import Block, GtidSet
 
@@ -193,17 +194,15 @@ def look(connection: PgConnection, plan: ApplyPlan, new_gtid_set: Callable[[str]
     )
     fingerprints = _rows(stored)
     if fingerprints:
-        _check_fingerprint(fingerprints[0][0].decode(), plan)
+        _check_fingerprint(fingerprints[0][0].decode(), plan, _rows(slots), new_gtid_set)
     rows = [(int(slot), _place_row(*row)) for slot, *row in _rows(slots)]
     return _union(rows, plan, new_gtid_set, resumed=bool(fingerprints))[0]
 
 
-def _check_fingerprint(stored: str, plan: ApplyPlan) -> None:
+def _check_fingerprint(stored: str, plan: ApplyPlan, slots: Sequence[Sequence[Any]], new_gtid_set: Callable[[str], GtidSet]) -> None:
     if stored != plan.fingerprint:
-        raise ConfigurationMismatch(
-            f"the target holds progress of channel {plan.channel} for other logs, filters or another start;"
-            " give the same arguments as before, or another --channel"
-        )
+        texts = [executed.decode() for _, executed, *_ in slots]
+        raise other_arguments(plan.channel, texts, new_gtid_set, renders=True)
 
 
 def _make_tables(connection: PgConnection) -> None:
@@ -224,7 +223,7 @@ def _take_over(
     name, fingerprint = quote_literal(plan.channel), quote_literal(plan.fingerprint)
     stored = _rows(connection.run([f"SELECT fingerprint FROM paraply.channel WHERE name = {name}".encode()])[0])
     if stored:
-        _check_fingerprint(stored[0][0].decode(), plan)
+        _check_fingerprint(stored[0][0].decode(), plan, [], new_gtid_set)
     raised, progress = connection.run(
         [
             f"INSERT INTO paraply.channel AS c VALUES ({name}, 1, {fingerprint}, 'running')"

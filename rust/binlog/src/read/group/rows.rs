@@ -28,6 +28,7 @@ impl Assembler {
             let group = Group { begun: true, one_statement: true, ..Group::without_gtid(event, name, file) };
             self.open = Some(group);
         }
+        self.check_before_text()?;
         let length = event.bytes.len() as u64;
         self.add_rows(event, length, plain_type)?;
         match &self.open {

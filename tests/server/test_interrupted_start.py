@@ -1,0 +1,84 @@
+"""Ctrl-C before the first transaction: exit code 4, one line, and the same command works afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import DATA
+
+from paraply.errors import ConnectionFailed
+from paraply.targets.postgres.embedded import EmbeddedPostgres
+
+LOG = DATA / "plain.binlog"
+SECONDS = 60
+
+
+def begun(folder: Path, *options: str) -> subprocess.Popen[str]:
+    """Start an apply into an embedded PostgreSQL below the folder, in a process group of its own, as a shell would."""
+    command = [sys.executable, "-m", "paraply", "apply", str(LOG), *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def interrupted(process: subprocess.Popen[str]) -> str:
+    """Send Ctrl-C to the whole process group, and return the lines for people."""
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 4, said
+    assert "defect" not in said
+    assert "Traceback" not in said
+    assert "initdb" not in said
+    assert len(said.splitlines()) <= 8, said
+    return said
+
+
+@pytest.mark.parametrize("wait", [0.0, 1.0])
+def test_ctrl_c_while_the_embedded_postgresql_is_made(tmp_path: Path, wait: float) -> None:
+    process = begun(tmp_path)
+    data = tmp_path / "paraply-data"
+    deadline = time.monotonic() + SECONDS
+    while not data.exists() or not any(data.iterdir()):  # initdb works
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(wait)
+    assert "stopped: " in interrupted(process)
+    again = begun(tmp_path)
+    printed, said = again.communicate(timeout=SECONDS)
+    assert again.returncode == 0, said
+    assert "transactions" in printed
+
+
+def test_ctrl_c_before_the_command_has_begun(tmp_path: Path) -> None:
+    process = begun(tmp_path, "--to", "postgresql://nobody@127.0.0.1:1/x", "--json")
+    while not loads(process.pid):
+        assert process.poll() is None
+        time.sleep(0.005)
+    assert "stopped: " in interrupted(process)
+
+
+def loads(number: int) -> bool:
+    """Return True once the process has mapped the native module, which its first imports load."""
+    return "_native" in Path(f"/proc/{number}/maps").read_text()
+
+
+def test_a_start_that_failed_may_be_repeated(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "PG_VERSION").write_text("18\n")
+    server = EmbeddedPostgres(folder)
+    for _ in range(2):
+        with pytest.raises(ConnectionFailed, match=r"did not start: ."):
+            server.start()
+    shutil.rmtree(folder)
+    folder.mkdir()
+    try:
+        assert server.start().startswith("postgresql://")
+    finally:
+        server.stop()
