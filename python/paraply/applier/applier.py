@@ -190,6 +190,7 @@ class Applier:
         self._monitor: RunMonitor | None = None
         self._crew: SplitCrew | None = None
         self._report: ApplyReport | None = None
+        self._forecast: DryRun | None = None
         self._used = False
         self._ordered = False
 
@@ -254,6 +255,8 @@ class Applier:
         if look is None:
             self._report = ApplyReport()
             return self._report
+        if look.refusal is not None:
+            raise look.refusal
         if self._on_plan is not None:
             self._on_plan(look.outline)
         with Timeline(self._trace) if self._trace is not None else nullcontext() as timeline:
@@ -288,13 +291,20 @@ class Applier:
 
         Raises:
             UsageError: ``run`` would be refused.
-            LogError: The log is damaged or not understood.
+            LogError: The log is damaged or not understood; ``forecast`` has everything that was found nevertheless.
         """
         look = self._look()
         if look is None:
             return None
+        self._forecast = DryRun(look.outline)
         contained = contained_in_schema(self._options, self._schema)
-        return scan(self._options, look, self._target, self._forecast_schema(look), contained)
+        scan(self._options, look, self._target, self._forecast_schema(look), self._forecast, contained)
+        return self._forecast
+
+    @property
+    def forecast(self) -> DryRun | None:
+        """Result of the dry run, also of one that ended with an error; None before its end."""
+        return self._forecast
 
     def _look(self) -> Look | None:
         """Find out everything that can be known before the first write; return None for logs without a transaction."""

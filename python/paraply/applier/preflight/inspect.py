@@ -10,8 +10,8 @@ from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.plan import Outline, check_gap, check_stop, make_outline
 from paraply.applier.preflight.statement_changes import count_statements
 from paraply.applier.preflight.timestamp_column import check_tables
-from paraply.applier.preflight.xa import check_xa, find_ahead
-from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, UsageError
+from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
+from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import steadily
 
@@ -67,12 +67,14 @@ class Look:
         outline: The plan for the user.
         start: Start of the run according to the target's present state.
         runs_events: True if the target runs scheduled events.
+        refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
     """
 
     plan: ApplyPlan
     outline: Outline
     start: Start
     runs_events: bool
+    refusal: ParaplyError | None = None
 
 
 def parse_gtids(text: str | None) -> GtidSet:
@@ -137,7 +139,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     if peek.own:
         refuse_own_log(options.paths, peek.own, options.policy)
     place = None if has_gtids else start_place(options.paths, peek.progress)
-    check_xa(options, xa, held, place, peek.xa)
+    refusal = _xa_refusal(options, xa, held, place, peek.xa)
     merges = options.merges and peek.merges
     start = Start(peek.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
@@ -155,7 +157,18 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     outline.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     outline = replace(outline, statement_changes=changes)
-    return Look(plan, outline, start, peek.runs_events)
+    return Look(plan, outline, start, peek.runs_events, refusal)
+
+
+def _xa_refusal(
+    options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None
+) -> ParaplyError | None:
+    """Return the error of XA transactions that the target cannot apply or could not end; a dry run goes on after it."""
+    try:
+        check_xa(options, found, skip, place, held)
+    except (LogNotUnderstood, UsageError) as error:
+        return error
+    return None
 
 
 def start_run(options: Options, target: Target, look: Look) -> Start:

@@ -187,16 +187,24 @@ class MySqlTarget:
         tables = self._read(lambda control: read_tables(lambda sql: rows_of(control.query(sql)), databases))
         return [table for table in tables if table.database != "paraply"]
 
-    def standing(self, plan: ApplyPlan) -> Standing:  # noqa: ARG002 - the server knows its tables
-        """Return nothing: the server has its own definitions."""
-        return Standing()
+    def standing(self, plan: ApplyPlan) -> Standing:  # noqa: ARG002 - all channels share the server's tables
+        """Return the server's tables, which hold the effect of the applied transactions."""
+        from paraply.schema.readers.live import read_tables
+
+        with contextlib.closing(self.connect()) as connection:
+            found = read_tables(lambda sql: rows_of(connection.query(sql)))
+        return Standing(tuple(table for table in found if table.database != "paraply"))
 
     def foresee(self, forecast: Forecast) -> None:
-        """Raise LogNotUnderstood for a statement with variables that the target does not have. Other errors only appear when it runs."""
-        self._forecast.check(forecast.transaction, forecast.lower_case_table_names)
+        """Raise the error of a statement that the server does not understand, or that names a table it will not have."""
+        self._forecast.check(forecast)
 
     def create_tables(self, tables: Iterable[Table]) -> None:
         """Do nothing: the log's own DDL creates the tables."""
+
+    def skips(self, _changes: Sequence[SchemaChange], /) -> bool:
+        """Return False: every statement is run."""
+        return False
 
     def foresee_tables(self, tables: Sequence[Table]) -> None:
         """Do nothing: the server has its own definitions."""
@@ -309,6 +317,7 @@ class MySqlTarget:
 
     def close(self) -> None:
         """Close the control connection."""
+        self._forecast.close()
         control, self._control = self._control, None
         if control is not None:
             with contextlib.suppress(ParaplyError):
