@@ -255,8 +255,6 @@ class Applier:
         if look is None:
             self._report = ApplyReport()
             return self._report
-        if look.refusal is not None:
-            raise look.refusal
         if self._on_plan is not None:
             self._on_plan(look.outline)
         with Timeline(self._trace) if self._trace is not None else nullcontext() as timeline:
@@ -297,8 +295,7 @@ class Applier:
         if look is None:
             return None
         self._forecast = DryRun(look.outline)
-        contained = contained_in_schema(self._options, self._schema)
-        scan(self._options, look, self._target, self._forecast_schema(look), self._forecast, contained)
+        scan(self._options, look, self._target, self._schema, self._forecast)
         return self._forecast
 
     @property
@@ -402,12 +399,6 @@ class Applier:
         """
         if self._schema is not None:
             self._target.create_tables(list(self._schema))
-        return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
-
-    def _forecast_schema(self, look: Look) -> SchemaCatalog:
-        """Return the definitions that ``run`` would begin with; make nothing in the target."""
-        same_family = self._target.family == ("mariadb" if look.plan.mariadb else "mysql")
-        goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
         return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.applier.options import Via
 from paraply.applier.preflight.ddl_forecast import Foresight
+from paraply.applier.preflight.inspect import contained_in_schema, forecast_schema
 from paraply.applier.selection.filters import consequences
 from paraply.applier.selection.stop_result import stop_place
 from paraply.errors import LogError, LogNotUnderstood, ParaplyError
@@ -148,9 +149,8 @@ def scan(
     options: Options,
     look: Look,
     target: Target,
-    schema: SchemaCatalog,
+    given: SchemaCatalog | None,
     found: DryRun,
-    contained: Callable[[Transaction], bool] | None = None,
 ) -> None:
     """Read the logs as an apply would, also after the places at which it would stop.
 
@@ -158,14 +158,14 @@ def scan(
         options: The options.
         look: Findings about log and target.
         target: Asked for statements that it would refuse.
-        schema: The definitions at the start of the apply.
+        given: Definitions of ``--schema``.
         found: The dry run; its fields are filled also before an error.
-        contained: Returns True for a transaction whose DDL the definitions contain already.
 
     Raises:
         LogError: The log is damaged or not understood, at a position that the apply would reach.
         ParaplyError: The apply would be refused before its first row.
     """
+    schema, contained = forecast_schema(options, look, target, given), contained_in_schema(options, given)
     found.refusal = look.refusal
     if not look.start.progress.resumed:
         try:

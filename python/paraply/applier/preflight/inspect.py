@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["Look", "Start", "contained_in_schema", "first_definitions", "look_ahead", "parse_gtids", "start_place", "start_run"]
+__all__ = [
+    "Look",
+    "Start",
+    "contained_in_schema",
+    "first_definitions",
+    "forecast_schema",
+    "look_ahead",
+    "parse_gtids",
+    "start_place",
+    "start_run",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +181,30 @@ def _xa_refusal(
     return None
 
 
+def forecast_schema(options: Options, look: Look, target: Target, given: SchemaCatalog | None) -> SchemaCatalog:
+    """Return the definitions that a run would begin with; make nothing in the target.
+
+    Args:
+        options: The options.
+        look: Findings about log and target.
+        target: The target.
+        given: Definitions of ``--schema``.
+    """
+    same_family = target.family == ("mariadb" if look.plan.mariadb else "mysql")
+    goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
+    return first_definitions(given, options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
+
+
 def start_run(options: Options, target: Target, look: Look) -> Start:
     """Open the target.
 
     Raises:
         UsageError: It does not fit the options; nothing was written.
+        LogNotUnderstood: The target cannot apply an XA transaction of the log; nothing was written.
         ParaplyError: Any error found by the target.
     """
+    if look.refusal is not None:
+        raise look.refusal
     progress = steadily(lambda: target.open(look.plan), ConnectionFailed)
     place = None if look.plan.has_gtids else start_place(options.paths, progress)
     return Start(progress, progress.executed | parse_gtids(options.start_after), place, look.plan.mariadb, look.plan.has_gtids)

@@ -15,7 +15,7 @@ from paraply.targets.mysql.errors import connect_error, explain, interrupted
 from paraply.targets.mysql.gtid_mode import GtidMode, check_gaps, choose_mode, read_facts
 from paraply.targets.mysql.lock_waits import RowWaits, describe_wait, lock_holders, telling
 from paraply.targets.mysql.preflight.ddl_forecast import StatementForecast
-from paraply.targets.mysql.preflight.inspect import check_family, peek
+from paraply.targets.mysql.preflight.inspect import check_family, own_tables, peek
 from paraply.targets.mysql.preflight.privileges import Grants, RowPrivileges, check_user
 from paraply.targets.mysql.preflight.table_check import TableChecker, check_server
 from paraply.targets.mysql.progress.channel_status import read_channels
@@ -119,10 +119,7 @@ class MySqlTarget:
 
     @property
     def most_merged(self) -> int:
-        """Most transactions in one commit. Measured with an OLTP load: 512 is slower than 256 on MySQL, and faster on MariaDB.
-
-        Measured: an OLTP load takes a tenth longer with 512 on MySQL, and is faster with 512 on MariaDB.
-        """
+        """Most transactions in one commit. Measured: an OLTP load takes a tenth longer with 512 on MySQL, and is faster on MariaDB."""
         return 512 if self.server.mariadb else 256
 
     @property
@@ -182,18 +179,12 @@ class MySqlTarget:
 
     def seed_tables(self, databases: Sequence[str] | None = None) -> list[Table]:
         """Return the current tables of the target, for hashing."""
-        from paraply.schema.readers.live import read_tables
-
-        tables = self._read(lambda control: read_tables(lambda sql: rows_of(control.query(sql)), databases))
-        return [table for table in tables if table.database != "paraply"]
+        return self._read(lambda control: own_tables(control, databases))
 
     def standing(self, plan: ApplyPlan) -> Standing:  # noqa: ARG002 - all channels share the server's tables
         """Return the server's tables, which hold the effect of the applied transactions."""
-        from paraply.schema.readers.live import read_tables
-
         with contextlib.closing(self.connect()) as connection:
-            found = read_tables(lambda sql: rows_of(connection.query(sql)))
-        return Standing(tuple(table for table in found if table.database != "paraply"))
+            return Standing(tuple(own_tables(connection, None)))
 
     def foresee(self, forecast: Forecast) -> None:
         """Raise the error of a statement that the server does not understand, or that names a table it will not have."""

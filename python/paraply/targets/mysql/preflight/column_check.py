@@ -30,6 +30,10 @@ _GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoi
 _OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
 _LONGLONG = 8
 _NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
+_OLD_MODE = (
+    "or, between MariaDB servers, give the target the source's old_mode (UTF8_IS_UTF8MB3), under which the name utf8 has another meaning,"
+    " before the table is made: no log holds it"
+)
 _LABEL = re.compile(r"'(?:[^']|'')*'")
 
 
@@ -124,6 +128,8 @@ def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn
     for number, (ours, theirs) in enumerate(zip(log, target, strict=True), 1):
         difference = _difference(ours, theirs, charset_of)
         if difference is not None:
+            if "utf8" in (theirs.charset or ""):
+                advice += f"; {_OLD_MODE}"
             raise SchemaMismatch(f"column {number} ({theirs.name} {theirs.declared} on the target) differs from the log's:"
                                  f" {difference}; {advice}", table=table)  # fmt: skip
 

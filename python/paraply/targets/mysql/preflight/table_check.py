@@ -236,55 +236,19 @@ def refuse_engine(table: str, engine: str, *, allowed: bool) -> None:
     """Refuse a table whose engine has no transactions.
 
     Args:
-<<<<<<< HEAD
-        log: All columns of a table map.
-        own: Number of columns that the target's table shows.
-        hashed: Number of its unique keys with a hash.
-        versioned: Whether the table is system-versioned.
-    """
-    behind = log[own:]
-    times = 2 if versioned and len(behind) == hashed + 2 else 0
-    are_times = all((column.type_code, column.metadata) == (_TIMESTAMP2, 6) for column in behind[:times])
-    are_hashes = all(column.type_code == _LONGLONG and column.unsigned is not False for column in behind[times:])
-    return log[:own] if len(behind) == times + hashed and are_times and are_hashes else log
-
-
-_OLD_MODE = (
-    "or, between MariaDB servers, give the target the source's old_mode (UTF8_IS_UTF8MB3), under which the name utf8 has another meaning,"
-    " before the table is made: no log holds it"
-)
-
-
-def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:
-    """Compare a table map's columns with the target's columns, in order.
-=======
         table: ``database.table``.
         engine: The table's engine.
         allowed: True if the user accepts such tables.
->>>>>>> 07b1610 (preflight: judge tables that the log makes, and go on after every stop)
 
     Raises:
         SchemaMismatch: The engine has no transactions, and the user does not accept that.
     """
-<<<<<<< HEAD
-    advice = "bring the target's tables to the state that they had where the log begins"
-    if len(log) != len(target):
-        raise SchemaMismatch(f"the table has {len(log)} columns in the log and {len(target)} on the target: {advice}", table=table)
-    for number, (ours, theirs) in enumerate(zip(log, target, strict=True), 1):
-        difference = _difference(ours, theirs, charset_of)
-        if difference is not None:
-            if "utf8" in (theirs.charset or ""):
-                advice += f"; {_OLD_MODE}"
-            raise SchemaMismatch(f"column {number} ({theirs.name} {theirs.declared} on the target) differs from the log's:"
-                                 f" {difference}; {advice}", table=table)  # fmt: skip
-=======
     if engine.lower() not in _TRANSACTIONAL and not allowed:
         raise SchemaMismatch(
             f"the table's engine {engine} has no transactions, so that nothing could be applied exactly once:"
             " convert it to InnoDB, or give that up with --allow-nontransactional",
             table=table,
         )
->>>>>>> 07b1610 (preflight: judge tables that the log makes, and go on after every stop)
 
 
 def generated_refusal(table: str, column: str) -> SchemaMismatch:
