@@ -292,10 +292,9 @@ class Applier:
             LogError: The log is damaged or not understood; ``forecast`` has everything that was found nevertheless.
         """
         look = self._look()
-        if look is None:
-            return None
-        self._forecast = DryRun(look.outline)
-        scan(self._options, look, self._target, self._schema, self._forecast)
+        if look is not None:
+            self._forecast = DryRun(look.outline)
+            scan(self._options, look, self._target, self._schema, self._forecast)
         return self._forecast
 
     @property
