@@ -49,7 +49,7 @@ def check_plans(logs: list[Path], place: PostgresPlace) -> None:
     first = changes_in(dry.report["plan"])["first"]
     assert [statement["table"] for statement in first] == ["mixed.item", "mixed.item", "mixed.log", "mixed.log"]
     assert first[0]["sql"] == STATEMENTS[0]
-    assert dry.report["transactions"] == 4, "what stands before the first of them"
+    assert dry.report["before_stop"] == 4, "what stands before the first of them"
     command = [sys.executable, "-m", "paraply", "apply", *map(str, logs), "--to", place.url]
     run = subprocess.run(command, check=False, capture_output=True, text=True)
     assert run.returncode == 3

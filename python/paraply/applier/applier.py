@@ -190,6 +190,7 @@ class Applier:
         self._monitor: RunMonitor | None = None
         self._crew: SplitCrew | None = None
         self._report: ApplyReport | None = None
+        self._forecast: DryRun | None = None
         self._used = False
         self._ordered = False
 
@@ -288,13 +289,18 @@ class Applier:
 
         Raises:
             UsageError: ``run`` would be refused.
-            LogError: The log is damaged or not understood.
+            LogError: The log is damaged or not understood; ``forecast`` has everything that was found nevertheless.
         """
         look = self._look()
-        if look is None:
-            return None
-        contained = contained_in_schema(self._options, self._schema)
-        return scan(self._options, look, self._target, self._forecast_schema(look), contained)
+        if look is not None:
+            self._forecast = DryRun(look.outline)
+            scan(self._options, look, self._target, self._schema, self._forecast)
+        return self._forecast
+
+    @property
+    def forecast(self) -> DryRun | None:
+        """Result of the dry run, also of one that ended with an error; None before its end."""
+        return self._forecast
 
     def _look(self) -> Look | None:
         """Find out everything that can be known before the first write; return None for logs without a transaction."""
@@ -392,12 +398,6 @@ class Applier:
         """
         if self._schema is not None:
             self._target.create_tables(list(self._schema))
-        return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
-
-    def _forecast_schema(self, look: Look) -> SchemaCatalog:
-        """Return the definitions that ``run`` would begin with; make nothing in the target."""
-        same_family = self._target.family == ("mariadb" if look.plan.mariadb else "mysql")
-        goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
         return first_definitions(self._schema, self._options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:

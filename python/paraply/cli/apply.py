@@ -172,6 +172,11 @@ def apply(
         return 0, report_json(report)
 
     def so_far() -> Mapping[str, Any]:
+        if dry_run:
+            found = applier.forecast if applier is not None else None
+            if found is not None and not as_json:
+                show_dry_run(found)
+            return dry_run_json(found)
         report = applier.report if applier is not None else None
         if report is None:
             return NOTHING_DONE

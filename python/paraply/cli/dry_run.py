@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
@@ -9,18 +10,35 @@ from rich.markup import escape
 from paraply.cli import output
 
 if TYPE_CHECKING:
-    from paraply.applier.preflight.dry_run import DryRun
+    from collections.abc import Sequence
+
+    from paraply.applier.preflight.dry_run import DryRun, PlannedStatement
     from paraply.applier.preflight.plan import Outline
 
 __all__ = ["dry_run_json", "duration", "show_dry_run", "show_plan"]
 
 _MOST_STATEMENTS = 40
+#: Characters that a terminal takes as orders.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_UNCHECKED = (
+    "not checked: values of rows (into PostgreSQL zero dates and text with NUL, into MariaDB before 11.5 times after 2038), and whether the"
+    " target's rows are those that the log changes"
+)
 
 
 def show_plan(outline: Outline) -> None:
     """Print the plan of a run, before its first write, on standard error."""
     for line in outline.lines():
-        output.stderr.print(escape(line), soft_wrap=True)
+        output.stderr.print(escape(printable(line)), soft_wrap=True)
+
+
+def printable(line: str) -> str:
+    r"""Return a line with its control characters in hexadecimal.
+
+    >>> printable("a\x18b")
+    'a\\x18b'
+    """
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", line)
 
 
 def dry_run_json(found: DryRun | None) -> dict[str, Any]:
@@ -40,6 +58,8 @@ def dry_run_json(found: DryRun | None) -> dict[str, Any]:
         "stop": found.stop.as_json() if found.stop is not None else None,
         "statements": [statement.as_json() for statement in found.statements],
         "stops": [stop.as_json() for stop in found.stops],
+        "before_stop": found.before_stop,
+        "complete": found.damage is None,
         "estimated_seconds": list(found.estimate),
     }
 
@@ -51,6 +71,12 @@ def show_dry_run(found: DryRun | None) -> None:
         return
     lines = [*found.outline.lines(), ""]
     lines.append(f"would apply {found.transactions:,} transactions ({found.rows:,} rows, {found.bytes:,} bytes of log)")
+    if found.refusal is not None:
+        lines.append(f"STOP: the apply is refused before its first write: {found.refusal.message}")
+    elif found.before_stop is not None:
+        lines.append(f"STOP: it would end after {found.before_stop:,} of them; the others are judged as if it went on")
+    if found.damage is not None:
+        lines.append(f"STOP: the log cannot be read after them: {found.damage.message}")
     if found.first is not None and found.last is not None:
         lines += [f"  first  {found.first}", f"  last   {found.last}"]
     if found.stop is not None:
@@ -64,27 +90,44 @@ def show_dry_run(found: DryRun | None) -> None:
     low, high = found.estimate
     times = " to ".join(dict.fromkeys((duration(low), duration(high))))
     lines.append(f"time: about {times}, by measurements on other machines; the progress bar is more exact")
-    lines.append("nothing was written")
+    lines += [_UNCHECKED, "nothing was written"]
     for line in lines:
-        output.console.print(escape(line), soft_wrap=True)
+        output.console.print(escape(printable(line)), soft_wrap=True)
 
 
 def _statements(found: DryRun) -> list[str]:
     if not found.statements:
         return ["no DDL"]
-    running = sum(statement.runs for statement in found.statements)
+    skipped = sum(statement.skipped for statement in found.statements)
+    running = sum(statement.runs for statement in found.statements) - skipped
+    left_out = len(found.statements) - running - skipped
     lines = [
         f"{running:,} statements would be run"
-        + (f", {len(found.statements) - running:,} left out" if running < len(found.statements) else "")
+        + (f", {skipped:,} skipped, because the target has no counterpart" if skipped else "")
+        + (f", {left_out:,} left out" if left_out else "")
     ]
-    for statement in found.statements[:_MOST_STATEMENTS]:
-        mark = "  STOP  " if statement.problem else "  run   " if statement.runs else "  leave "
-        lines.append(f"{mark}{statement.place.file}:{statement.place.position}  {statement.sql}")
+    shown = _shown(found.statements)
+    for statement in shown:
+        lines.append(f"{_mark(statement)}{statement.place.file}:{statement.place.position}  {statement.sql}")
         if statement.problem:
             lines.append(f"        {statement.problem}")
-    if len(found.statements) > _MOST_STATEMENTS:
-        lines.append(f"  ... {len(found.statements) - _MOST_STATEMENTS:,} more, with --json")
+    if len(found.statements) > len(shown):
+        lines.append(f"  ... {len(found.statements) - len(shown):,} more, with --json")
     return lines
+
+
+def _shown(statements: Sequence[PlannedStatement]) -> list[PlannedStatement]:
+    """Return the first statements, and after them the first ones at which the apply would stop."""
+    later = [statement for statement in statements[_MOST_STATEMENTS:] if statement.problem]
+    return [*statements[:_MOST_STATEMENTS], *later[:_MOST_STATEMENTS]]
+
+
+def _mark(statement: PlannedStatement) -> str:
+    if statement.problem:
+        return "  STOP  "
+    if not statement.runs:
+        return "  leave "
+    return "  skip  " if statement.skipped else "  run   "
 
 
 def _stops(found: DryRun) -> list[str]:

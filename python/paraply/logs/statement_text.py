@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
@@ -10,7 +11,20 @@ from paraply.schema.collations import collations
 if TYPE_CHECKING:
     from paraply._native import Statement
 
-__all__ = ["decode_statement"]
+__all__ = ["decode_statement", "hide_passwords"]
+
+#: Start of a statement that may hold a password: of an account, a role, a server or a source; comments may stand before and inside.
+_SPACE = r"(?:\s|/\*.*?\*/)"
+_WITH_PASSWORD = re.compile(
+    rf"{_SPACE}*(?:(?:CREATE{_SPACE}+OR{_SPACE}+REPLACE|CREATE|ALTER){_SPACE}+(?:USER|SERVER)|GRANT|SET{_SPACE}+PASSWORD|CHANGE)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_LITERAL = r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|0x[0-9a-f]+|x'[0-9a-f]*'"""
+#: A literal after a word or a sign that a password follows, or any other literal.
+_SECRET = re.compile(
+    rf"(\b(?:BY|AS|USING|PASSWORD|REPLACE)\b[\s=(]*|\w*PASSWORD\s*=\s*|=\s*)((?:_\w+\s*)?(?:{_LITERAL}))|{_LITERAL}|`[^`]*`",
+    re.IGNORECASE | re.DOTALL,
+)
 
 _CODECS = {
     "ascii": "ascii",
@@ -78,3 +92,16 @@ def decode_statement(statement: Statement, *, mariadb: bool, file: str | None = 
         return statement.sql.decode(codec)
     except UnicodeDecodeError as error:
         raise LogNotUnderstood(f"a statement is not valid {charset} text: {error.reason}", file=file, position=statement.offset) from error
+
+
+def hide_passwords(sql: str) -> str:
+    r"""Return a statement with ``'***'`` in place of the passwords of accounts and servers, and of their hashes.
+
+    >>> hide_passwords("CREATE USER 'by'@'%' IDENTIFIED WITH 'caching_sha2_password' AS '$A$005$x' REQUIRE NONE COMMENT 'as'")
+    "CREATE USER 'by'@'%' IDENTIFIED WITH 'caching_sha2_password' AS '***' REQUIRE NONE COMMENT 'as'"
+    >>> hide_passwords("SET PASSWORD FOR 'a'@'%'='*94BDCEBE'"), hide_passwords("CREATE VIEW v AS SELECT 'a'")
+    ("SET PASSWORD FOR 'a'@'%'='***'", "CREATE VIEW v AS SELECT 'a'")
+    """
+    if _WITH_PASSWORD.match(sql) is None:
+        return sql
+    return _SECRET.sub(lambda match: match[0] if match[1] is None else f"{match[1]}'***'", sql)

@@ -118,11 +118,11 @@ class Peek:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The tables of a log in a target of another family, read without writing.
+    """The tables of a log in a target, read without writing.
 
     Attributes:
         tables: The source's table definitions after the applied transactions.
-        written: ``database.table`` of each table that has rows.
+        written: ``database.table`` of each table that has rows; empty if the target is of the log's family.
     """
 
     tables: tuple[Table, ...] = ()
@@ -283,10 +283,13 @@ class Target(Protocol):
         """Take note of a schema change that the reader passed; called before a later block is handed out. Used by PostgreSQL."""
 
     def standing(self, plan: ApplyPlan) -> Standing:
-        """Return the tables that an earlier run left in the target; write nothing. Empty if the target is of the log's family."""
+        """Return the tables that an earlier run left in the target, or all tables if it is of the log's family; write nothing."""
 
     def foresee(self, forecast: Forecast) -> None:
         """Raise the error that the transaction's statements would end with, if it can be determined without running them; write nothing."""
+
+    def skips(self, changes: Sequence[SchemaChange], /) -> bool:
+        """Return True if statements with these changes have no counterpart in the target, so that only their progress is recorded."""
 
     def foresee_tables(self, tables: Sequence[Table]) -> None:
         """Raise the error that taking over these definitions (``--schema``) would end with; write nothing."""

@@ -286,6 +286,10 @@ class Target:
     def foresee(self, forecast: Any) -> None:
         """Nothing is known beforehand."""
 
+    def skips(self, changes: Any) -> bool:
+        """It has a counterpart of everything."""
+        return False
+
     def create_tables(self, tables) -> None:
         pass
 

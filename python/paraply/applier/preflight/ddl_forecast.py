@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, ParaplyError
@@ -16,9 +17,23 @@ if TYPE_CHECKING:
     from paraply._native import TableMap, Transaction
     from paraply.schema.catalog import SchemaCatalog
     from paraply.schema.ddl.change import SchemaChange
+    from paraply.schema.model import Table
     from paraply.targets.protocol import ApplyPlan, Standing, Target
 
-__all__ = ["Foresight"]
+__all__ = ["Foresight", "StatementOutcome"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementOutcome:
+    """Outcome of a transaction's statements, as far as it can be known before they run.
+
+    Attributes:
+        problem: Reason why the apply would stop there; empty if it would not.
+        skipped: True if the target has no counterpart of the statements.
+    """
+
+    problem: str = ""
+    skipped: bool = False
 
 
 class Foresight:
@@ -43,6 +58,8 @@ class Foresight:
         self._changed: set[str] = set()
         self._seen: set[str] = set()
         self._names = schema.lower_case_table_names
+        self.made: dict[str, Table] = {}
+        """Tables that the log makes or changes, by ``database.table``; those that it drops later too."""
 
     def adopt(self) -> None:
         """Use the target's stored definitions from the first unapplied transaction on; later calls have no effect."""
@@ -79,14 +96,15 @@ class Foresight:
                 yield name, error.message
 
     def problem(self, transaction: Transaction, *, runs: bool = True) -> str:
-        """Follow a transaction's statements and return the reason why the apply would stop there.
+        """Follow a transaction's statements and return the reason why the apply would stop there; see ``forecast``."""
+        return self.forecast(transaction, runs=runs).problem
+
+    def forecast(self, transaction: Transaction, *, runs: bool = True) -> StatementOutcome:
+        """Follow a transaction's statements and return their outcome.
 
         Args:
             transaction: The next transaction with statements.
             runs: False if the filters leave it out, so that it is only followed.
-
-        Returns:
-            The reason; empty if the apply would not stop, as far as can be known.
         """
         log, changes = transaction.format, []
         known = {(table.database, table.name): table for table in self._schema}
@@ -95,7 +113,7 @@ class Foresight:
                 sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
                 changes += advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
         except LogNotUnderstood as error:
-            return error.message
+            return StatementOutcome(error.message)
         found = ""
         if runs:
             try:
@@ -106,7 +124,12 @@ class Foresight:
             self._carry(change)
             if runs:
                 self._note_changed(change)
-        return found
+            if isinstance(change, CreateTable):
+                self.made[change.table.full_name] = change.table
+            elif isinstance(change, AlterTable | RenameTable):
+                table = change.new if isinstance(change, AlterTable) else change.table
+                self.made[table.full_name] = table
+        return StatementOutcome(found, self._target.skips(changes))
 
     def _note_changed(self, change: SchemaChange) -> None:
         """Remember the tables that the log makes or changes, because their present rows and definitions in the target count no more."""

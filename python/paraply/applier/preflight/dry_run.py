@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.applier.options import Via
 from paraply.applier.preflight.ddl_forecast import Foresight
+from paraply.applier.preflight.inspect import contained_in_schema, forecast_schema
+from paraply.applier.selection.filters import consequences
 from paraply.applier.selection.stop_result import stop_place
-from paraply.errors import LogNotUnderstood
-from paraply.logs.statement_text import decode_statement
+from paraply.errors import LogError, LogNotUnderstood, ParaplyError
+from paraply.logs.statement_text import decode_statement, hide_passwords
 from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:
@@ -71,19 +73,21 @@ class PlannedStatement:
 
     Attributes:
         place: Its transaction.
-        sql: Its text, shortened; ``rows of database.table``.
+        sql: Its text without passwords, shortened; ``rows of database.table``.
         runs: False if the filters leave it out.
         problem: Reason why the apply would stop there; empty if it would not.
+        skipped: True if the target has no counterpart of it, so that only the progress is recorded.
     """
 
     place: Landmark
     sql: str
     runs: bool
     problem: str = ""
+    skipped: bool = False
 
     def as_json(self) -> Mapping[str, Any]:
         """Return the statement as a JSON object."""
-        return {**self.place.as_json(), "sql": self.sql, "runs": self.runs, "problem": self.problem or None}
+        return {**self.place.as_json(), "sql": self.sql, "runs": self.runs, "skipped": self.skipped, "problem": self.problem or None}
 
 
 @dataclass(slots=True)
@@ -102,6 +106,9 @@ class DryRun:
         stop: The transaction at which reading ends, if a stop is reached.
         statements: Statements in text among these transactions, in order.
         stops: Rows at which the apply would stop, in order.
+        before_stop: Transactions that would be applied before the first one at which the apply would stop; None if there is none.
+        refusal: Error with which the apply would be refused before its first write; None if it would begin.
+        damage: Error of the log that ended the dry run, as it would end the apply; None if the logs were read to their end.
     """
 
     outline: Outline
@@ -115,6 +122,9 @@ class DryRun:
     stop: StopPlace | None = None
     statements: list[PlannedStatement] = field(default_factory=list)
     stops: list[PlannedStatement] = field(default_factory=list)
+    before_stop: int | None = None
+    refusal: ParaplyError | None = None
+    damage: LogError | None = None
 
     @property
     def estimate(self) -> tuple[float, float]:
@@ -136,43 +146,62 @@ def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[flo
 
 
 def scan(
-    options: Options, look: Look, target: Target, schema: SchemaCatalog, contained: Callable[[Transaction], bool] | None = None
-) -> DryRun:
-    """Read the logs as an apply would.
+    options: Options,
+    look: Look,
+    target: Target,
+    given: SchemaCatalog | None,
+    found: DryRun,
+) -> None:
+    """Read the logs as an apply would, also after the places at which it would stop.
 
     Args:
         options: The options.
         look: Findings about log and target.
         target: Asked for statements that it would refuse.
-        schema: The definitions at the start of the apply.
-        contained: Returns True for a transaction whose DDL the definitions contain already.
+        given: Definitions of ``--schema``.
+        found: The dry run; its fields are filled also before an error.
 
     Raises:
         LogError: The log is damaged or not understood, at a position that the apply would reach.
-        SchemaError: The apply would refuse the definitions of ``schema`` before its first row.
+        ParaplyError: The apply would be refused before its first row.
     """
+    schema, contained = forecast_schema(options, look, target, given), contained_in_schema(options, given)
+    found.refusal = look.refusal
+    if not look.start.progress.resumed:
+        try:
+            target.foresee_tables(list(schema))
+        except ParaplyError as error:
+            found.refusal = found.refusal or error
+    foresight = Foresight(target, schema, target.standing(look.plan), look.plan)
+    try:
+        _read(options, look, foresight, found, contained)
+    except LogError as error:
+        found.damage = error
+    if found.refusal is not None:
+        found.before_stop = 0
+    if options.filters and target.family != "postgresql":  # PostgreSQL gets no foreign keys
+        notes = consequences(options.filters, foresight.made.values())
+        look.outline.notes.extend(note for note in notes if note not in look.outline.notes)
+    ended = found.refusal or found.damage
+    if ended is not None:
+        raise ended
+
+
+def _read(options: Options, look: Look, foresight: Foresight, found: DryRun, contained: Callable[[Transaction], bool] | None) -> None:
     from paraply._native import LogReader
 
-    if not look.start.progress.resumed:
-        target.foresee_tables(list(schema))
-    found, foresight = DryRun(look.outline), Foresight(target, schema, target.standing(look.plan), look.plan)
-    reader = LogReader(options.paths, executed=look.start.skip, after=look.start.place, **options.reader_options())
-    try:
-        while (batch := reader.next_batch()) is not None:
-            maps = batch.table_maps()
-            for transaction in batch:
-                if contained is not None and contained(transaction):
-                    found.skipped += 1
-                else:
-                    _note(found, options, look, foresight, transaction, maps)
-    except LogNotUnderstood:
-        if look.outline.statement_changes is None:
-            raise
-        return found  # the plan names the position and reason of the end
+    start = look.start
+    reader = LogReader(options.paths, passes_statements=True, executed=start.skip, after=start.place, **options.reader_options())
+    while (batch := reader.next_batch()) is not None:
+        maps = batch.table_maps()
+        for transaction in batch:
+            if contained is not None and contained(transaction):
+                found.skipped += 1
+                continue
+            _note(found, options, look, foresight, transaction, maps)
     found.stop = stop_place(reader, options.stop)
     if options.stop is not None and found.stop is None:
         look.outline.notes.append(f"the logs end before the stop ({options.stop.text})")
-    return found
 
 
 def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, transaction: Transaction, maps: Sequence[TableMap]) -> None:
@@ -181,36 +210,55 @@ def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, tra
         found.skipped += 1
         return
     foresight.adopt()
-    runs = not transaction.filtered
+    runs, stops = not transaction.filtered, False
     if transaction.statements:
-        runs = _note_statement(found, options, foresight, transaction)
+        noted = _note_statements(found, options, foresight, transaction)
+        runs, stops = noted[-1].runs, any(statement.problem for statement in noted)
     if not runs:
         found.filtered += 1
         return
     foresight.note_rows(transaction)
     place = Landmark.of(transaction)
+    refusal = found.refusal
+    if refusal is not None and (refusal.file, refusal.position) == (transaction.file, transaction.offset):
+        found.stops.append(PlannedStatement(place, f"XA transaction {transaction.xid}", True, refusal.message))
     if options.via is Via.SESSIONS:  # else the target's own replication checks rows
         for name, problem in foresight.row_problems(transaction, maps):
             found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
+            stops = True
+    if found.before_stop is None and (stops or _has_statement_change(look, transaction)):
+        found.before_stop = found.transactions
     found.first, found.last = found.first or place, place
     found.transactions += 1
     found.rows += transaction.rows
     found.bytes += transaction.bytes
 
 
-def _note_statement(found: DryRun, options: Options, foresight: Foresight, transaction: Transaction) -> bool:
+def _has_statement_change(look: Look, transaction: Transaction) -> bool:
+    """Return True if the transaction has the first row change in statement format."""
+    changes = look.outline.statement_changes
+    first = changes.first[0] if changes is not None else None
+    return first is not None and (first.file, first.offset) == (transaction.file, transaction.offset)
+
+
+def _note_statements(found: DryRun, options: Options, foresight: Foresight, transaction: Transaction) -> list[PlannedStatement]:
+    """Add the statements of a transaction, of which there is at least one, and return them."""
     problem, runs = "", True
     try:
         runs = not options.filters or options.filters.wants(transaction)
     except LogNotUnderstood as error:
         problem = error.message
-    problem = foresight.problem(transaction, runs=runs) or problem
-    log = transaction.format
+    forecast = foresight.forecast(transaction, runs=runs)
+    problem = forecast.problem or problem
+    log, noted = transaction.format, []
     for statement in transaction.statements:
         try:
             sql = " ".join(decode_statement(statement, mariadb=log.mariadb, file=transaction.file).split())
         except LogNotUnderstood as error:
             sql, problem = statement.sql.decode("ascii", "replace"), problem or error.message
+        sql = hide_passwords(sql)
         shown = sql if len(sql) <= _SHOWN else f"{sql[:_SHOWN]}..."
-        found.statements.append(PlannedStatement(Landmark.of(transaction), shown, runs, problem))
-    return runs
+        skipped = runs and forecast.skipped and not problem and (found.refusal is None or transaction.xid is None)
+        noted.append(PlannedStatement(Landmark.of(transaction), shown, runs, problem, skipped))
+    found.statements.extend(noted)
+    return noted

@@ -10,8 +10,8 @@ from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.plan import Outline, check_gap, check_stop, make_outline
 from paraply.applier.preflight.statement_changes import count_statements
 from paraply.applier.preflight.timestamp_column import check_tables
-from paraply.applier.preflight.xa import check_xa, find_ahead
-from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, UsageError
+from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
+from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
 from paraply.targets.protocol import ApplyPlan, Progress
 from paraply.targets.retrying import steadily
 
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import Target
 
-__all__ = ["Look", "Start", "contained_in_schema", "first_definitions", "look_ahead", "parse_gtids", "start_place", "start_run"]
+__all__ = [
+    "Look",
+    "Start",
+    "contained_in_schema",
+    "first_definitions",
+    "forecast_schema",
+    "look_ahead",
+    "parse_gtids",
+    "start_place",
+    "start_run",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +77,14 @@ class Look:
         outline: The plan for the user.
         start: Start of the run according to the target's present state.
         runs_events: True if the target runs scheduled events.
+        refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
     """
 
     plan: ApplyPlan
     outline: Outline
     start: Start
     runs_events: bool
+    refusal: ParaplyError | None = None
 
 
 def parse_gtids(text: str | None) -> GtidSet:
@@ -137,7 +149,7 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     if peek.own:
         refuse_own_log(options.paths, peek.own, options.policy)
     place = None if has_gtids else start_place(options.paths, peek.progress)
-    check_xa(options, xa, held, place, peek.xa)
+    refusal = _xa_refusal(options, xa, held, place, peek.xa)
     merges = options.merges and peek.merges
     start = Start(peek.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
@@ -155,7 +167,32 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
     outline.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
     outline = replace(outline, statement_changes=changes)
-    return Look(plan, outline, start, peek.runs_events)
+    return Look(plan, outline, start, peek.runs_events, refusal)
+
+
+def _xa_refusal(
+    options: Options, found: Sequence[XaFound], skip: GtidSet, place: tuple[int, int] | None, held: frozenset[str] | None
+) -> ParaplyError | None:
+    """Return the error of XA transactions that the target cannot apply or could not end; a dry run goes on after it."""
+    try:
+        check_xa(options, found, skip, place, held)
+    except (LogNotUnderstood, UsageError) as error:
+        return error
+    return None
+
+
+def forecast_schema(options: Options, look: Look, target: Target, given: SchemaCatalog | None) -> SchemaCatalog:
+    """Return the definitions that a run would begin with; make nothing in the target.
+
+    Args:
+        options: The options.
+        look: Findings about log and target.
+        target: The target.
+        given: Definitions of ``--schema``.
+    """
+    same_family = target.family == ("mariadb" if look.plan.mariadb else "mysql")
+    goes_on = not same_family and bool(look.start.progress.executed or look.start.progress.offset is not None)
+    return first_definitions(given, options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
 
 def start_run(options: Options, target: Target, look: Look) -> Start:
@@ -163,8 +200,11 @@ def start_run(options: Options, target: Target, look: Look) -> Start:
 
     Raises:
         UsageError: It does not fit the options; nothing was written.
+        LogNotUnderstood: The target cannot apply an XA transaction of the log; nothing was written.
         ParaplyError: Any error found by the target.
     """
+    if look.refusal is not None:
+        raise look.refusal
     progress = steadily(lambda: target.open(look.plan), ConnectionFailed)
     place = None if look.plan.has_gtids else start_place(options.paths, progress)
     return Start(progress, progress.executed | parse_gtids(options.start_after), place, look.plan.mariadb, look.plan.has_gtids)

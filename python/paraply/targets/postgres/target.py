@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Literal
 
 from paraply.errors import ConnectionFailed, ParaplyError, UsageError
+from paraply.schema.ddl.change import AlterDatabase, Irrelevant
 from paraply.targets.postgres.branches import PgBranches, check_two_phase
 from paraply.targets.postgres.connection import PgConnection, StatementFailed, is_local
 from paraply.targets.postgres.ddl.create import create_source_table
@@ -239,6 +240,10 @@ class PostgresTarget:
         for step in plan_changes(forecast.changes, forecast.known).steps:
             if isinstance(step, MustBeEmpty) and step.table in forecast.written:
                 raise step.refusal()
+
+    def skips(self, changes: Sequence[SchemaChange], /) -> bool:
+        """Return True for views, routines, triggers, accounts and other statements that do not change tables."""
+        return all(isinstance(change, AlterDatabase | Irrelevant) for change in changes)
 
     def foresee_tables(self, tables: Sequence[Table]) -> None:
         """Raise the error that ``create_tables`` would raise in a new channel."""

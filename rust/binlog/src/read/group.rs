@@ -21,6 +21,8 @@ use crate::read::payload::Payload;
 use crate::read::start::Group;
 use crate::transaction::{Identity, Kind, RowSettings, Transaction};
 
+pub(crate) use self::rows::is_without_begin;
+
 /// Assembles events into transactions.
 #[derive(Debug)]
 pub struct Assembler {

@@ -15,9 +15,10 @@ use crate::error::{Fault, LogError};
 use crate::event::gtid_event::{self, GtidEvent};
 use crate::event::mariadb::{FL_COMPLETED_XA, FL_PREPARED_XA, MariadbGtid};
 use crate::event::query::QueryEvent;
-use crate::event::text::{TextKind, changed_table};
+use crate::event::text::{TextKind, changed_table, emptied_table};
 use crate::event::{Event, types};
 use crate::read::file::EventReader;
+use crate::read::group::is_without_begin;
 use crate::read::passed_over::PassedOver;
 use crate::read::payload::Payload;
 use crate::read::piece::Place;
@@ -117,7 +118,8 @@ fn in_file(mut events: EventReader<'_>, file: u32, passed_over: &PassedOver, all
             tables = Tables::default();
             continue;
         }
-        if let Some((table, sql)) = row_change(&event, passed_over, all.statements.len() < MOST_TEXTS).map_err(fault)? {
+        let with_text = all.statements.len() < MOST_TEXTS;
+        if let Some((table, sql)) = row_change(&event, &mut start, passed_over, with_text).map_err(fault)? {
             let gtid = start.gtid(&event).map_err(fault)?;
             let offset = start.offset.unwrap_or(event.offset);
             let end = Place { file, offset: event.end_offset };
@@ -175,10 +177,15 @@ fn add_table(has_begun: bool, into: &mut Vec<TableName>, event: &Event<'_>) -> R
 /// Returns the table and the text of a statement that is refused, as a change of rows in statement format is.
 fn row_change(
     event: &Event<'_>,
+    start: &mut Start,
     passed_over: &PassedOver,
     with_text: bool,
 ) -> Result<Option<(String, Vec<u8>)>, Fault> {
     let is_query = match event.header.type_code {
+        types::XID => {
+            start.begun = false;
+            false
+        }
         types::QUERY | types::EXECUTE_LOAD_QUERY => true,
         types::MARIADB_QUERY_COMPRESSED => event.format.mariadb,
         _ => false,
@@ -187,7 +194,18 @@ fn row_change(
         return Ok(None);
     }
     let query = QueryEvent::parse(event.header.type_code, event.body(), event.format)?;
-    let TextKind::Refused(word) = query.kind()? else { return Ok(None) };
+    let kind = query.kind()?;
+    match kind {
+        TextKind::Begin | TextKind::XaStart => start.begun = true,
+        TextKind::Commit | TextKind::Rollback => start.begun = false,
+        _ => {}
+    }
+    let TextKind::Refused(word) = kind else { return Ok(None) };
+    // The reader takes such a statement as TRUNCATE TABLE.
+    let is_alone = !start.begun && !is_without_begin(event.format);
+    if is_alone && emptied_table(&query.sql).is_some() {
+        return Ok(None);
+    }
     if passed_over.leaves_out(&query)? {
         return Ok(None);
     }
@@ -202,6 +220,8 @@ struct Start {
     server_id: u32,
     body: Vec<u8>,
     offset: Option<u64>,
+    /// True between BEGIN and COMMIT.
+    begun: bool,
 }
 
 impl Start {
@@ -215,6 +235,8 @@ impl Start {
         (self.type_code, self.server_id, self.offset) = (type_code, event.header.server_id, Some(event.offset));
         self.body.clear();
         self.body.extend_from_slice(event.body());
+        let gtid = mariadb.then(|| MariadbGtid::parse(&self.body, self.server_id));
+        self.begun = gtid.is_some_and(|gtid| gtid.is_ok_and(|gtid| !gtid.is_standalone()));
         !mariadb
     }
 

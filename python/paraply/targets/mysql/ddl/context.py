@@ -16,8 +16,21 @@ from paraply.targets.mysql.sql import identifier
 
 if TYPE_CHECKING:
     from paraply._native import Format, Statement
+    from paraply.errors import ServerError
 
-__all__ = ["ServerKind", "context_statements", "reset_statement", "statement_rules", "statement_text", "use_statement"]
+__all__ = [
+    "ServerKind",
+    "checks_foreign_keys",
+    "context_statements",
+    "refused_setting",
+    "reset_statement",
+    "statement_rules",
+    "statement_text",
+    "use_statement",
+]
+
+#: Errors of a SET: an unknown character set, variable, collation or time zone, a wrong value or type, or a variable that is read only.
+_UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
 
 _UTF8MB4_GENERAL_CI = 45
 
@@ -116,6 +129,25 @@ def context_statements(
 def statement_rules(statement: Statement, server: ServerKind) -> Rules:
     """Return the rules by which a server of this version parses a logged statement."""
     return Rules(mariadb=server.mariadb, version=server.version, sql_mode=int(statement.context.get("sql_mode") or 0))
+
+
+def checks_foreign_keys(statement: Statement) -> bool:
+    """Return True if the statement ran with foreign_key_checks=1."""
+    return not int(statement.context.get("flags2") or 0) & _NO_FOREIGN_KEY_CHECKS
+
+
+def refused_setting(error: ServerError, position: int, file: str | None = None) -> LogNotUnderstood | None:
+    """Return the exception for a server's error about a setting of a statement; None if the error has another cause.
+
+    Args:
+        error: The server's error.
+        position: Offset of the statement.
+        file: Log file of the statement.
+    """
+    if error.code not in _UNKNOWN_VARIABLE:
+        return None
+    message = f"the target cannot take over a variable of the statement: {error.message}"
+    return LogNotUnderstood(message, file=file, position=position)
 
 
 def use_statement(statement: Statement) -> str | None:

@@ -19,6 +19,7 @@ from paraply.errors import (
 from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
 from paraply.targets.mysql.ddl.context import (
     context_statements,
+    refused_setting,
     reset_statement,
     statement_rules,
     statement_text,
@@ -47,7 +48,6 @@ _STRICT_NUMBERS = (
     "the rows of this CREATE TABLE ... SELECT are a transaction of their own on the target, and gtid_strict_mode does not let it share its"
     " GTID with the statement: SET GLOBAL gtid_strict_mode=OFF on the target until it is applied, or use --gtid record"
 )
-_UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
 #: First version whose CREATE TABLE ... SELECT puts row_start and row_end last, like the logged text (observed: 10.11, but not 10.5).
 _ROW_TIMES_LAST = (10, 11)
 _NEWEST = ServerKind(False, (9, 7, 0))
@@ -273,9 +273,9 @@ class StatementRunner:
         try:
             query_all(connection, [*read.settings, *begin])
         except ServerError as error:
-            if error.code in _UNKNOWN_VARIABLE:
-                raise LogNotUnderstood(f"the target cannot take over a variable of the statement: {error.message}",
-                                       file=block.file, position=statement.offset) from None  # fmt: skip
+            refused = refused_setting(error, statement.offset, block.file)
+            if refused is not None:
+                raise refused from None
             raise
         return text.encode()
 

@@ -19,9 +19,12 @@ from paraply.targets.progress.gtid_ledger import read_executed
 from paraply.targets.protocol import Peek, Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply.schema.model import Table
     from paraply.targets.protocol import ApplyPlan
 
-__all__ = ["check_family", "peek"]
+__all__ = ["check_family", "own_tables", "peek"]
 
 
 def check_family(server: ServerKind, plan: ApplyPlan) -> None:
@@ -57,11 +60,16 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     stored = ProgressStore(plan.channel).look(connection, plan.fingerprint)
     own = mode.own_executed(connection) if plan.has_gtids else ""
     progress = _progress(stored, own, has_gtids=plan.has_gtids)
-    standing = read_tables(lambda sql: rows_of(connection.query(sql)), None) if tables else []
+    known = tuple(own_tables(connection, None)) if tables else ()
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
-    known = tuple(table for table in standing if table.database != "paraply")
     runs_events, notes = scheduled_events(connection)
     return Peek(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events)
+
+
+def own_tables(connection: Connection, databases: Sequence[str] | None) -> list[Table]:
+    """Return the tables of these databases (None for all but the system's), without those of the progress."""
+    found = read_tables(lambda sql: rows_of(connection.query(sql)), databases)
+    return [table for table in found if table.database != "paraply"]
 
 
 def _xa(connection: Connection, plan: ApplyPlan) -> frozenset[str]:

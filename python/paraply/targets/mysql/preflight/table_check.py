@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply._native import KnownTables, RowEnds
@@ -12,6 +11,7 @@ from paraply.errors import ApplyFailed, SchemaMismatch, ServerError, UsageError
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
 from paraply.targets.mysql.ddl.name_case import NameCase
+from paraply.targets.mysql.preflight.column_check import TargetColumn, compare_columns, without_hidden
 from paraply.targets.mysql.preflight.privileges import Lack, account, lack_message
 from paraply.targets.mysql.preflight.session_dependence import COLUMNS, SessionDependence
 from paraply.targets.mysql.server_version import ServerKind
@@ -20,91 +20,20 @@ from paraply.targets.mysql.sql import Connection, identifier, name_literal, quer
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
 
-    from paraply._native import Block, ColumnInfo, TableMap
+    from paraply._native import Block, TableMap
     from paraply.targets.protocol import ApplyPlan
 
-__all__ = ["TableChecker", "TargetColumn", "check_server", "words_of"]
+__all__ = ["TableChecker", "TargetColumn", "check_server", "compare_columns", "generated_refusal", "refuse_engine", "words_of"]
 
 _TRANSACTIONAL = frozenset({"innodb", "ndbcluster", "ndb", "rocksdb", "tokudb"})
 
-# Type codes of table-map events.
-_FLOAT, _DOUBLE, _VARCHAR, _BIT, _TIMESTAMP2, _DATETIME2, _TIME2 = 4, 5, 15, 16, 17, 18, 19
-_JSON, _DECIMAL, _ENUM, _SET, _BLOB, _STRING, _GEOMETRY, _VECTOR = 245, 246, 247, 248, 252, 254, 255, 242
-_FIXED = {"tinyint": (1, 0), "smallint": (2, 0), "int": (3, 0), "float": (_FLOAT, 4), "double": (_DOUBLE, 8), "bigint": (8, 0),
-          "mediumint": (9, 0), "date": (10, 0), "year": (13, 0), "json": (_JSON, 4), "vector": (_VECTOR, 4),
-          "uuid": (_STRING, 16), "inet6": (_STRING, 16), "inet4": (_STRING, 4)}  # fmt: skip
-_BLOBS = {"tinyblob": 1, "tinytext": 1, "blob": 2, "text": 2, "mediumblob": 3, "mediumtext": 3, "longblob": 4, "longtext": 4}
-_FRACTIONS = {"time": _TIME2, "datetime": _DATETIME2, "timestamp": _TIMESTAMP2}
-_GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
-                         "geomcollection", "geometrycollection"})  # fmt: skip
-#: MariaDB's temporal types before 10.1.2 and its compressed columns: another storage format of the same column. The server converts.
-_OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
-_LONGLONG = 8
 _VERSIONED, _ROW_END = "SYSTEM VERSIONED", "ROW END"
 #: First version in which current rows of MariaDB's system-versioned tables end in 2106; before, they end in 2038.
 _LATER_ENDS = (11, 5, 0)
 _ANY = ServerKind(False, (9, 7, 0))
-_NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
 _WORD = re.compile(r"[\w$\x80-\U0010ffff]+")
 _ODD = ""
 """Stands for names that are not a single word."""
-_LABEL = re.compile(r"'(?:[^']|'')*'")
-
-
-@dataclass(frozen=True, slots=True)
-class TargetColumn:
-    """A column of the target, as described in its information_schema.
-
-    Attributes:
-        name: The name.
-        declared: The declaration, for example ``int unsigned``.
-        type_code: Type code in a table-map event; None for a type unknown to this version.
-        metadata: Metadata in a table-map event.
-        unsigned: Whether a number is UNSIGNED.
-        charset: Character set, or None.
-    """
-
-    name: str
-    declared: str
-    type_code: int | None
-    metadata: int
-    unsigned: bool
-    charset: str | None
-
-    @classmethod
-    def of(cls, row: tuple[Any, ...], *, mariadb: bool = False) -> TargetColumn:
-        """Convert a row of the query of ``TableChecker``."""
-        name, data_type, declared, octets, precision, scale, fraction, charset = row
-        declared, data_type = to_text(declared), to_text(data_type).lower()
-        code = _type_code(data_type, declared, to_int(octets), to_int(precision), to_int(scale), to_int(fraction))
-        if mariadb and data_type == "vector":
-            code = _VARCHAR, to_int(octets)
-        type_code, metadata = code if code is not None else (None, 0)
-        unsigned = "unsigned" in declared.lower() if data_type not in ("enum", "set") else False
-        return cls(to_text(name), declared, type_code, metadata, unsigned, to_text(charset) or None)
-
-
-def _type_code(data_type: str, declared: str, octets: int, precision: int, scale: int, fraction: int) -> tuple[int, int] | None:
-    if data_type in _FIXED:
-        return _FIXED[data_type]
-    if data_type in _BLOBS:
-        return _BLOB, _BLOBS[data_type]
-    if data_type in _FRACTIONS:
-        return _FRACTIONS[data_type], fraction
-    if data_type in _GEOMETRIES:
-        return _GEOMETRY, 4
-    labels = len(_LABEL.findall(declared))
-    others: dict[str, tuple[int, int]] = {
-        "decimal": (_DECIMAL, precision << 8 | scale),
-        "bit": (_BIT, precision % 8 << 8 | precision // 8),
-        "char": (_STRING, octets),
-        "binary": (_STRING, octets),
-        "varchar": (_VARCHAR, octets),
-        "varbinary": (_VARCHAR, octets),
-        "enum": (_ENUM, 1 if labels < 256 else 2),
-        "set": (_SET, 8 if labels > 32 else (labels + 7) // 8),
-    }
-    return others.get(data_type)
 
 
 def words_of(sql: str) -> set[str]:
@@ -252,12 +181,7 @@ class TableChecker:
             generated = "generation_expression IS NOT NULL AND generation_expression NOT IN ('', 'ROW START', 'ROW END')"
             found = rows_of(connect().query(f"SELECT column_name FROM information_schema.columns WHERE {where} AND {generated} LIMIT 1"))
             if found:
-                raise SchemaMismatch(
-                    f"the log's server may leave the generated column {to_text(found[0][0])} out of changed rows, and a target of an older"
-                    " version would keep the column's old value: apply to a MariaDB of the source's version or later, or leave the table"
-                    " out with --exclude-table",
-                    table=f"{key[0]}.{key[1]}",
-                )
+                raise generated_refusal(f"{key[0]}.{key[1]}", to_text(found[0][0]))
             self._computes.add(key)
 
     def _refuse_functional(self, connection: Connection, name: str, where: str, more: int) -> None:
@@ -305,78 +229,41 @@ class TableChecker:
         engine, table_type = map(to_text, rows[0])
         if "VIEW" in table_type.upper():
             raise SchemaMismatch("the log changes a table that is a view on the target", table=name)
-        if engine.lower() not in _TRANSACTIONAL and not self._allow_nontransactional:
-            raise SchemaMismatch(
-                f"the table's engine {engine} has no transactions, so that nothing could be applied exactly once:"
-                " convert it to InnoDB, or give that up with --allow-nontransactional",
-                table=name,
-            )
+        refuse_engine(name, engine, allowed=self._allow_nontransactional)
 
 
-def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: bool = False) -> list[ColumnInfo]:
-    """Return the columns that the table's information_schema shows, without the hidden columns that MariaDB logs after them.
-
-    The hidden columns are, in this order:
-
-    - in a table WITH SYSTEM VERSIONING that names no columns for them, the start and end time of a row version;
-    - a hash for each unique key that is too long for an index, or has ``USING HASH``.
-
-    Source: logs of MariaDB 10.11. Its BINLOG statement stores the logged values of both, so that the target has the source's row history.
+def refuse_engine(table: str, engine: str, *, allowed: bool) -> None:
+    """Refuse a table whose engine has no transactions.
 
     Args:
-        log: All columns of a table map.
-        own: Number of columns that the target's table shows.
-        hashed: Number of its unique keys with a hash.
-        versioned: Whether the table is system-versioned.
-    """
-    behind = log[own:]
-    times = 2 if versioned and len(behind) == hashed + 2 else 0
-    are_times = all((column.type_code, column.metadata) == (_TIMESTAMP2, 6) for column in behind[:times])
-    are_hashes = all(column.type_code == _LONGLONG and column.unsigned is not False for column in behind[times:])
-    return log[:own] if len(behind) == times + hashed and are_times and are_hashes else log
-
-
-_OLD_MODE = (
-    "or, between MariaDB servers, give the target the source's old_mode (UTF8_IS_UTF8MB3), under which the name utf8 has another meaning,"
-    " before the table is made: no log holds it"
-)
-
-
-def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:
-    """Compare a table map's columns with the target's columns, in order.
+        table: ``database.table``.
+        engine: The table's engine.
+        allowed: True if the user accepts such tables.
 
     Raises:
-        SchemaMismatch: A column differs; the message describes the first difference.
+        SchemaMismatch: The engine has no transactions, and the user does not accept that.
     """
-    advice = "bring the target's tables to the state that they had where the log begins"
-    if len(log) != len(target):
-        raise SchemaMismatch(f"the table has {len(log)} columns in the log and {len(target)} on the target: {advice}", table=table)
-    for number, (ours, theirs) in enumerate(zip(log, target, strict=True), 1):
-        difference = _difference(ours, theirs, charset_of)
-        if difference is not None:
-            if "utf8" in (theirs.charset or ""):
-                advice += f"; {_OLD_MODE}"
-            raise SchemaMismatch(f"column {number} ({theirs.name} {theirs.declared} on the target) differs from the log's:"
-                                 f" {difference}; {advice}", table=table)  # fmt: skip
+    if engine.lower() not in _TRANSACTIONAL and not allowed:
+        raise SchemaMismatch(
+            f"the table's engine {engine} has no transactions, so that nothing could be applied exactly once:"
+            " convert it to InnoDB, or give that up with --allow-nontransactional",
+            table=table,
+        )
 
 
-def _difference(log: ColumnInfo, target: TargetColumn, charset_of: Callable[[int], str | None]) -> str | None:
-    if log.name is not None and log.name.lower() != target.name.lower():
-        return f"there it is {log.name}"
-    if target.type_code is None:
-        return "its type is not known to this version"
-    code = _OTHER_STORAGE.get(log.type_code, log.type_code)
-    if code != target.type_code:
-        return f"there its type has code {log.type_code}, here {target.type_code}"
-    if code == log.type_code and log.metadata != target.metadata:
-        return f"there its length or precision is {log.metadata}, here {target.metadata}"
-    if log.unsigned is not None and code in _NUMBERS and log.unsigned != target.unsigned:
-        return "there it is UNSIGNED" if log.unsigned else "there it is not UNSIGNED"
-    if log.collation_id is not None and target.charset is not None:
-        charset = charset_of(log.collation_id)
-        if charset is not None and charset != target.charset:
-            return f"there its character set is {charset}"
-    return None
+def generated_refusal(table: str, column: str) -> SchemaMismatch:
+    """Return the error for a generated column, of which a target of an older MariaDB would keep the old value.
+
+    Args:
+        table: ``database.table``.
+        column: The generated column.
+    """
+    return SchemaMismatch(
+        f"the log's server may leave the generated column {column} out of changed rows, and a target of an older"
+        " version would keep the column's old value: apply to a MariaDB of the source's version or later, or leave the table"
+        " out with --exclude-table",
+        table=table,
+    )
 
 
 def check_server(connection: Connection, server: ServerKind) -> None:

@@ -106,7 +106,7 @@ impl Assembler {
 
 /// Returns true if logs of this format, as those of MySQL 5.1, have row changes of tables without transactions outside
 /// of BEGIN and COMMIT.
-pub(super) fn is_without_begin(format: &Format) -> bool {
+pub(crate) fn is_without_begin(format: &Format) -> bool {
     format.version < FIRST_WITH_BEGIN && !format.mariadb
 }
 

@@ -1,0 +1,153 @@
+"""Comparison of the columns in a table map with the columns of a table (R31)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paraply.errors import SchemaMismatch
+from paraply.targets.mysql.sql import to_int, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paraply._native import ColumnInfo
+
+__all__ = ["TargetColumn", "compare_columns", "without_hidden"]
+
+# Type codes of table-map events.
+_FLOAT, _DOUBLE, _VARCHAR, _BIT, _TIMESTAMP2, _DATETIME2, _TIME2 = 4, 5, 15, 16, 17, 18, 19
+_JSON, _DECIMAL, _ENUM, _SET, _BLOB, _STRING, _GEOMETRY, _VECTOR = 245, 246, 247, 248, 252, 254, 255, 242
+_FIXED = {"tinyint": (1, 0), "smallint": (2, 0), "int": (3, 0), "float": (_FLOAT, 4), "double": (_DOUBLE, 8), "bigint": (8, 0),
+          "mediumint": (9, 0), "date": (10, 0), "year": (13, 0), "json": (_JSON, 4), "vector": (_VECTOR, 4),
+          "uuid": (_STRING, 16), "inet6": (_STRING, 16), "inet4": (_STRING, 4)}  # fmt: skip
+_BLOBS = {"tinyblob": 1, "tinytext": 1, "blob": 2, "text": 2, "mediumblob": 3, "mediumtext": 3, "longblob": 4, "longtext": 4}
+_FRACTIONS = {"time": _TIME2, "datetime": _DATETIME2, "timestamp": _TIMESTAMP2}
+_GEOMETRIES = frozenset({"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+                         "geomcollection", "geometrycollection"})  # fmt: skip
+#: MariaDB's temporal types before 10.1.2 and its compressed columns: another storage format of the same column. The server converts.
+_OTHER_STORAGE = {7: _TIMESTAMP2, 11: _TIME2, 12: _DATETIME2, 14: 10, 140: _BLOB, 141: _VARCHAR}
+_LONGLONG = 8
+_NUMBERS = frozenset({1, 2, 3, 4, 5, _LONGLONG, 9, _DECIMAL})
+_OLD_MODE = (
+    "or, between MariaDB servers, give the target the source's old_mode (UTF8_IS_UTF8MB3), under which the name utf8 has another meaning,"
+    " before the table is made: no log holds it"
+)
+_LABEL = re.compile(r"'(?:[^']|'')*'")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetColumn:
+    """A column of the target, as described in its information_schema.
+
+    Attributes:
+        name: The name.
+        declared: The declaration, for example ``int unsigned``.
+        type_code: Type code in a table-map event; None for a type unknown to this version.
+        metadata: Metadata in a table-map event.
+        unsigned: Whether a number is UNSIGNED.
+        charset: Character set, or None.
+    """
+
+    name: str
+    declared: str
+    type_code: int | None
+    metadata: int
+    unsigned: bool
+    charset: str | None
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...], *, mariadb: bool = False) -> TargetColumn:
+        """Convert a row of the query of ``TableChecker``."""
+        name, data_type, declared, octets, precision, scale, fraction, charset = row
+        declared, data_type = to_text(declared), to_text(data_type).lower()
+        code = _type_code(data_type, declared, to_int(octets), to_int(precision), to_int(scale), to_int(fraction))
+        if mariadb and data_type == "vector":
+            code = _VARCHAR, to_int(octets)
+        type_code, metadata = code if code is not None else (None, 0)
+        unsigned = "unsigned" in declared.lower() if data_type not in ("enum", "set") else False
+        return cls(to_text(name), declared, type_code, metadata, unsigned, to_text(charset) or None)
+
+
+def _type_code(data_type: str, declared: str, octets: int, precision: int, scale: int, fraction: int) -> tuple[int, int] | None:
+    if data_type in _FIXED:
+        return _FIXED[data_type]
+    if data_type in _BLOBS:
+        return _BLOB, _BLOBS[data_type]
+    if data_type in _FRACTIONS:
+        return _FRACTIONS[data_type], fraction
+    if data_type in _GEOMETRIES:
+        return _GEOMETRY, 4
+    labels = len(_LABEL.findall(declared))
+    others: dict[str, tuple[int, int]] = {
+        "decimal": (_DECIMAL, precision << 8 | scale),
+        "bit": (_BIT, precision % 8 << 8 | precision // 8),
+        "char": (_STRING, octets),
+        "binary": (_STRING, octets),
+        "varchar": (_VARCHAR, octets),
+        "varbinary": (_VARCHAR, octets),
+        "enum": (_ENUM, 1 if labels < 256 else 2),
+        "set": (_SET, 8 if labels > 32 else (labels + 7) // 8),
+    }
+    return others.get(data_type)
+
+
+def without_hidden(log: list[ColumnInfo], own: int, hashed: int, *, versioned: bool = False) -> list[ColumnInfo]:
+    """Return the columns that the table's information_schema shows, without the hidden columns that MariaDB logs after them.
+
+    The hidden columns are, in this order:
+
+    - in a table WITH SYSTEM VERSIONING that names no columns for them, the start and end time of a row version;
+    - a hash for each unique key that is too long for an index, or has ``USING HASH``.
+
+    Source: logs of MariaDB 10.11. Its BINLOG statement stores the logged values of both, so that the target has the source's row history.
+
+    Args:
+        log: All columns of a table map.
+        own: Number of columns that the target's table shows.
+        hashed: Number of its unique keys with a hash.
+        versioned: Whether the table is system-versioned.
+    """
+    behind = log[own:]
+    times = 2 if versioned and len(behind) == hashed + 2 else 0
+    are_times = all((column.type_code, column.metadata) == (_TIMESTAMP2, 6) for column in behind[:times])
+    are_hashes = all(column.type_code == _LONGLONG and column.unsigned is not False for column in behind[times:])
+    return log[:own] if len(behind) == times + hashed and are_times and are_hashes else log
+
+
+def compare_columns(table: str, log: list[ColumnInfo], target: list[TargetColumn], charset_of: Callable[[int], str | None]) -> None:
+    """Compare a table map's columns with the target's columns, in order.
+
+    Raises:
+        SchemaMismatch: A column differs; the message describes the first difference.
+    """
+    advice = "bring the target's tables to the state that they had where the log begins"
+    if len(log) != len(target):
+        raise SchemaMismatch(f"the table has {len(log)} columns in the log and {len(target)} on the target: {advice}", table=table)
+    for number, (ours, theirs) in enumerate(zip(log, target, strict=True), 1):
+        difference = _difference(ours, theirs, charset_of)
+        if difference is not None:
+            if "utf8" in (theirs.charset or ""):
+                advice += f"; {_OLD_MODE}"
+            raise SchemaMismatch(f"column {number} ({theirs.name} {theirs.declared} on the target) differs from the log's:"
+                                 f" {difference}; {advice}", table=table)  # fmt: skip
+
+
+def _difference(log: ColumnInfo, target: TargetColumn, charset_of: Callable[[int], str | None]) -> str | None:
+    if log.name is not None and log.name.lower() != target.name.lower():
+        return f"there it is {log.name}"
+    if target.type_code is None:
+        return "its type is not known to this version"
+    code = _OTHER_STORAGE.get(log.type_code, log.type_code)
+    if code != target.type_code:
+        return f"there its type has code {log.type_code}, here {target.type_code}"
+    if code == log.type_code and log.metadata != target.metadata:
+        return f"there its length or precision is {log.metadata}, here {target.metadata}"
+    if log.unsigned is not None and code in _NUMBERS and log.unsigned != target.unsigned:
+        return "there it is UNSIGNED" if log.unsigned else "there it is not UNSIGNED"
+    if log.collation_id is not None and target.charset is not None:
+        charset = charset_of(log.collation_id)
+        if charset is not None and charset != target.charset:
+            return f"there its character set is {charset}"
+    return None
