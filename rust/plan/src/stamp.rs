@@ -90,7 +90,8 @@ impl Stamper {
         // relay log go on from one file to the next: an applier refuses a number that does not grow.
         let restarts = self.file.is_none() || (self.file != Some(transaction.file) && !logged.relay_log);
         self.file = Some(transaction.file);
-        let first = if (1..LARGEST_FIRST).contains(&logged.sequence_number) { logged.sequence_number as u64 } else { 1 };
+        let first =
+            if (1..LARGEST_FIRST).contains(&logged.sequence_number) { logged.sequence_number as u64 } else { 1 };
         let barrier = is_barrier(transaction, set);
         let stamps = self.renumberer.next(set, barrier, restarts.then_some(first));
         self.rewriter.write_gtid(stamps)?;

@@ -86,7 +86,8 @@ fn exception(error: StampError, files: &[String]) -> PyErr {
         StampError::MariaDb(file, offset) => {
             let place =
                 Where { file: Some(file_name(files, file).to_owned()), position: Some(offset), ..Where::default() };
-            let message = "a MariaDB server wrote the log: its transactions carry no last_committed and sequence_number";
+            let message =
+                "a MariaDB server wrote the log: its transactions carry no last_committed and sequence_number";
             raise(Cause::Usage, message, &place)
         }
     }
