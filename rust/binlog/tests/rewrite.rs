@@ -96,7 +96,7 @@ fn r37_own_numbers_give_the_same_bytes() {
         let new = rewritten(std::slice::from_ref(&log), &folder, |_, transaction| own(transaction)).expect("a log");
         assert_eq!(bytes_of(&log), bytes_of(&new[0]), "{name}");
     }
-    let logs = [data("mysql-9.7.000001"), data("mysql-9.7.000002"), data("mysql-9.7.000003")];
+    let logs = [data("mysql-9.7.000001"), data("mysql-9.7.000002")];
     let new = rewritten(&logs, &folder, |_, transaction| own(transaction)).expect("logs");
     for (old, new) in logs.iter().zip(&new) {
         assert_eq!(bytes_of(old), bytes_of(new), "{}", old.display());
@@ -109,7 +109,6 @@ fn r37_other_numbers_change_only_what_follows_from_them() {
     let logs = [
         data("mysql-9.7.000001"),
         data("mysql-9.7.000002"),
-        data("mysql-9.7.000003"),
         data("mysql-9.7-types.binlog"),
         data("mysql-9.7-xa-payload.binlog"),
         data("mysql-9.7-anonymous.binlog"),
@@ -120,10 +119,8 @@ fn r37_other_numbers_change_only_what_follows_from_them() {
         assert_alike(&log, &new[0]);
         for ((old, new), position) in old.iter().zip(&read(&new)).zip(1..) {
             assert_eq!(own(new), large(position));
-            assert_eq!(
-                (&old.identity, &old.data, &old.statements.len()),
-                (&new.identity, &new.data, &new.statements.len())
-            );
+            assert_eq!((&old.identity, old.kind, old.committed_at), (&new.identity, new.kind, new.committed_at));
+            assert_eq!(old.data.len(), new.data.len());
         }
     }
 }
