@@ -1403,7 +1403,7 @@ class LogStamper:
         """The same number by the new numbers."""
     @property
     def overflows(self) -> int:
-        """How often keys were forgotten for lack of memory."""
+        """Number of times that keys were forgotten for lack of memory."""
     @property
     def written(self) -> int:
         """Bytes written."""

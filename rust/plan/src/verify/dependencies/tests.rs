@@ -60,11 +60,7 @@ fn r37_an_applier_waits_for_everything_where_numbers_are_not_known_or_start_over
     let steps = vec![writer(); 4];
     assert_eq!(compare(&[(0, 1), (1, 2), (1, 3), (3, 4)], &steps), [2]);
     assert_eq!(compare(&[(0, 1), (1, 2), (0, 3), (3, 4)], &steps), [0_u64; 0], "not known");
-    assert_eq!(
-        compare(&[(0, 500), (500, 501), (0, 0), (1, 3)], &steps),
-        [0_u64; 0],
-        "a member that was started anew"
-    );
+    assert_eq!(compare(&[(0, 500), (500, 501), (0, 0), (1, 3)], &steps), [0_u64; 0], "a member that was started anew");
     assert_eq!(compare(&[(0, 500), (500, 501), (0, 1), (1, 2)], &steps), [0_u64; 0], "the source's next file");
     assert_eq!(compare(&[(0, 7), (7, 8), (7, 20), (8, 21)], &steps), [2, 3], "gaps do not count");
 }
