@@ -42,7 +42,9 @@ def test_r37_stamped_numbers_are_dense_and_not_too_low(truth, tmp_path, name):
     assert report.bytes == truth(name).stat().st_size
 
 
-@pytest.mark.parametrize("name", ["mysql-binlog/single-session.binlog", "mysql-binlog/compressed.binlog", "group-multi-primary/member3.relay"])
+@pytest.mark.parametrize(
+    "name", ["mysql-binlog/single-session.binlog", "mysql-binlog/compressed.binlog", "group-multi-primary/member3.relay"]
+)
 def test_r37_the_transactions_are_the_same(truth, tmp_path, name):
     stamp(truth(name), tmp_path, workers=4)
     for old, new in zip(open_log(truth(name)), open_log(tmp_path / Path(name).name), strict=True):

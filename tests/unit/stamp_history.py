@@ -1,4 +1,4 @@
-"""Random histories as a log, what their transactions depend on by plain comparison, and a replica that applies them by the log's numbers."""
+"""Random histories as logs, their dependencies by plain comparison, and a replica that applies them by a log's numbers."""
 
 from __future__ import annotations
 

@@ -60,9 +60,8 @@ class StampReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the command's JSON object."""
-        names = ("transactions", "changed", "barriers", "parallel_before", "parallel_after", "workers")
-        names += ("files", "bytes", "fallbacks", "fallback_reasons")
-        return {name: getattr(self, name) for name in names}
+        counts = ("transactions", "changed", "barriers", "parallel_before", "parallel_after")
+        return {name: getattr(self, name) for name in (*counts, "workers", "files", "bytes", "fallbacks", "fallback_reasons")}
 
 
 def stamp(

@@ -42,7 +42,9 @@ def stamp(
     ] = 1024,
     schema: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log, if it does not make them."),
+        typer.Option(
+            exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log, if it does not make them."
+        ),
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -78,7 +80,8 @@ def show(report: StampReport) -> None:
     """Print the report for people."""
     places = ", ".join(report.files)
     output.console.print(
-        f"{report.transactions:,} transactions, {report.changed:,} with new numbers, {report.bytes / 1e6:,.1f} MB in {places}", soft_wrap=True
+        f"{report.transactions:,} transactions, {report.changed:,} with new numbers, {report.bytes / 1e6:,.1f} MB in {places}",
+        soft_wrap=True,
     )
     output.console.print(
         f"may start beside the one before: {report.parallel_before:,} as logged, [green]{report.parallel_after:,}[/green] now;"

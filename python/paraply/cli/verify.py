@@ -37,8 +37,8 @@ def verify(
         str,
         typer.Option(
             help="Origin of the log's numbers: [bold]group[/bold] (the certifier's, in a group member's relay log) or"
-            " [bold]writeset[/bold] (a source's tracker's, in its binary log). [bold]fine[/bold] only checks that no number is below what the"
-            " dependencies need."
+            " [bold]writeset[/bold] (a source's tracker's, in its binary log). [bold]fine[/bold] only checks that no number is below what"
+            " the dependencies need."
         ),
     ] = "group",
     server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: as in the log.")] = None,
