@@ -65,7 +65,7 @@ def order_by_numbers(log: Path, count: int) -> list[set[int]]:
     return [{older for older in range(index) if numbers[older][1] <= last} for index, (last, _) in enumerate(numbers)]
 
 
-def test_r37_there_are_orders_to_try(tmp_path: Path) -> None:
+def test_r37_there_are_orders_to_try() -> None:
     before = [set(range(max(0, number - 3))) for number in range(12)]
     assert len(list(allowed_orders(before, random.Random(1), 30))) == 30
 

@@ -231,8 +231,8 @@ def require_equal(report: VerifyReport, scheme: str = "group") -> None:
     if scheme == "fine":
         raise NumbersDiffer(
             f"{report.different} of {report.transactions} transactions carry a last_committed below the number of a transaction on which"
-            " they depend by their rows, so a replica may apply both at once. A source numbers so what its sessions had locked at the same time;"
-            " for numbers that need no such knowledge, write the log again with paraply stamp",
+            " they depend by their rows, so a replica may apply both at once. A source numbers so what its sessions had locked at the same"
+            " time; for numbers that need no such knowledge, write the log again with paraply stamp",
             **place,
         )
     expected = EXPECTED[scheme]

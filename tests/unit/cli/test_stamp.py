@@ -29,7 +29,7 @@ def test_the_report_has_the_fields_of_the_reference(tmp_path: Path) -> None:
     assert 0 == report["parallel_before"] < report["parallel_after"] <= report["changed"] < report["transactions"]
     assert report["barriers"] >= len(DDL)
     verified = run_json("verify", tmp_path / "new" / "log.000001", "--scheme", "fine")
-    assert (verified.code, verified.report["different"], verified.json["check"]) == (0, 0, "exact")
+    assert (verified.code, verified.report["different"], verified.report["check"]) == (0, 0, "exact")
 
 
 def test_wrong_use_ends_with_exit_code_2(tmp_path: Path) -> None:
