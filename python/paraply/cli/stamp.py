@@ -33,13 +33,14 @@ def stamp(
     ],
     out: Annotated[Path, typer.Option("--output", "-o", help="The folder for the new files; none in it is replaced.")],
     workers: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             max=1024,
-            help="The replica's replica_parallel_workers. The numbers are safe for any; no transaction is numbered for more workers.",
+            help="The replica's replica_parallel_workers, so that its coordinator never searches for a free worker; default: 1024."
+            " The numbers are safe for any.",
         ),
-    ] = 1024,
+    ] = None,
     schema: Annotated[
         Path | None,
         typer.Option(
@@ -51,11 +52,11 @@ def stamp(
 ) -> None:
     """Write a MySQL log again with wider numbers, so that a stock replica applies it in parallel.
 
-    last_committed and sequence_number are computed from the rows that each transaction changed. Nothing else changes but the lengths,
-    positions and checksums that follow from them.
+    The numbers come from the rows that each transaction changed; nothing else changes but lengths, positions and checksums.
     """
 
     def body() -> tuple[int, Mapping[str, Any]]:
+        from paraply.analysis.stamp import MOST_WORKERS
         from paraply.analysis.stamp import stamp as run_stamp
         from paraply.cli.signals import interrupted_by_signal
         from paraply.logs import log_paths
@@ -65,19 +66,19 @@ def stamp(
             report = run_stamp(
                 log,
                 out,
-                workers=workers,
+                workers=workers or MOST_WORKERS,
                 schema=schema,
                 on_progress=lambda done, count: line.update(done, f"{count:,} transactions"),
             )
         if not as_json:
-            show(report)
+            show(report, advise=workers is None)
         return 0, report.as_json()
 
     output.run("stamp", body, as_json=as_json, debug=debug)
 
 
-def show(report: StampReport) -> None:
-    """Print the report for people."""
+def show(report: StampReport, *, advise: bool) -> None:
+    """Print the report for people; with ``advise`` also that the number of workers was not given."""
     places = ", ".join(report.files)
     output.console.print(
         f"{report.transactions:,} transactions, {report.changed:,} with new numbers, {report.bytes / 1e6:,.1f} MB in {places}",
@@ -87,6 +88,11 @@ def show(report: StampReport) -> None:
         f"may start beside the one before: {report.parallel_before:,} as logged, [green]{report.parallel_after:,}[/green] now;"
         f" barriers {report.barriers:,}; fallbacks {report.fallbacks:,}"
     )
+    if advise:
+        output.console.print(
+            "the number of workers was not given: with --workers N, the replica's replica_parallel_workers, its coordinator needs less CPU",
+            soft_wrap=True,
+        )
     for fallback in report.fallback_reasons:
         output.console.print(f"fallback: {fallback['reason']}, table {fallback['table']}, {fallback['count']:,} times")
 

@@ -175,6 +175,21 @@ fn r37_a_transaction_that_is_cut_off_and_repeated_is_refused() {
 }
 
 #[test]
+fn r37_events_of_mysql_5_7_get_numbers() {
+    let folder = folder("5.7");
+    let event = |number: u64| {
+        [&[1][..], &[0xaa; 16], &number.to_le_bytes(), &[2], &(number - 1).to_le_bytes(), &number.to_le_bytes()].concat()
+    };
+    let log = (1..4).fold(Log::of("5.7.44-log", true), |log, number| {
+        log.event(GTID, 0, &event(number)).query("BEGIN").rows(0).xid()
+    });
+    let log = written(&log, &folder);
+    let new = rewritten(std::slice::from_ref(&log), &folder, |position, _| large(position)).expect("a log");
+    assert_alike(&log, &new[0]);
+    assert_eq!(read(&new).iter().map(own).collect::<Vec<_>>(), (1..4).map(large).collect::<Vec<_>>());
+}
+
+#[test]
 fn r37_a_transaction_without_numbers_is_refused() {
     let folder = folder("without");
     let body = [&[1][..], &[0xaa; 16], &1_u64.to_le_bytes()].concat();
