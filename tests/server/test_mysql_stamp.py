@@ -93,6 +93,30 @@ def test_r37_a_stock_mysql_replica_applies_a_stamped_log_as_its_relay_log(tmp_pa
             assert executed == [(b",".join(gtids_of(log)),)], json.dumps(str(executed))
 
 
+def test_r37_tagged_gtids_of_mysql_move_events_and_a_way_back_gives_the_same_bytes(tmp_path: Path) -> None:
+    with running_mysql(["--relay-log=relay"]) as running:
+        server = BenchServer(running.url, "9.7", mariadb=False, may_reset=True, data=running.data)
+        server.empty([])
+        connection = connect(server.parsed)
+        connection.query(f"CREATE DATABASE {DATABASE}; CREATE TABLE {DATABASE}.t (id INT PRIMARY KEY); SET gtid_next='AUTOMATIC:tag'")
+        for number in range(200):
+            connection.query(f"INSERT INTO {DATABASE}.t VALUES ({number})")
+        connection.close()
+        server.query("FLUSH BINARY LOGS")
+        log = Path(shutil.copyfile(running.data / "binlog.000001", tmp_path / "binlog.000001"))
+        narrow, back = stamp(log, tmp_path / "narrow", workers=4), tmp_path / "back"
+        assert narrow.bytes > log.stat().st_size
+        stamp(narrow.files[0], back)
+        assert (back / log.name).read_bytes() == log.read_bytes()
+        executed = server.query("SELECT @@gtid_executed")
+        server.empty([DATABASE])
+        own = OwnApplier(server, running.data)
+        with own.ready([Path(narrow.files[0])], 4):
+            own.replay()
+        assert server.query(f"SELECT COUNT(*) FROM {DATABASE}.t") == [(200,)]
+        assert server.query("SELECT @@gtid_executed") == executed
+
+
 def gtids_of(log: Path) -> list[bytes]:
     """Return the GTIDs of a log as one interval."""
     gtids = [one.gtid or "" for one in open_log(log)]
