@@ -178,7 +178,8 @@ fn r37_a_transaction_that_is_cut_off_and_repeated_is_refused() {
 fn r37_events_of_mysql_5_7_get_numbers() {
     let folder = folder("5.7");
     let event = |number: u64| {
-        [&[1][..], &[0xaa; 16], &number.to_le_bytes(), &[2], &(number - 1).to_le_bytes(), &number.to_le_bytes()].concat()
+        [&[1][..], &[0xaa; 16], &number.to_le_bytes(), &[2], &(number - 1).to_le_bytes(), &number.to_le_bytes()]
+            .concat()
     };
     let log = (1..4).fold(Log::of("5.7.44-log", true), |log, number| {
         log.event(GTID, 0, &event(number)).query("BEGIN").rows(0).xid()
