@@ -1408,6 +1408,7 @@ class LogStamper:
     def written(self) -> int:
         """Bytes written."""
 
+@final
 class DependencyVerifier:
     """Verifier that computes what each transaction depends on, and finds numbers below that (R37)."""
 
@@ -1417,6 +1418,7 @@ class DependencyVerifier:
     @property
     def transactions(self) -> int: ...
 
+@final
 class TrackerVerifier:
     """Verifier that computes the numbers of a source's own binary log (R16) and compares them with the log's own.
 
