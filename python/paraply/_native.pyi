@@ -1370,6 +1370,62 @@ class StampVerifier:
     def transactions(self) -> int: ...
 
 @final
+class LogStamper:
+    """Writer of logs with new numbers (R37). A log is written again as it is, but for its numbers and what follows from them.
+
+    Args:
+        files: Each log, the bytes of it to read, and the file to write, which must not exist.
+        workers: Most workers of the replica; no number is further back.
+    """
+
+    def __new__(cls, files: Sequence[tuple[str, int, str]], workers: int) -> Self: ...
+    def write(self, batch: TransactionBatch, write_sets: WriteSets) -> None:
+        """Write the next transactions of the log, and everything before them.
+
+        Raises:
+            UsageError: A MariaDB server wrote the log.
+            LogNotUnderstood: A transaction has no numbers, or is cut off and repeated later.
+            OSError: The file cannot be written.
+        """
+    def finish(self) -> None:
+        """Write the rest of all files; then they are durable.
+
+        Raises:
+            LogError: The rest of a log is damaged.
+            OSError: A file cannot be written.
+        """
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def changed(self) -> int:
+        """Number of transactions that got other numbers than they had."""
+    @property
+    def barriers(self) -> int:
+        """Number of transactions that wait for all before them, and for which all after them wait."""
+    @property
+    def parallel_before(self) -> int:
+        """Number of transactions that may start while the one before them is applied, by the log's own numbers."""
+    @property
+    def parallel_after(self) -> int:
+        """The same number by the new numbers."""
+    @property
+    def overflows(self) -> int:
+        """Number of times that keys were forgotten for lack of memory."""
+    @property
+    def written(self) -> int:
+        """Bytes written."""
+
+@final
+class DependencyVerifier:
+    """Verifier that computes what each transaction depends on, and finds numbers below that (R37)."""
+
+    def __new__(cls) -> Self: ...
+    def observe(self, batch: TransactionBatch, write_sets: WriteSets) -> None: ...
+    def finish(self) -> Comparison: ...
+    @property
+    def transactions(self) -> int: ...
+
+@final
 class TrackerVerifier:
     """Verifier that computes the numbers of a source's own binary log (R16) and compares them with the log's own.
 

@@ -1,7 +1,7 @@
 """Verification of a log: its numbers are computed again and compared with the server's stamps.
 
 Sources: WL#8440 (algorithm AL1) and the behaviour of MySQL 9.7 group members; for a source's own binary log the behaviour of MySQL 9.7
-    (R16).
+    (R16). For the scheme ``fine`` no number may be below what the transaction depends on (R37).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from paraply._native import Catalog, Comparison, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
+from paraply._native import Catalog, Comparison, DependencyVerifier, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
 from paraply.logs import log_paths
 from paraply.logs.feed import Feed, FeedRules
@@ -21,7 +21,7 @@ from paraply.schema.readers.dump import read_dump
 
 __all__ = ["VerifyReport", "require_equal", "verify"]
 
-SCHEMES = ("group", "writeset")
+SCHEMES = ("group", "writeset", "fine")
 SERVERS = ("5.7", "8.0", "9.7")
 SESSIONS = ("auto", "single", "many")
 TRACKING = ("writeset", "writeset-session", "commit-order")
@@ -92,7 +92,8 @@ def verify(
 
     Args:
         log: Relay log of a group member or binary log of a source, or several in order.
-        scheme: Origin of the log's numbers: ``group``, the certifier's, or ``writeset``, a source's tracker's (R16).
+        scheme: Origin of the log's numbers: ``group``, the certifier's, or ``writeset``, a source's tracker's (R16). With ``fine`` a number
+            differs if it is below that of a transaction on which its own depends, whatever its origin (R37).
         server: Server version whose rules apply, if they differ; by default the log's.
         schema: A dump of the tables at the start of the log; by default only the log's own DDL is used.
         infer_gc: True to find garbage collections, which leave no event in the log.
@@ -119,8 +120,9 @@ def verify(
     if (order is None) != (local_server_id is None):
         raise UsageError("--order and --local-server-id go together: name the server whose transactions were local on this member")
     started = time.monotonic()
-    if scheme == "writeset":
+    if scheme != "group":
         refuse_group_options(infer_gc=infer_gc, order=order)
+    if scheme == "writeset":
         return verify_source(
             log_paths(log),
             server,
@@ -133,6 +135,10 @@ def verify(
         )
     if (sessions, history, tracking) != ("auto", None, "writeset"):
         raise UsageError("--sessions, --history and --tracking go with --scheme writeset")
+    if scheme == "fine":
+        if server is not None:
+            raise UsageError("--server goes with --scheme group and --scheme writeset")
+        return verify_dependencies(log_paths(log), schema, bytewise=bytewise, on_progress=on_progress)
     first, *_ = paths = log_paths(log)
     feed = hashed_log([str(order)] if order is not None else paths, scheme, schema, bytewise)
     stamps = batches(paths) if order is not None else None
@@ -150,7 +156,7 @@ def verify(
 
 
 def refuse_group_options(*, infer_gc: bool, order: Path | None) -> None:
-    """Refuse options of scheme ``group``: a source's own log has no collections, and its own order."""
+    """Refuse options of scheme ``group``: the other schemes have no collections, and the log's own order."""
     if infer_gc or order is not None:
         raise UsageError("--infer-gc, --order and --local-server-id go with --scheme group")
 
@@ -187,6 +193,20 @@ def verify_source(
     return report
 
 
+def verify_dependencies(paths: Sequence[str], schema: Path | None, *, bytewise: bool, on_progress: Progress | None) -> VerifyReport:
+    """Find the transactions whose number is below that of a transaction on which they depend (R37)."""
+    started = time.monotonic()
+    feed = hashed_log(paths, "fine", schema, bytewise)
+    verifier = DependencyVerifier()
+    for item in feed:
+        verifier.observe(item.batch, item.write_sets)
+        if on_progress is not None:
+            on_progress(feed.read_bytes, verifier.transactions)
+    report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
+    report.checked_exactly = report.transactions
+    return report
+
+
 def require_equal(report: VerifyReport, scheme: str = "group") -> None:
     """Raise an error unless every number is the log's own.
 
@@ -205,7 +225,14 @@ def require_equal(report: VerifyReport, scheme: str = "group") -> None:
     if min(first["logged"]) < 0:
         raise LogNotUnderstood(
             "the log's transactions carry no last_committed and sequence_number; give a relay log of a MySQL group member,"
-            " or with --scheme writeset a binary log of MySQL",
+            " or with --scheme writeset or fine a binary log of MySQL",
+            **place,
+        )
+    if scheme == "fine":
+        raise NumbersDiffer(
+            f"{report.different} of {report.transactions} transactions carry a last_committed below the number of a transaction on which"
+            " they depend by their rows, so a replica may apply both at once. A source numbers so what its sessions had locked at the same"
+            " time; for numbers that need no such knowledge, write the log again with paraply stamp",
             **place,
         )
     expected = EXPECTED[scheme]

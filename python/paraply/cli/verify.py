@@ -24,6 +24,7 @@ EXAMPLES = """
   paraply verify relay-group_replication_applier.000002 --infer-gc
   paraply verify member1.relay --order member3.relay --local-server-id 1
   paraply verify binlog.000007 --scheme writeset --schema dump.sql
+  paraply verify stamped/binlog.000007 --scheme fine --schema dump.sql
 """
 
 
@@ -36,7 +37,8 @@ def verify(
         str,
         typer.Option(
             help="Origin of the log's numbers: [bold]group[/bold] (the certifier's, in a group member's relay log) or"
-            " [bold]writeset[/bold] (a source's tracker's, in its binary log)."
+            " [bold]writeset[/bold] (a source's tracker's, in its binary log). [bold]fine[/bold] only checks that no number is below what"
+            " the dependencies need."
         ),
     ] = "group",
     server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: as in the log.")] = None,

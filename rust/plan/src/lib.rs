@@ -1,6 +1,7 @@
 //! The plan of an apply: write sets of transactions, blocks and what they wait for, and which transactions are committed.
 //!
-//! [`verify`], [`trace`] and [`explain`] answer questions about a log with the same write sets.
+//! [`stamp`] writes a log again with numbers from these write sets. [`verify`], [`trace`] and [`explain`] answer questions
+//! about a log with the same write sets.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +10,9 @@ mod early_rows;
 pub mod explain;
 pub mod ledger;
 pub mod planner;
+pub mod renumber;
 pub mod split;
+pub mod stamp;
 pub mod trace;
 pub mod verify;
 pub mod write_sets;

@@ -1,6 +1,7 @@
 //! Recomputation of the numbers of a group member's relay log (rules R1 to R7), and comparison with the server's. For a
-//! source's own binary log see [`tracked`].
+//! source's own binary log see [`tracked`], for the least numbers that are safe [`dependencies`].
 
+pub mod dependencies;
 pub mod tracked;
 
 use std::collections::VecDeque;

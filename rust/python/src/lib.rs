@@ -51,7 +51,9 @@ mod _native {
     #[pymodule_export]
     use crate::plan::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
     #[pymodule_export]
-    use crate::plan::verifier::{PyComparison, PyStampVerifier, PyTrackerVerifier};
+    use crate::plan::stamper::PyLogStamper;
+    #[pymodule_export]
+    use crate::plan::verifier::{PyComparison, PyDependencyVerifier, PyStampVerifier, PyTrackerVerifier};
     #[pymodule_export]
     use crate::rows::catalog::PyCatalog;
     #[pymodule_export]

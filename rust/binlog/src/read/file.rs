@@ -224,6 +224,11 @@ impl<'s> EventReader<'s> {
         self.window.offset + self.pending as u64
     }
 
+    /// Returns the last event returned as it is in the file, with its checksum.
+    pub fn raw_event(&self) -> &[u8] {
+        self.window.peek(self.pending)
+    }
+
     /// Returns the next event, or none at the end of the file.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, LogError> {
         self.window.consume(std::mem::take(&mut self.pending));

@@ -7,4 +7,5 @@ pub mod known_tables;
 pub mod ledger;
 pub mod planner;
 pub mod resolver;
+pub mod stamper;
 pub mod verifier;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paraply_arrow::batch::file_name;
 use paraply_core::tracker::{Mode, Rules, Sessions};
 use paraply_core::verification::{Difference, StampComparison};
+use paraply_plan::verify::dependencies::DependencyVerifier;
 use paraply_plan::verify::tracked::TrackerVerifier;
 use paraply_plan::verify::{Place, StampVerifier};
 use pyo3::prelude::*;
@@ -185,5 +186,41 @@ impl PyTrackerVerifier {
     #[getter]
     fn exact(&self) -> u64 {
         self.lock().exact()
+    }
+}
+
+#[pyclass(name = "DependencyVerifier", module = "paraply._native", frozen)]
+pub struct PyDependencyVerifier {
+    verifier: Mutex<DependencyVerifier>,
+    files: Mutex<Arc<Vec<String>>>,
+}
+
+impl PyDependencyVerifier {
+    fn lock(&self) -> MutexGuard<'_, DependencyVerifier> {
+        self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl PyDependencyVerifier {
+    #[new]
+    fn new() -> Self {
+        Self { verifier: Mutex::default(), files: Mutex::default() }
+    }
+
+    fn observe(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) {
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&batch.files);
+        py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets));
+    }
+
+    fn finish(&self) -> PyComparison {
+        let mut verifier = self.lock();
+        verifier.finish();
+        PyComparison::new(verifier.comparison(), &self.files)
+    }
+
+    #[getter]
+    fn transactions(&self) -> u64 {
+        self.lock().comparison().transactions()
     }
 }

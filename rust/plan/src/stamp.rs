@@ -1,0 +1,110 @@
+//! A log written again with new numbers (rule R37).
+
+use paraply_binlog::transaction::Transaction;
+use paraply_binlog::write::restamp::Stamps;
+use paraply_binlog::write::rewrite::{Copied, RewriteError, Rewriter};
+use paraply_core::write_set::WriteSet;
+
+use crate::renumber::Renumberer;
+use crate::trace::is_barrier;
+
+/// Largest number that a log's own numbers are followed from; a larger one is damage, and the new ones begin with 1.
+const LARGEST_FIRST: i64 = 1 << 48;
+
+/// Reason why a log is not stamped.
+#[derive(Debug, thiserror::Error)]
+pub enum StampError {
+    /// The log cannot be read, or the new one not be written.
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
+    /// A `MariaDB` server wrote the transaction; index of its file, and its offset.
+    #[error("a log of MariaDB carries no such numbers")]
+    MariaDb(u32, u64),
+}
+
+/// Transactions that were stamped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All of them.
+    pub transactions: u64,
+    /// Those that got other numbers than they had.
+    pub changed: u64,
+    /// Those that wait for all before, while all after wait for them.
+    pub barriers: u64,
+    /// Those that may start while the one before them is applied, by the log's own numbers.
+    pub parallel_before: u64,
+    /// The same, by the new numbers.
+    pub parallel_after: u64,
+}
+
+/// Writes logs again, a batch at a time.
+pub struct Stamper {
+    rewriter: Rewriter,
+    renumberer: Renumberer,
+    file: Option<u32>,
+    counts: Counts,
+}
+
+impl Stamper {
+    /// Creates a stamper for these files, in order, and a replica of at most so many workers.
+    pub fn new(files: impl IntoIterator<Item = Copied>, workers: u64) -> Self {
+        Self {
+            rewriter: Rewriter::new(files),
+            renumberer: Renumberer::new(workers),
+            file: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Writes the next transactions, and everything before them.
+    pub fn write(&mut self, transactions: &[Transaction], sets: &[WriteSet]) -> Result<(), StampError> {
+        transactions.iter().zip(sets).try_for_each(|(transaction, set)| self.write_one(transaction, set))
+    }
+
+    /// Writes the rest of the files. None is durable before.
+    pub fn finish(&mut self) -> Result<(), StampError> {
+        Ok(self.rewriter.finish()?)
+    }
+
+    /// Returns what was counted so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Returns the bytes written.
+    pub fn written(&self) -> u64 {
+        self.rewriter.written()
+    }
+
+    /// Returns how often keys were forgotten for lack of memory.
+    pub fn overflows(&self) -> u64 {
+        self.renumberer.overflows()
+    }
+
+    fn write_one(&mut self, transaction: &Transaction, set: &WriteSet) -> Result<(), StampError> {
+        if transaction.format.mariadb {
+            return Err(StampError::MariaDb(transaction.file, transaction.offset));
+        }
+        let logged = self.rewriter.advance(transaction.file, transaction.offset)?;
+        // A source's numbers start over in each file, which begins after a rotate event that appliers follow. Those of a
+        // relay log go on from one file to the next: an applier refuses a number that does not grow.
+        let restarts = self.file.is_none() || (self.file != Some(transaction.file) && !logged.relay_log);
+        self.file = Some(transaction.file);
+        let first =
+            if (1..LARGEST_FIRST).contains(&logged.sequence_number) { logged.sequence_number as u64 } else { 1 };
+        let barrier = is_barrier(transaction, set);
+        let stamps = self.renumberer.next(set, barrier, restarts.then_some(first));
+        self.rewriter.write_gtid(stamps)?;
+        let before = (logged.last_committed, logged.sequence_number);
+        self.counts.transactions += 1;
+        self.counts.barriers += u64::from(barrier);
+        self.counts.changed += u64::from(before != (stamps.last_committed as i64, stamps.sequence_number as i64));
+        self.counts.parallel_before += u64::from(before.0 > 0 && before.0 < before.1.saturating_sub(1));
+        self.counts.parallel_after += u64::from(is_parallel(stamps));
+        Ok(())
+    }
+}
+
+fn is_parallel(stamps: Stamps) -> bool {
+    stamps.last_committed > 0 && stamps.last_committed + 1 < stamps.sequence_number
+}
