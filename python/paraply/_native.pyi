@@ -761,6 +761,74 @@ def look_ahead(
     """
 
 @final
+class LogServer:
+    """Source for replicas of MySQL, which serves log files to several at once until it is stopped.
+
+    Args:
+        logs: The files, in order.
+        host: Address to listen on.
+        port: Port to listen on; 0 for a free one.
+        user: The one user who may read.
+        password: The user's password; never empty.
+        server_id: Server id of the source, which no replica may have.
+        server_uuid: UUID of the source.
+        follow: True to serve later files of the last one's series too.
+        tls: Files of certificate and key; TLS is then required.
+        most_connections: Connections at the same time.
+        most_strangers: Connections at the same time that have not logged in.
+        login_seconds: Time for a login.
+
+    Raises:
+        UsageError: The address cannot be listened on, or TLS cannot be used, or a log is of MariaDB.
+        LogError: A log cannot be read.
+    """
+
+    def __new__(
+        cls,
+        logs: Sequence[str | PathLike[str]],
+        host: str,
+        port: int,
+        *,
+        user: str,
+        password: str,
+        server_id: int,
+        server_uuid: str,
+        follow: bool = False,
+        tls: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
+        most_connections: int = 256,
+        most_strangers: int = 16,
+        login_seconds: float = 10.0,
+    ) -> Self: ...
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port on which it listens."""
+    @property
+    def server_version(self) -> str:
+        """Version that replicas see: that of the server that wrote the log."""
+    @property
+    def has_gtids(self) -> bool:
+        """True unless the log's first transaction has no GTID."""
+    def files(self) -> list[tuple[int, Path]]:
+        """Return the log files with their numbers, oldest first."""
+    def end(self) -> tuple[Path, int, str | None]:
+        """Return the newest file, the offset after its last whole transaction, and the damage that ends the log."""
+    def check(self) -> None:
+        """Raise the error of a damaged log.
+
+        Raises:
+            LogError: The log is damaged.
+        """
+    def replicas(self) -> list[dict[str, Any]]:
+        """Return the state of each replica that reads."""
+    def left(self) -> list[dict[str, Any]]:
+        """Return the last state of each replica that has ever come and is not connected."""
+    def totals(self) -> dict[str, int]:
+        """Return the totals since the start."""
+    def take_notices(self) -> list[tuple[int, str, str, str]]:
+        """Return what has happened since the last call: time, kind, address and text."""
+    def stop(self) -> None:
+        """End all connections and threads."""
+
 class RelayLog:
     """Relay log: one writer, any number of readers, and no lock between them (R28).
 
@@ -870,6 +938,13 @@ class RelayStatus:
     @property
     def committed_at(self) -> int | None:
         """Commit time of the last transaction on its original source, microseconds since 1970, UTC."""
+
+def purge_relay_log(folder: str | PathLike[str], before: str | PathLike[str]) -> list[Path]:
+    """Remove the files of a relay log before this one, and return their paths. Another process may be writing the log.
+
+    Raises:
+        RelayLogError: The name is none of a relay log's files, or the index cannot be written.
+    """
 
 def relay_event(type_code: int, body: bytes, *, server_id: int = 1, timestamp: int = 0, flags: int = 0) -> bytes:
     """Return one event without a checksum, as a source would send it."""

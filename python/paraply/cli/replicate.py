@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +30,7 @@ from paraply.cli.options import (
     Workers,
 )
 from paraply.cli.progress import apply_line
+from paraply.cli.receive import ReceptionSettings, parse_place, parse_report_host, receive
 from paraply.cli.signals import stops_on_signal
 from paraply.errors import UsageError
 
@@ -48,14 +48,11 @@ EXAMPLES = """
 
   paraply replicate --from mysql://repl@db1.example.org --until 2026-03-01T14:07:00Z
 
+  paraply replicate --from mysql://repl@db1.example.org --relay-log /var/lib/paraply/relay --no-apply
+
 Passwords need not be part of the URLs: PARAPLY_PASSWORD, ~/.my.cnf or --defaults-file, ~/.pgpass.
 Ctrl-C stops at a transaction boundary; the same command continues from there.
 """
-
-LONGEST_HOST = 60
-"""Most characters of a host name that every server accepts."""
-LARGEST_PORT = 65535
-_REPORT_HOST = re.compile(r"(?:\[([0-9A-Za-z:.%]+)\]|([^:\[\]\s]+))(?::(\d{1,5}))?", re.ASCII)
 
 POLICIES = ("dependency", "logical-clock", "barrier", "optimistic", "table")
 
@@ -91,6 +88,9 @@ def replicate(
     report_host: Annotated[
         str | None, typer.Option(metavar="HOST[:PORT]", help="Address of this replica in the source's SHOW REPLICAS. Default: none.")
     ] = None,
+    no_apply: Annotated[
+        bool, typer.Option("--no-apply", help="Only receive: [bold]paraply serve --relay-log[/bold] then sends the log to other replicas.")
+    ] = False,
     workers: Workers = None,
     policy: Annotated[str, typer.Option(metavar="NAME", help=f"Scheduling policy: {', '.join(POLICIES)}.")] = "dependency",
     consistency: ConsistencyLevel = "any-time",
@@ -108,6 +108,16 @@ def replicate(
 ) -> None:
     """Receive from a live source into a relay log, and apply from it at the same time."""
     replication: Replication | None = None
+    if no_apply:
+        receive(
+            source,
+            ReceptionSettings(relay_log, relay_log_size, start_after, start_at, server_id, semi_sync, source_timeout, report_host),
+            {"--to": to, "--until": until},
+            defaults_file=defaults_file,
+            as_json=as_json,
+            debug=debug,
+        )
+        return
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.applier.selection.filters import parse_filters
@@ -171,41 +181,6 @@ def replicate(
         return {**report_json(report), "receiver": received}
 
     output.run("replicate", body, as_json=as_json, debug=debug, so_far=so_far)
-
-
-def parse_place(text: str) -> tuple[str, int]:
-    """Return file and position of ``--start-at``.
-
-    Raises:
-        UsageError: The text is not a file and a position.
-
-    >>> parse_place("binlog.000041:157")
-    ('binlog.000041', 157)
-    """
-    file, colon, position = text.rpartition(":")
-    if not colon or not file or not position.isdecimal() or int(position) < 4:
-        raise UsageError(f"--start-at {text}: give FILE:POSITION, such as binlog.000041:157; a log's first event is at 4")
-    return file, int(position)
-
-
-def parse_report_host(text: str) -> tuple[str, int]:
-    """Return host and port of ``--report-host``; port 0 if there is none.
-
-    Raises:
-        UsageError: The text is not a host with or without a port.
-
-    >>> parse_report_host("db2.example.org:3306")
-    ('db2.example.org', 3306)
-    >>> parse_report_host("[2001:db8::2]"), parse_report_host("db2")
-    (('2001:db8::2', 0), ('db2', 0))
-    """
-    matched = _REPORT_HOST.fullmatch(text)
-    host, port = (matched[1] or matched[2], int(matched[3] or 0)) if matched is not None else ("", 0)
-    if not host or len(host) > LONGEST_HOST or port > LARGEST_PORT:
-        raise UsageError(
-            f"--report-host {text}: give HOST or HOST:PORT, such as db2.example.org:3306; a host has at most {LONGEST_HOST} characters"
-        )
-    return host, port
 
 
 replicate.__doc__ = (replicate.__doc__ or "") + "\n" + EXAMPLES

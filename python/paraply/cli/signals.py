@@ -16,15 +16,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def stops_on_signal(stop: Callable[[], None]) -> Iterator[None]:
+def stops_on_signal(stop: Callable[[], None], notice: str = "stopping at a transaction boundary ...") -> Iterator[None]:
     """Let Ctrl-C and SIGTERM stop at a transaction boundary during the ``with`` block.
 
     Args:
         stop: Called at each signal. The first call asks for a stop at a boundary; the second one rolls back the blocks in progress.
+        notice: Text for people at each signal.
     """
 
     def handler(_signal: int, _frame: FrameType | None) -> None:
-        output.stderr.print("stopping at a transaction boundary ...")
+        output.stderr.print(notice)
         stop()
 
     with _handled_by(handler):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from paraply._native import RelayLog, RelayStatus, relay_event, relay_format
 from paraply.replication.receiver import Receiver
+from paraply.replication.reception import Reception, ReceptionOptions
 from paraply.replication.replication import Replication, ReplicationOptions
 from paraply.replication.source import Source, parse_source
 from paraply.replication.until import parse_until
 
 __all__ = [
     "Receiver",
+    "Reception",
+    "ReceptionOptions",
     "RelayLog",
     "RelayStatus",
     "Replication",

@@ -58,7 +58,8 @@ class Receiver:
         self._server_id = server_id if server_id is not None else replica_server_id(relay.folder)
         self._place = place
         self._by_gtid = by_gtid
-        self._wants_semi_sync = semi_sync
+        self.wants_semi_sync = semi_sync
+        """True if a source may wait for this replica."""
         self._report = report
         self._connected_at = 0.0
         self._lost_at: float | None = None
@@ -124,7 +125,7 @@ class Receiver:
 
     def _agree_on_semi_sync(self) -> bool:
         """Return True if acknowledgements are wanted and the source accepts them; a refusal is reported once."""
-        if not self._wants_semi_sync:
+        if not self.wants_semi_sync:
             return False
         refusal = self._source.semi_sync_refusal() or ""
         if refusal and refusal != self.semi_sync_refusal:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +14,15 @@ from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.options import check_channel
 from paraply.applier.preflight.fingerprint import plan_fingerprint
 from paraply.applier.preflight.inspect import parse_gtids
-from paraply.errors import AlreadyRunning, ConnectionFailed, ParaplyError, StopNotReached, UsageError
+from paraply.errors import ConnectionFailed, ParaplyError, StopNotReached, UsageError
 from paraply.replication.receiver import Receiver
+from paraply.replication.relay_folder import locked_relay_log, receiver_status
 from paraply.replication.source import SILENCE_SECONDS, Source, look
 from paraply.runtime import runtime
 from paraply.targets.protocol import ApplyPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from paraply._native import Transaction
@@ -140,7 +139,7 @@ class Replication:
         by_gtid = source.gtids and self._options.start_at is None
         if not by_gtid and self._options.start_after:
             raise UsageError("--start-after names GTIDs, but the source has none; use --start-at FILE:POSITION")
-        with _locked(self._options.relay_folder):
+        with locked_relay_log(self._options.relay_folder):
             relay = RelayLog(self._options.relay_folder, max_bytes=self._options.relay_file_bytes)
             self._relay = relay
             if (cut := relay.cut) is not None:
@@ -184,28 +183,8 @@ class Replication:
         relay, receiver = self._relay, self._receiver
         if relay is None or receiver is None:
             return {}
-        status = relay.status()
-        pending = len(status.received - executed - self._held) if self._source is not None and self._source.gtids else None
-        return {
-            "source": str(self._url),
-            "connected": receiver.connected,
-            "connections": receiver.connections,
-            "last_error": receiver.last_error,
-            "semi_sync": "on" if receiver.semi_sync else "refused" if self._options.semi_sync and receiver.semi_sync_refusal else "off",
-            "semi_sync_refusal": receiver.semi_sync_refusal,
-            "heartbeats": relay.heartbeats,
-            "acknowledgements": relay.acknowledgements,
-            "received": str(status.received),
-            "received_transactions": status.transactions,
-            "received_bytes": status.bytes,
-            "last_received": status.last_gtid,
-            "source_file": status.source_file,
-            "source_position": status.source_position,
-            "relay_file": status.relay_file,
-            "relay_position": status.relay_position,
-            "heard_seconds_ago": None if relay.heard_at is None else round(max(0.0, runtime.now() - relay.heard_at / 1e6), 3),
-            "lag_transactions": pending,
-        }
+        pending = len(relay.status().received - executed - self._held) if self._source is not None and self._source.gtids else None
+        return {**receiver_status(self._url, relay, receiver), "lag_transactions": pending}
 
     def received(self) -> Mapping[str, Any]:
         """Return the receiver's part of the status at the end of the run."""
@@ -373,18 +352,6 @@ def _behind(until: StopPoint | None, held: GtidSet) -> StopPoint | None:
     Transactions applied later are not among them, so a loss of the target after the view change does not matter.
     """
     return until if until is None or until.view_change is None else replace(until, view_change=held)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock the relay log for one replication."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "relay.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise AlreadyRunning(f"another process uses the relay log in {folder}: end it, or name another --relay-log") from None
-        yield
 
 
 def _added(before: ApplyReport | None, report: ApplyReport | None) -> ApplyReport | None:

@@ -10,3 +10,4 @@ pub mod references;
 pub mod replica;
 pub mod row_ends;
 pub mod series;
+pub mod serve;

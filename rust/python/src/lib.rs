@@ -81,9 +81,11 @@ mod _native {
     #[pymodule_export]
     use crate::servers::references::{PyReferenceCheck, PyReferenceChecker};
     #[pymodule_export]
-    use crate::servers::relay::{PyRelayLog, PyRelayStatus, relay_event, relay_format};
+    use crate::servers::relay::{PyRelayLog, PyRelayStatus, purge_relay_log, relay_event, relay_format};
     #[pymodule_export]
     use crate::servers::replica::PyReplicaConnection;
     #[pymodule_export]
     use crate::servers::row_ends::PyRowEnds;
+    #[pymodule_export]
+    use crate::servers::serve::PyLogServer;
 }

@@ -8,3 +8,4 @@ pub mod references;
 pub mod relay;
 pub mod replica;
 pub mod row_ends;
+pub mod serve;

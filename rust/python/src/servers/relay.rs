@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use paraply_binlog::event::{EventHeader, HEADER_LENGTH};
 use paraply_binlog::write::relay::{
     Follower, Head, Purger, Received, RelayError, RelayWriter, Shared, WriterOptions, compose_event, mysql_format,
+    purge_folder,
 };
 use paraply_mysql::receive::Signals;
 use pyo3::prelude::*;
@@ -248,6 +249,13 @@ impl PyRelayStatus {
     fn committed_at(&self) -> Option<i64> {
         Some(self.0.committed_at).filter(|&time| time != 0)
     }
+}
+
+/// Removes the files of a relay log before this one; another process may be writing the log.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // taken over from Python
+pub fn purge_relay_log(py: Python<'_>, folder: PathBuf, before: PathBuf) -> PyResult<Vec<PathBuf>> {
+    py.detach(|| purge_folder(&folder, &before)).map_err(|error| relay_error(&error))
 }
 
 /// Returns one event without a checksum, as a source would send it.

@@ -48,6 +48,11 @@ pub trait LogFiles: Debug + Send + Sync {
 
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Locks a folder against other processes until the result is dropped; none where no other process sees it.
+    fn lock_folder(&self, _folder: &Path) -> io::Result<Option<File>> {
+        Ok(None)
+    }
 }
 
 /// The files of the operating system.
@@ -107,5 +112,11 @@ impl LogFiles for SystemFiles {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+
+    fn lock_folder(&self, folder: &Path) -> io::Result<Option<File>> {
+        let folder = File::open(folder)?;
+        rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive)?;
+        Ok(Some(folder))
     }
 }

@@ -1,5 +1,6 @@
 //! The index file, which lists the files of a relay log, oldest first, one path a line as servers write it.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +41,47 @@ impl Index {
             }
         }
         Ok(index)
+    }
+
+    /// Reads the index of a log that another process may be writing; changes nothing.
+    pub(crate) fn read(files: Arc<dyn LogFiles>, folder: &Path, stem: &str) -> Result<Self, RelayError> {
+        let mut index = Self { files, folder: folder.to_owned(), stem: stem.to_owned(), numbers: Vec::new() };
+        index.read_again()?;
+        Ok(index)
+    }
+
+    /// Adds a file after the others, without those that another process has removed meanwhile.
+    pub(crate) fn append(&mut self, number: u64) -> Result<(), RelayError> {
+        let lock = self.lock()?;
+        self.read_again()?;
+        let numbers = self.numbers.iter().copied().chain([number]).collect();
+        let written = self.replace(numbers);
+        drop(lock);
+        written
+    }
+
+    /// Removes the files whose numbers are below `number`, never the last one; returns their numbers. The files
+    /// themselves are left to the caller.
+    pub(crate) fn remove_before(&mut self, number: u64) -> Result<Vec<u64>, RelayError> {
+        let lock = self.lock()?;
+        self.read_again()?;
+        let last = self.numbers.last().copied().unwrap_or(0);
+        let (gone, kept): (Vec<u64>, Vec<u64>) = self.numbers.iter().partition(|&&file| file < number.min(last));
+        let written = if gone.is_empty() { Ok(()) } else { self.replace(kept) };
+        drop(lock);
+        written.map(|()| gone)
+    }
+
+    /// Locks the folder between the process that writes the log and one that removes files, until the lock is dropped.
+    fn lock(&self) -> Result<Option<File>, RelayError> {
+        self.files.lock_folder(&self.folder).map_err(|error| RelayError::write(&self.folder, error))
+    }
+
+    fn read_again(&mut self) -> Result<(), RelayError> {
+        let path = self.path();
+        let text = self.files.read_text(&path).map_err(|error| RelayError::write(&path, error))?;
+        self.numbers = self.parse(&text)?;
+        Ok(())
     }
 
     /// Returns the numbers of the files, oldest first.

@@ -25,7 +25,7 @@ pub use boundary::{Boundary, Ended, Step};
 pub use compose::{Head, event as compose_event, mysql_format, rotate_body};
 pub use error::RelayError;
 pub use files::{LogFile, LogFiles, SystemFiles};
-pub use purge::Purger;
+pub use purge::{Purger, purge_folder};
 pub use reader::{Follower, StopHandle};
 pub use repair::Cut;
 pub use shared::{LiveFile, Received, Shared};

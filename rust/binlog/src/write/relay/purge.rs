@@ -1,9 +1,10 @@
-//! Removing applied files.
+//! Removing files that are not needed any more.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::write::relay::error::RelayError;
+use crate::write::relay::files::{LogFiles, SystemFiles};
 use crate::write::relay::index::Index;
 use crate::write::relay::shared::Shared;
 
@@ -23,19 +24,36 @@ impl Purger {
     /// Removes the files whose numbers are below `number`, never the last one; returns their paths.
     pub fn purge_before(&self, number: u64) -> Result<Vec<PathBuf>, RelayError> {
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = index.numbers().last().copied().unwrap_or(0);
-        let (gone, kept): (Vec<u64>, Vec<u64>) = index.numbers().iter().partition(|&&file| file < number.min(last));
-        if gone.is_empty() {
-            return Ok(Vec::new());
+        let gone = index.remove_before(number)?;
+        if let Some(&first) = index.numbers().first() {
+            self.shared.forget_before(first);
         }
-        index.replace(kept)?;
-        self.shared.forget_before(number.min(last));
         let paths: Vec<PathBuf> = gone.iter().map(|&number| index.file_path(number)).collect();
         let files = index.files();
         drop(index);
-        for path in &paths {
-            files.remove(path).map_err(|error| RelayError::write(path, error))?;
-        }
-        Ok(paths)
+        remove(files.as_ref(), paths)
     }
+}
+
+/// Removes the files of a relay log before this one, never the last one; returns their paths. Another process may be
+/// writing the log.
+///
+/// # Errors
+/// The name is none of a relay log's files, or the index cannot be read or written.
+pub fn purge_folder(folder: &Path, before: &Path) -> Result<Vec<PathBuf>, RelayError> {
+    let name = before.file_name().unwrap_or_default().to_string_lossy();
+    let named = name.rsplit_once('.').and_then(|(stem, digits)| digits.parse().ok().map(|number: u64| (stem, number)));
+    let Some((stem, number)) = named else {
+        return Err(RelayError::inconsistent(before, "it is not named as a file of a relay log"));
+    };
+    let mut index = Index::read(Arc::new(SystemFiles), folder, stem)?;
+    let gone = index.remove_before(number)?;
+    remove(index.files().as_ref(), gone.iter().map(|&number| index.file_path(number)).collect())
+}
+
+fn remove(files: &dyn LogFiles, paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, RelayError> {
+    for path in &paths {
+        files.remove(path).map_err(|error| RelayError::write(path, error))?;
+    }
+    Ok(paths)
 }

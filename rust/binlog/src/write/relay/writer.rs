@@ -348,9 +348,11 @@ impl RelayWriter {
             self.shared.close();
             RelayError::write(&path, error)
         })?;
-        let numbers = index.numbers().iter().copied().chain([number]).collect();
-        index.replace(numbers)?;
+        index.append(number)?;
+        // Files that another process has removed are forgotten here too.
+        let first = index.numbers().first().copied().unwrap_or(number);
         drop(index);
+        self.shared.forget_before(first);
         let end = head.len() as u64;
         let live = Arc::new(LiveFile::new(number, path.clone(), end, false));
         self.tracker.received.relay_file = Arc::clone(&live.name);

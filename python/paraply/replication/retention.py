@@ -1,0 +1,110 @@
+"""Removal of a relay log's files: by age, by size, and by what the replicas have."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paraply._native import GtidSet, log_head, purge_relay_log
+from paraply.runtime import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paraply._native import LogServer
+
+__all__ = ["Retention"]
+
+_REGISTERED = "replicas.json"
+
+
+@dataclass(slots=True)
+class Retention:
+    """Rule for which files of a relay log are removed. The newest file stays, and so does a file that a replica is reading.
+
+    Attributes:
+        folder: Folder of the relay log.
+        seconds: Age of a file's last change after which it is removed; None for no limit.
+        bytes: Size of all files above which the oldest are removed; None for no limit.
+        received: True to remove what every registered replica has.
+    """
+
+    folder: Path
+    seconds: float | None = None
+    bytes: int | None = None
+    received: bool = False
+    _known: dict[str, str] = field(default_factory=dict)
+    _loaded: bool = False
+
+    def apply(self, server: LogServer) -> list[Path]:
+        """Remove the files that are not kept, and return their paths."""
+        files = server.files()
+        replicas = server.replicas()
+        self._note(files, [*server.left(), *replicas])
+        reading = min((int(replica["log_number"]) for replica in replicas), default=files[-1][0])
+        candidates = [(number, path) for number, path in files[:-1] if number < reading]
+        count = max(self._by_age(candidates), self._by_size(files, len(candidates)), self._by_replicas(files, len(candidates)))
+        return purge_relay_log(self.folder, files[count][1]) if count else []
+
+    def _by_age(self, candidates: Sequence[tuple[int, Path]]) -> int:
+        if self.seconds is None:
+            return 0
+        oldest = runtime.now() - self.seconds
+        count = 0
+        for _, path in candidates:
+            if path.stat().st_mtime >= oldest:
+                break
+            count += 1
+        return count
+
+    def _by_size(self, files: Sequence[tuple[int, Path]], most: int) -> int:
+        if self.bytes is None:
+            return 0
+        sizes = [path.stat().st_size for _, path in files]
+        total, count = sum(sizes), 0
+        while total > self.bytes and count < most:
+            total -= sizes[count]
+            count += 1
+        return count
+
+    def _by_replicas(self, files: Sequence[tuple[int, Path]], most: int) -> int:
+        """Return the number of files before which every registered replica has everything."""
+        if not self.received or not self._known:
+            return 0
+        held = [GtidSet(text) for text in self._known.values()]
+        for count in range(most, 0, -1):
+            before = log_head(str(files[count][1])).previous_gtids
+            if before is not None and all(before <= one for one in held):
+                return count
+        return 0
+
+    def _note(self, files: Sequence[tuple[int, Path]], replicas: Sequence[Mapping[str, Any]]) -> None:
+        """Record what each replica has for certain: what it had when it came, and files of which much later bytes were sent.
+
+        What was sent last may still be on its way.
+        """
+        if not self.received:
+            return
+        path = self.folder / _REGISTERED
+        if not self._loaded:
+            self._loaded = True
+            if path.exists():
+                self._known = dict(json.loads(path.read_text(encoding="utf-8")))
+        known = dict(self._known)
+        for replica in replicas:
+            if not replica["uuid"]:
+                continue
+            if replica["received"] is None:  # read by file and position: what it has is not known
+                known[str(replica["uuid"])] = ""
+                continue
+            held = GtidSet(str(replica["received"]))
+            reached = next((file for number, file in files if number == replica["received_before"]), None)
+            before = log_head(str(reached)).previous_gtids if reached is not None else None
+            known[str(replica["uuid"])] = str(held | before) if before is not None else str(held)
+        if known != self._known:
+            self._known = known
+            temporary = path.with_suffix(".new")
+            temporary.write_text(json.dumps(known, indent=1), encoding="utf-8")
+            temporary.replace(path)

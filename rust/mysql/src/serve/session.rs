@@ -1,0 +1,132 @@
+//! The requests of one peer, up to its request for the log.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::serve::dump::{Dump, End, Terms};
+use crate::serve::link::Link;
+use crate::serve::registry::{Replica, now};
+use crate::serve::request::{self, DumpRequest, Registration, commands};
+use crate::serve::shared::Shared;
+use crate::serve::start;
+use crate::serve::variables::{Answer, Variables, answer};
+use crate::serve::wire::{EventSink, Refusal, Wire};
+
+/// Longest request: a GTID set of a hundred thousand intervals has two megabytes.
+const LONGEST_REQUEST: usize = 16 << 20;
+/// Time that a peer may take for a request.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Answers a peer that has logged in, until it leaves; returns what there is to say about its end.
+pub(super) fn serve(shared: &Arc<Shared>, mut wire: Wire<Link>, id: u32, address: SocketAddr) -> io::Result<String> {
+    let mut variables = Variables::default();
+    let mut registration = Registration::default();
+    loop {
+        wire.begin();
+        let packet = limited(&mut wire, |wire| wire.read(LONGEST_REQUEST))?;
+        let Some((&command, body)) = packet.split_first() else { return Ok(String::new()) };
+        match command {
+            commands::QUIT => return Ok(String::new()),
+            commands::PING => wire.ok()?,
+            commands::QUERY => query(shared, &mut wire, &mut variables, &String::from_utf8_lossy(body))?,
+            commands::REGISTER_REPLICA => match request::registration(body) {
+                Ok(read) => {
+                    registration = read;
+                    wire.ok()?;
+                }
+                Err(_) => wire.error(&malformed())?,
+            },
+            commands::BINLOG_DUMP | commands::BINLOG_DUMP_GTID => {
+                let read = if command == commands::BINLOG_DUMP { request::dump } else { request::dump_gtid };
+                let Ok(request) = read(body) else {
+                    wire.error(&malformed())?;
+                    continue;
+                };
+                let replica = Replica {
+                    connection_id: id,
+                    address: address.to_string(),
+                    server_id: request.server_id,
+                    uuid: variables.replica_uuid.clone(),
+                    host: registration.host,
+                    port: registration.port,
+                    connected_at: now(),
+                    received: request.received.clone(),
+                    ..Replica::default()
+                };
+                return dump(shared, wire, &variables, &request, (replica, address));
+            }
+            _ => wire.error(&Refusal::new(1047, "08S01", "Unknown command"))?,
+        }
+    }
+}
+
+fn malformed() -> Refusal {
+    Refusal::new(1835, "HY000", "Malformed communication packet.")
+}
+
+/// Runs a part of the exchange within the peer's patience.
+fn limited<T>(wire: &mut Wire<Link>, part: impl FnOnce(&mut Wire<Link>) -> io::Result<T>) -> io::Result<T> {
+    wire.stream_mut().limit(Some(PATIENCE))?;
+    part(wire)
+}
+
+fn query(shared: &Shared, wire: &mut Wire<Link>, variables: &mut Variables, text: &str) -> io::Result<()> {
+    match answer(shared, variables, text) {
+        Answer::Ok => wire.ok(),
+        Answer::Rows(columns, rows) => wire.rows(&columns, &rows),
+        Answer::Refused(refusal) => wire.error(&refusal),
+    }
+}
+
+fn dump(
+    shared: &Arc<Shared>,
+    mut wire: Wire<Link>,
+    variables: &Variables,
+    request: &DumpRequest,
+    (replica, address): (Replica, SocketAddr),
+) -> io::Result<String> {
+    let start = match start::find(&shared.files, request) {
+        Ok(start) => start,
+        Err(refusal) => {
+            wire.error(&refusal)?;
+            return Ok(format!("refused its log (error {}): {}", refusal.code, refusal.message));
+        }
+    };
+    let (who, from) = (of(&replica), place(request));
+    let progress = shared.registry.begin(replica);
+    shared.registry.note("replica", Some(address), format!("{who} reads {from}"));
+    wire.stream_mut().limit(None)?;
+    let terms = Terms {
+        server_id: shared.identity.server_id,
+        checksums: variables.checksums,
+        heartbeat: variables.heartbeat,
+        heartbeats_v2: request.heartbeats_v2,
+        waits: request.waits,
+    };
+    let (link, sequence) = wire.into_parts();
+    let mut dump = Dump::new(EventSink::new(link, sequence), terms, &shared.files, &progress, start)?;
+    Ok(match dump.run(Link::is_closed)? {
+        End::Whole => "everything was sent".to_owned(),
+        End::Stopped => "this server was stopped".to_owned(),
+        End::Gone => "it has closed the connection".to_owned(),
+        End::Failed(refusal) => format!("the log cannot be sent: {}", refusal.message),
+    })
+}
+
+fn of(replica: &Replica) -> String {
+    if replica.uuid.is_empty() {
+        return format!("a client with the server id {}", replica.server_id);
+    }
+    let host = if replica.host.is_empty() { String::new() } else { format!(" at {}:{}", replica.host, replica.port) };
+    format!("the replica {} (server id {}){host}", replica.uuid, replica.server_id)
+}
+
+fn place(request: &DumpRequest) -> String {
+    match &request.received {
+        Some(received) if received.is_empty() => "by GTIDs, and has none".to_owned(),
+        Some(received) => format!("by GTIDs, and has {received}"),
+        None => format!("from {}:{}", request.file, request.position),
+    }
+}

@@ -1,0 +1,56 @@
+//! State that the threads of one server share.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+
+use crate::serve::files::Files;
+use crate::serve::login::Account;
+use crate::serve::registry::Registry;
+
+/// The name of this server for its replicas, which none of them may share.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// Its server id.
+    pub server_id: u32,
+    /// Its UUID.
+    pub server_uuid: String,
+}
+
+/// Limits for peers.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Connections at the same time that have not logged in.
+    pub strangers: usize,
+    /// Time for a login.
+    pub patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 256, strangers: 16, patience: Duration::from_secs(10) }
+    }
+}
+
+/// What the threads of one server share.
+pub(super) struct Shared {
+    pub(super) files: Arc<Files>,
+    pub(super) registry: Registry,
+    pub(super) identity: Identity,
+    pub(super) account: Account,
+    pub(super) tls: Option<Arc<ServerConfig>>,
+    pub(super) limits: Limits,
+    pub(super) version: String,
+    pub(super) stopped: AtomicBool,
+}
+
+impl Shared {
+    /// Returns true unless the first transaction of the log has no GTID.
+    pub(super) fn has_gtids(&self) -> bool {
+        self.files.list().iter().find_map(|file| file.first.as_ref()).is_none_or(|first| first.gtid.is_some())
+    }
+}

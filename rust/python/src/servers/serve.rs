@@ -1,0 +1,164 @@
+//! A source for replicas.
+
+use std::net::{TcpListener, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use paraply_mysql::serve::{Account, Identity, Limits, Options, Replica, ServeError, Server, server_config};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{log_error, usage};
+use crate::plan::gtid::PyGtidSet;
+
+#[pyclass(name = "LogServer", module = "paraply._native", frozen)]
+pub struct PyLogServer {
+    server: Mutex<Server>,
+}
+
+fn serve_error(error: &ServeError) -> PyErr {
+    match error {
+        ServeError::Log(error) => log_error(error, None),
+        other => usage(&other.to_string()),
+    }
+}
+
+fn listen(host: &str, port: u16) -> PyResult<TcpListener> {
+    let failed = |error: std::io::Error| usage(&format!("{host}:{port} cannot be listened on: {error}"));
+    let addresses: Vec<_> = (host, port).to_socket_addrs().map_err(failed)?.collect();
+    TcpListener::bind(addresses.as_slice()).map_err(failed)
+}
+
+impl PyLogServer {
+    fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut Server) -> T + Send) -> T {
+        py.detach(|| act(&mut self.server.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+#[pymethods]
+impl PyLogServer {
+    #[new]
+    #[pyo3(signature = (
+        logs, host, port, *, user, password, server_id, server_uuid, follow=false, tls=None, most_connections=256,
+        most_strangers=16, login_seconds=10.0,
+    ))]
+    #[allow(clippy::too_many_arguments)] // keywords in Python
+    fn new(
+        py: Python<'_>,
+        logs: Vec<PathBuf>,
+        host: &str,
+        port: u16,
+        user: String,
+        password: String,
+        server_id: u32,
+        server_uuid: String,
+        follow: bool,
+        tls: Option<(PathBuf, PathBuf)>,
+        most_connections: usize,
+        most_strangers: usize,
+        login_seconds: f64,
+    ) -> PyResult<Self> {
+        let tls = tls.map(|(certificate, key)| server_config(&certificate, &key)).transpose();
+        let tls = tls.map_err(|error| serve_error(&error))?;
+        let patience = Duration::try_from_secs_f64(login_seconds).map_err(|error| usage(&error.to_string()))?;
+        let options = Options {
+            logs,
+            follow,
+            identity: Identity { server_id, server_uuid },
+            account: Account { user, password },
+            tls,
+            limits: Limits { connections: most_connections, strangers: most_strangers, patience },
+        };
+        let listener = listen(host, port)?;
+        let server = py.detach(|| Server::start(listener, options)).map_err(|error| serve_error(&error))?;
+        Ok(Self { server: Mutex::new(server) })
+    }
+
+    /// Returns host and port on which it listens.
+    #[getter]
+    fn address(&self, py: Python<'_>) -> (String, u16) {
+        let address = self.with(py, |server| server.address());
+        (address.ip().to_string(), address.port())
+    }
+
+    #[getter]
+    fn server_version(&self, py: Python<'_>) -> String {
+        self.with(py, |server| server.version().to_owned())
+    }
+
+    #[getter]
+    fn has_gtids(&self, py: Python<'_>) -> bool {
+        self.with(py, |server| server.has_gtids())
+    }
+
+    /// Returns the log files with their numbers, oldest first.
+    fn files(&self, py: Python<'_>) -> Vec<(u64, PathBuf)> {
+        self.with(py, |server| server.log().files)
+    }
+
+    /// Returns the newest file, the offset after its last whole transaction, and the damage that ends the log.
+    fn end(&self, py: Python<'_>) -> (PathBuf, u64, Option<String>) {
+        let log = self.with(py, |server| server.log());
+        (log.newest, log.end, log.failure.map(|failure| failure.to_string()))
+    }
+
+    /// Raises the error of a log that is damaged.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        match self.with(py, |server| server.log().failure) {
+            Some(failure) => Err(log_error(&failure, None)),
+            None => Ok(()),
+        }
+    }
+
+    fn replicas<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.with(py, |server| server.replicas()).into_iter().map(|replica| replica_dict(py, replica)).collect()
+    }
+
+    /// Returns the last state of each replica that has ever come and is not connected.
+    fn left<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.with(py, |server| server.left()).into_iter().map(|replica| replica_dict(py, replica)).collect()
+    }
+
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let totals = self.with(py, |server| server.totals());
+        let dict = PyDict::new(py);
+        dict.set_item("connections", totals.connections)?;
+        dict.set_item("refused", totals.refused)?;
+        dict.set_item("dumps", totals.dumps)?;
+        dict.set_item("bytes", totals.bytes)?;
+        dict.set_item("transactions", totals.transactions)?;
+        Ok(dict)
+    }
+
+    /// Returns what has happened since the last call: time, kind, address and text.
+    fn take_notices(&self, py: Python<'_>) -> Vec<(i64, &'static str, String, String)> {
+        let notices = self.with(py, |server| server.take_notices());
+        notices.into_iter().map(|notice| (notice.at, notice.kind, notice.address, notice.text)).collect()
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        self.with(py, Server::stop);
+    }
+}
+
+fn replica_dict(py: Python<'_>, replica: Replica) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("connection_id", replica.connection_id)?;
+    dict.set_item("address", replica.address)?;
+    dict.set_item("server_id", replica.server_id)?;
+    dict.set_item("uuid", replica.uuid)?;
+    dict.set_item("host", replica.host)?;
+    dict.set_item("port", replica.port)?;
+    dict.set_item("connected_at", replica.connected_at)?;
+    dict.set_item("received", replica.received.map(PyGtidSet::from))?;
+    dict.set_item("file", replica.file)?;
+    dict.set_item("position", replica.position)?;
+    dict.set_item("log_number", replica.log_number)?;
+    dict.set_item("received_before", replica.received_before)?;
+    dict.set_item("bytes", replica.bytes)?;
+    dict.set_item("transactions", replica.transactions)?;
+    dict.set_item("skipped", replica.skipped)?;
+    dict.set_item("waiting", replica.waiting)?;
+    Ok(dict)
+}
