@@ -7,8 +7,10 @@
 pub mod block;
 mod early_rows;
 pub mod explain;
+pub mod key_names;
 pub mod ledger;
 pub mod planner;
+pub mod record;
 pub mod split;
 pub mod trace;
 pub mod verify;
