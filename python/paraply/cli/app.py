@@ -16,7 +16,7 @@ from paraply.cli.output import one_line, print_json, stderr
 
 __all__ = ["app", "main"]
 
-COMMANDS = ("apply", "replicate", "status", "verify", "trace", "group", "demo", "bench")
+COMMANDS = ("apply", "replicate", "status", "verify", "analyze", "trace", "group", "demo", "bench")
 """Command names in the order of the help; each command is the function of its name in the module of its name."""
 
 
