@@ -87,7 +87,13 @@ fn value_text(column: Option<usize>, form: &[u8], row: &Row<'_, '_>) -> String {
     });
     let readable = |text: &String| !text.chars().any(char::is_control);
     let form_text = std::str::from_utf8(form).ok().map(str::to_owned).filter(readable);
-    own.filter(readable).or(form_text).unwrap_or_else(|| form.iter().map(|byte| format!("{byte:02x}")).collect())
+    own.filter(readable).or(form_text).unwrap_or_else(|| hexadecimal(form))
+}
+
+/// Returns bytes as text that is always readable.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
 }
 
 /// Returns the name of a hash of a whole table, and why its keys were not hashed.
