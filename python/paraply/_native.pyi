@@ -682,6 +682,10 @@ class Catalog:
         """Forget a table and its earlier definitions."""
     def retire(self, database: str, table: str) -> None:
         """Remove a table whose name is gone; rows written before may still follow."""
+    def copy(self) -> Catalog:
+        """Return a catalog with the same definitions, which later changes leave alone."""
+    def follow(self, other: Catalog) -> None:
+        """Take over the definitions of a copy of the same catalog; the memory for hashing is kept."""
     def __len__(self) -> int: ...
 
 @final
@@ -1524,3 +1528,240 @@ class TrackerVerifier:
     @property
     def exact(self) -> int:
         """Number of transactions with only one possible pair of numbers."""
+
+@final
+class Costs:
+    """Cost model of the simulation in integers; what is not given has its default."""
+
+    def __new__(
+        cls,
+        *,
+        transaction_ns: int | None = None,
+        row_ns: int | None = None,
+        byte_ps: int | None = None,
+        commit_ns: int | None = None,
+    ) -> Self: ...
+    @property
+    def transaction_ns(self) -> int: ...
+    @property
+    def row_ns(self) -> int: ...
+    @property
+    def byte_ps(self) -> int: ...
+    @property
+    def commit_ns(self) -> int: ...
+
+@final
+class LogTotals:
+    """Totals of a recorded log."""
+
+    @property
+    def transactions(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def barriers(self) -> int:
+        """Number of transactions that run alone."""
+    @property
+    def sessions(self) -> int:
+        """Number of client sessions."""
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Earliest and latest commit time, microseconds since 1970, UTC."""
+    @property
+    def whole_seconds(self) -> bool:
+        """True if no commit time has a part of a second."""
+    @property
+    def spans(self) -> tuple[int, int, list[tuple[int, int, int]]]:
+        """Start of the first span of time, length of each in microseconds, and transactions, rows and bytes of each."""
+
+@final
+class NamedKey:
+    """Key that was found by its hash."""
+
+    @property
+    def hash(self) -> int: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def key(self) -> str:
+        """Name of the key; empty for a whole table."""
+    @property
+    def values(self) -> list[str]: ...
+    @property
+    def cause(self) -> str | None:
+        """Cause of conflicts over it; None for an ordinary key."""
+
+def name_keys(transaction: Transaction, catalog: Catalog, scheme: str, hashes: Sequence[int]) -> list[NamedKey]:
+    """Return the names of those keys that the rows of a transaction have."""
+
+@final
+class LogRecorder:
+    """Recorder of what each transaction of a log has to wait for.
+
+    Args:
+        costs: Cost model, for the prediction of conflicts.
+        version: Version of the source.
+        history: Size of the source's history of write sets; None for its version's, at most 2,000,000.
+        primaries: Number of primaries of a group for which conflicts are predicted; 0 for none.
+        latency_us: Latency of the group's messages in microseconds.
+    """
+
+    def __new__(
+        cls,
+        costs: Costs,
+        *,
+        version: tuple[int, int] = (9, 7),
+        history: int | None = None,
+        primaries: int = 0,
+        latency_us: int = 0,
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    def observe(self, batch: TransactionBatch, fine: WriteSets, group: WriteSets | None = None) -> list[tuple[int, int]]:
+        """Add a batch; return index and hash of each key whose name is to be found in it."""
+    def observe_trace(self, transactions: Any) -> None:
+        """Add a record batch of a trace."""
+    def set_cause(self, key: int, cause: str) -> None:
+        """Set the cause of conflicts over a key."""
+    def totals(self) -> LogTotals:
+        """Return the totals so far."""
+    def predicted(self, most: int) -> tuple[float, int, list[tuple[int, float]]]:
+        """Return the expected conflicts, the number of transactions that were looked at, and the keys with most conflicts."""
+    def finish(self) -> Recording:
+        """Return the recording; nothing can be added any more."""
+
+@final
+class Setup:
+    """One simulation.
+
+    Args:
+        applier: ``mysql``, ``change_stream``, ``mariadb`` or ``paraply``.
+        workers: Number of workers.
+        costs: The cost model.
+        numbers: Numbers by which MySQL's coordinator schedules: ``stamped``, ``writeset``, ``group`` or ``fine``.
+        ordered: True if commits keep the log's order.
+        merge: Most transactions of a commit of paraply; 0 for as many as it would choose itself.
+        without: Causes that are left out.
+        without_key: Tag of a key whose conflicts are left out.
+    """
+
+    def __new__(
+        cls,
+        applier: str,
+        workers: int,
+        costs: Costs,
+        *,
+        numbers: str = "stamped",
+        ordered: bool = True,
+        merge: int = 0,
+        without: Sequence[str] = ...,
+        without_key: int | None = None,
+    ) -> Self: ...
+
+@final
+class Outcome:
+    """Times of a simulated schedule."""
+
+    @property
+    def total_ns(self) -> int: ...
+    @property
+    def busy_ns(self) -> int: ...
+    @property
+    def commits(self) -> int: ...
+    @property
+    def retries(self) -> int: ...
+
+@final
+class Loss:
+    """Time lost for a cause, or for one of its keys."""
+
+    @property
+    def cause(self) -> str: ...
+    @property
+    def key(self) -> int | None:
+        """Tag of the key; None for the cause as a whole."""
+    @property
+    def seconds(self) -> float: ...
+
+@final
+class ScheduleSlot:
+    """Transaction or block of a schedule; times in nanoseconds."""
+
+    @property
+    def first(self) -> int:
+        """Index of its first transaction."""
+    @property
+    def count(self) -> int:
+        """Number of transactions."""
+    @property
+    def worker(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def applied(self) -> int: ...
+    @property
+    def commit(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+@final
+class RecordedTransaction:
+    """Transaction as it was recorded."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def gtid(self) -> str | None: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+@final
+class Chain:
+    """Longest chain of transactions that wait for one another."""
+
+    @property
+    def total_ns(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def largest(self) -> list[tuple[int, int | None]]:
+        """Indexes of its largest transactions, and tags of the keys for which they wait."""
+    @property
+    def keys(self) -> list[tuple[int, int]]:
+        """Tags of the keys for which most of its steps wait, and numbers of steps."""
+
+@final
+class Recording:
+    """Recorded log."""
+
+    def __len__(self) -> int: ...
+    @property
+    def has_stamps(self) -> bool:
+        """True if the transactions carry numbers of a source or a certifier."""
+    @property
+    def has_recomputed(self) -> bool:
+        """True if the numbers of a source and of a certifier were computed."""
+    @property
+    def memory(self) -> int:
+        """Bytes in use."""
+    def work(self, costs: Costs) -> int:
+        """Return the nanoseconds of one worker that applies everything."""
+    def simulate(self, setup: Setup) -> Outcome:
+        """Return the times of a schedule."""
+    def explain(self, setup: Setup, most: int, most_keys: int) -> tuple[Outcome, list[Loss]]:
+        """Divide the time that a schedule loses against ``most`` workers that are always busy: each cause, and after it its keys."""
+    def schedule(self, setup: Setup, first: int, most: int) -> list[ScheduleSlot]:
+        """Return a part of a schedule."""
+    def span(self, costs: Costs, numbers: str, merge: int = 1) -> tuple[int, int]:
+        """Return nanoseconds and steps of the longest chain under numbers, or of blocks."""
+    def critical_path(self, costs: Costs, most: int) -> Chain:
+        """Return the longest chain under exact dependencies."""
+    def transaction(self, index: int) -> RecordedTransaction:
+        """Return what was recorded of a transaction."""

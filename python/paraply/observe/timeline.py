@@ -80,6 +80,11 @@ class Timeline:
         """Write the remaining events, and close the file."""
         self.close()
 
+    @property
+    def zero(self) -> float:
+        """Time of the timeline's begin (``time.perf_counter``)."""
+        return self._zero
+
     def name_track(self, track: int, name: str) -> None:
         """Set the name of a track; tracks are shown in the order of their numbers."""
         self._name("thread_name", track, name)

@@ -8,6 +8,7 @@ pub mod batch;
 pub mod certifier_batch;
 pub mod error;
 mod image_columns;
+pub mod recording;
 pub mod resolver;
 pub mod rows;
 pub mod trace;

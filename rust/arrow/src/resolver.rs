@@ -124,18 +124,18 @@ impl<'a> TraceColumns<'a> {
     }
 }
 
-fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Error> {
+pub(crate) fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Error> {
     batch.column_by_name(name).ok_or_else(|| Error::usage(format!("the trace has no column `{name}`")))
 }
 
 /// A column of lists of hashes; a missing list is an empty one.
-struct Lists<'a> {
+pub(crate) struct Lists<'a> {
     lists: &'a ListArray,
     values: &'a [i64],
 }
 
 impl<'a> Lists<'a> {
-    fn read(column: &'a ArrayRef, name: &str) -> Result<Self, Error> {
+    pub(crate) fn read(column: &'a ArrayRef, name: &str) -> Result<Self, Error> {
         let wrong = || Error::usage(format!("the column `{name}` is no list of 64-bit integers"));
         let lists = column.as_list_opt::<i32>().ok_or_else(wrong)?;
         let values = lists.values().as_primitive_opt::<Int64Type>().ok_or_else(wrong)?;
@@ -145,7 +145,7 @@ impl<'a> Lists<'a> {
         Ok(Self { lists, values: values.values() })
     }
 
-    fn copy(&self, row: usize, out: &mut Vec<u64>) {
+    pub(crate) fn copy(&self, row: usize, out: &mut Vec<u64>) {
         out.clear();
         let offsets = self.lists.value_offsets();
         if self.lists.is_valid(row)

@@ -12,6 +12,7 @@ pub mod generated;
 pub mod gtid;
 pub mod schedule;
 pub mod schema;
+pub mod simulate;
 pub mod trace;
 pub mod tracker;
 pub mod value;

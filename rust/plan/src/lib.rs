@@ -8,8 +8,10 @@
 pub mod block;
 mod early_rows;
 pub mod explain;
+pub mod key_names;
 pub mod ledger;
 pub mod planner;
+pub mod record;
 pub mod renumber;
 pub mod split;
 pub mod stamp;

@@ -1,5 +1,6 @@
 //! The extension module `paraply._native`: thin functions that delegate to the core, the logs and the targets.
 
+mod analysis;
 #[cfg(feature = "bench")]
 mod distance;
 mod errors;
@@ -13,6 +14,16 @@ use pyo3::prelude::*;
 /// The module `paraply._native` for Python.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use crate::analysis::key_names::{PyNamedKey, name_keys};
+    #[pymodule_export]
+    use crate::analysis::recorder::PyLogRecorder;
+    #[pymodule_export]
+    use crate::analysis::recording::{PyRecording, PySetup};
+    #[pymodule_export]
+    use crate::analysis::results::{
+        PyChain, PyCosts, PyLoss, PyOutcome, PyRecordedTransaction, PyScheduleSlot, PyTotals,
+    };
     #[cfg(feature = "bench")]
     #[pymodule_export]
     use crate::distance::PyDelayingProxy;

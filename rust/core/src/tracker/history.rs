@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::certifier::Seeds;
+
 /// Differences between versions of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
@@ -42,6 +44,15 @@ pub enum Change<'a> {
     Untracked,
 }
 
+/// Reason why the history starts over after a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Restart {
+    /// The history has no space for its items.
+    Overflow,
+    /// The transaction is not tracked by its items.
+    Untracked,
+}
+
 /// Number at the start: after a rotation the first transaction of the new file is the parent of all.
 const START: i64 = 1;
 
@@ -50,13 +61,14 @@ const START: i64 = 1;
 pub struct Tracker {
     rules: Rules,
     start: i64,
-    last: HashMap<u64, i64>,
+    last: HashMap<u64, i64, Seeds>,
+    restart: Option<Restart>,
 }
 
 impl Tracker {
     /// Creates a tracker at the beginning of a log file.
     pub fn new(rules: Rules) -> Self {
-        Self { rules, start: START, last: HashMap::new() }
+        Self { rules, start: START, last: HashMap::default(), restart: None }
     }
 
     /// Begins a new log file, with an empty history.
@@ -66,24 +78,35 @@ impl Tracker {
 
     /// Returns the newest transaction that this one depends on by its items; none where commit order decides.
     pub fn observe(&mut self, number: i64, change: &Change<'_>) -> Option<i64> {
+        self.restart = None;
         let Change::Rows { items, hashed, missing_keys } = *change else {
-            self.restart(number);
+            self.restart_for(Restart::Untracked, number);
             return None;
         };
         // The server counts while it collects, and then drops the whole set.
         if hashed > self.rules.history_size {
-            self.restart(number);
+            self.restart_for(Restart::Overflow, number);
             return None;
         }
         let counted = if self.rules.repeats_count_once { items.len() as u64 } else { hashed };
         let overflows = self.last.len() as u64 + counted > self.rules.history_size;
         let parent = items.iter().filter_map(|item| self.last.get(item)).fold(self.start, |a, b| a.max(*b));
         if overflows {
-            self.restart(number);
+            self.restart_for(Restart::Overflow, number);
         } else {
             self.last.extend(items.iter().map(|item| (*item, number)));
         }
         (!missing_keys).then_some(parent)
+    }
+
+    /// Returns the reason if the last transaction made the history start over.
+    pub fn last_restart(&self) -> Option<Restart> {
+        self.restart
+    }
+
+    fn restart_for(&mut self, reason: Restart, number: i64) {
+        self.restart = Some(reason);
+        self.restart(number);
     }
 
     fn restart(&mut self, number: i64) {

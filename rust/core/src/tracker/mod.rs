@@ -15,7 +15,7 @@ mod commit_order;
 mod history;
 
 pub use commit_order::{CommitOrder, Sessions};
-pub use history::{Change, Rules, Tracker};
+pub use history::{Change, Restart, Rules, Tracker};
 
 /// Tracking mode of a server (`binlog_transaction_dependency_tracking`; from MySQL 8.4 on always write sets).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -78,6 +78,11 @@ impl Source {
     pub fn rotate(&mut self) {
         self.tracker.rotate();
         self.commit_order.rotate();
+    }
+
+    /// Returns the reason if the last transaction made the history start over.
+    pub fn last_restart(&self) -> Option<Restart> {
+        self.tracker.last_restart()
     }
 
     /// Returns the bounds of the transaction with this number. `session` is given only if the log's own server ran it.

@@ -85,7 +85,7 @@ fn nearest(bounds: Bounds, logged: Stamp) -> i64 {
     if logged.sequence_number > 0 { bounds.nearest(logged.last_committed) } else { bounds.most }
 }
 
-fn change<'a>(transaction: &Transaction, set: &'a WriteSet) -> Change<'a> {
+pub(crate) fn change<'a>(transaction: &Transaction, set: &'a WriteSet) -> Change<'a> {
     let tracked = matches!(transaction.kind, Kind::Dml | Kind::XaPrepare | Kind::Empty);
     let unknown = set.barrier && !set.missing_keys && transaction.kind != Kind::Empty;
     let nothing = set.exclusive.is_empty() && !set.missing_keys && transaction.kind != Kind::Empty;

@@ -59,6 +59,16 @@ impl PyCatalog {
         self.change(|catalog| catalog.retire(&TableName::new(database, table)));
     }
 
+    /// Returns a catalog with the same definitions, which later changes leave alone.
+    fn copy(&self) -> Self {
+        Self { catalog: Mutex::new(self.snapshot()), scratches: Mutex::default() }
+    }
+
+    /// Takes over the definitions of a copy of the same catalog; the memory for hashing is kept.
+    fn follow(&self, other: &Self) {
+        *self.catalog.lock().unwrap_or_else(PoisonError::into_inner) = other.snapshot();
+    }
+
     fn __len__(&self) -> usize {
         self.snapshot().len()
     }

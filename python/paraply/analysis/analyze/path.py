@@ -1,0 +1,33 @@
+"""The critical path with the names of its transactions and keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paraply.analysis.analyze.result import CriticalPath, KeySteps, PathStep
+
+if TYPE_CHECKING:
+    from paraply._native import Costs, Recording
+    from paraply.analysis.analyze.names import KeyNames
+
+__all__ = ["critical_path"]
+
+SHOWN = 20
+"""Transactions and keys that are listed."""
+
+
+def critical_path(recording: Recording, costs: Costs, names: KeyNames, serial_ns: int) -> CriticalPath:
+    """Return the longest chain of transactions that wait for one another."""
+    chain = recording.critical_path(costs, SHOWN)
+    largest = tuple(step(recording, costs, names, index, key) for index, key in chain.largest)
+    keys = tuple(KeySteps(names.name(key), steps) for key, steps in chain.keys)
+    share = chain.total_ns / serial_ns if serial_ns else 0.0
+    return CriticalPath(chain.total_ns / 1e9, chain.steps, round(share, 4), largest, keys)
+
+
+def step(recording: Recording, costs: Costs, names: KeyNames, index: int, key: int | None) -> PathStep:
+    """Return one transaction of it."""
+    found = recording.transaction(index)
+    nanoseconds = costs.transaction_ns + found.rows * costs.row_ns + found.bytes * costs.byte_ps // 1000 + costs.commit_ns
+    waits_for = None if key is None else names.name(key)
+    return PathStep(found.gtid, found.file, found.position, found.rows, found.bytes, nanoseconds / 1e9, waits_for)

@@ -1,0 +1,189 @@
+"""Analysis of a log from its files to the result."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraply.analysis.analyze.causes import explain
+from paraply.analysis.analyze.costs import CostModel
+from paraply.analysis.analyze.curves import curves, schemes
+from paraply.analysis.analyze.forecast import forecast
+from paraply.analysis.analyze.names import KeyNames
+from paraply.analysis.analyze.path import critical_path
+from paraply.analysis.analyze.record import is_trace, record_logs, record_trace
+from paraply.analysis.analyze.result import Analysis, OverTime, Totals
+from paraply.analysis.analyze.timeline import write_timeline
+from paraply.errors import UsageError
+from paraply.logs import log_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paraply._native import LogTotals
+    from paraply.analysis.analyze.record import Recorded
+
+__all__ = ["WORKERS", "AnalyzeOptions", "analyze"]
+
+WORKERS = (1, 2, 4, 8, 16, 32, 64)
+"""Numbers of workers that are simulated."""
+
+_MOST_WORKERS = 1024
+_MOST_PRIMARIES = 9
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeOptions:
+    """Options of an analysis.
+
+    Attributes:
+        workers: Numbers of workers that are simulated; the largest one is the ideal of the lost time.
+        replica_workers: Number of workers whose lost time is divided.
+        costs: The cost model.
+        schema: A dump of the tables at the start of the log; by default only the log's own DDL is used.
+        history: Size of the history of a source that stamps write sets; by default its version's, at most 2,000,000.
+        primaries: Number of primaries of a group for which conflicts are predicted; 0 for no prediction.
+        latency_ms: Latency of the group's messages.
+        hide_values: Whether to replace key values by a keyed hash.
+        timeline: File for the simulated schedule in Perfetto's format.
+    """
+
+    workers: Sequence[int] = WORKERS
+    replica_workers: int = 8
+    costs: CostModel = field(default_factory=CostModel)
+    schema: Path | None = None
+    history: int | None = None
+    primaries: int = 0
+    latency_ms: float = 5.0
+    hide_values: bool = False
+    timeline: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not self.workers or not all(1 <= number <= _MOST_WORKERS for number in (*self.workers, self.replica_workers)):
+            raise UsageError(f"numbers of workers are from 1 to {_MOST_WORKERS}")
+        if self.primaries and not 2 <= self.primaries <= _MOST_PRIMARIES:
+            raise UsageError(f"a group has 2 to {_MOST_PRIMARIES} primaries")
+        if self.latency_ms < 0:
+            raise UsageError("the latency is a number of milliseconds, 0 or more")
+        if self.history is not None and self.history < 1:
+            raise UsageError("the history is a number of items, 1 or more")
+
+
+def analyze(
+    logs: Path | str | Sequence[Path | str],
+    options: AnalyzeOptions | None = None,
+    *,
+    on_progress: Callable[[float, int], None] | None = None,
+) -> Analysis:
+    """Find out how parallel a log is, what makes its replay serial, and what a change would gain.
+
+    Args:
+        logs: Binlogs or relay logs in order, folders of them, or one or several Parquet files of a trace.
+        options: The options.
+        on_progress: Called with the bytes read and the transactions recorded.
+
+    Returns:
+        The result.
+
+    Raises:
+        UsageError: A file is missing, or an option is not possible.
+        LogError: The log is damaged or not understood.
+    """
+    started = time.monotonic()
+    options = options or AnalyzeOptions()
+    costs = options.costs.native()
+    names = KeyNames(hides=options.hide_values)
+    recorded = record(logs, options, names, on_progress)
+    recording = recorded.recording
+    serial_ns = recording.work(costs)
+    most = max(*options.workers, options.replica_workers)
+    explanation = explain(recording, costs, names, workers=options.replica_workers, most_workers=most, serial_ns=serial_ns)
+    if options.timeline is not None:
+        write_timeline(recording, costs, explanation, options.timeline)
+    reasons = tuple({"reason": reason, "table": table, "count": count} for reason, table, count in recorded.fallbacks)
+    return Analysis(
+        totals=totals_of(recorded),
+        costs=options.costs,
+        serial_seconds=serial_ns / 1e9,
+        schemes=schemes(recording, costs, serial_ns),
+        curves=curves(recording, costs, sorted(set(options.workers)), serial_ns),
+        explanation=explanation,
+        critical_path=critical_path(recording, costs, names, serial_ns),
+        group=forecast(recorded, names, options.primaries, options.latency_ms) if options.primaries else None,
+        hidden_values=options.hide_values,
+        fallback_reasons=reasons,
+        seconds=time.monotonic() - started,
+    )
+
+
+def record(
+    logs: Path | str | Sequence[Path | str],
+    options: AnalyzeOptions,
+    names: KeyNames,
+    on_progress: Callable[[float, int], None] | None,
+) -> Recorded:
+    """Record logs or traces, but not both."""
+    paths = log_paths(logs)
+    costs, latency_us = options.costs.native(), round(options.latency_ms * 1000)
+    traces = [path for path in paths if is_trace(path)]
+    if not traces:
+        return record_logs(
+            paths,
+            costs,
+            names,
+            schema=options.schema,
+            history=options.history,
+            primaries=options.primaries,
+            latency_us=latency_us,
+            on_progress=on_progress,
+        )
+    if len(traces) < len(paths):
+        raise UsageError("name logs or traces in Parquet, not both", file=traces[0])
+    return record_trace(paths, costs, primaries=options.primaries, latency_us=latency_us, on_progress=on_progress)
+
+
+def totals_of(recorded: Recorded) -> Totals:
+    """Return the totals with rates and times."""
+    found = recorded.totals
+    first, last = (moment(time) for time in found.times) if found.times else (None, None)
+    span = (found.times[1] - found.times[0]) / 1e6 if found.times else 0.0
+    rate = [round(count / span, 3) if span else None for count in (found.transactions, found.rows, found.bytes)]
+    return Totals(
+        transactions=found.transactions,
+        rows=found.rows,
+        bytes=found.bytes,
+        files=recorded.files,
+        barriers=found.barriers,
+        sessions=found.sessions,
+        first_time=first,
+        last_time=last,
+        span_seconds=span,
+        transactions_per_second=rate[0],
+        rows_per_second=rate[1],
+        bytes_per_second=rate[2],
+        over_time=over_time(found),
+    )
+
+
+def over_time(found: LogTotals) -> OverTime | None:
+    """Return the source's load over time; None for a log without times."""
+    begin, length, spans = found.spans
+    if found.times is None or not spans:
+        return None
+    transactions, rows, size = zip(*spans, strict=True)
+    return OverTime(moment(begin), length / 1e6, transactions, rows, size)
+
+
+def moment(microseconds: int) -> str:
+    """Return a time in RFC 3339.
+
+    >>> moment(1_700_000_000_500_000)
+    '2023-11-14T22:13:20.500000Z'
+    """
+    seconds, rest = divmod(microseconds, 1_000_000)
+    whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{whole}.{rest:06}Z"

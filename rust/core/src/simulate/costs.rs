@@ -1,0 +1,36 @@
+//! The cost model: the time that a worker needs for a transaction.
+
+use super::recording::Recording;
+
+/// Times of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// Nanoseconds for each transaction besides its rows.
+    pub transaction_ns: u64,
+    /// Nanoseconds for each row.
+    pub row_ns: u64,
+    /// Picoseconds for each byte.
+    pub byte_ps: u64,
+    /// Nanoseconds for each commit.
+    pub commit_ns: u64,
+}
+
+impl Default for Costs {
+    /// Returns the times of a server with durable commits on a disk that needs about a tenth of a millisecond for a
+    /// forced write.
+    fn default() -> Self {
+        Self { transaction_ns: 60_000, row_ns: 15_000, byte_ps: 4_000, commit_ns: 400_000 }
+    }
+}
+
+impl Costs {
+    /// Returns the time for the rows of a transaction.
+    pub fn rows(&self, recording: &Recording, index: usize) -> u64 {
+        u64::from(recording.rows(index)) * self.row_ns + u64::from(recording.bytes(index)) * self.byte_ps / 1000
+    }
+
+    /// Returns the time from the begin of a transaction to its commit.
+    pub fn apply(&self, recording: &Recording, index: usize) -> u64 {
+        self.transaction_ns + self.rows(recording, index)
+    }
+}

@@ -1,0 +1,161 @@
+//! A recorded log, and simulations of it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use paraply_core::simulate::{
+    Applier, Cause, Causes, KeyTag, Numbers, Recording, Setup, Span, Without, critical_path, explain, merged_span,
+    numbered_span, schedule, simulate,
+};
+use pyo3::prelude::*;
+
+use crate::analysis::results::{PyChain, PyCosts, PyLoss, PyOutcome, PyRecordedTransaction, PyScheduleSlot};
+use crate::errors::usage;
+
+#[pyclass(name = "Setup", module = "paraply._native", frozen)]
+pub struct PySetup(Setup);
+
+#[pymethods]
+impl PySetup {
+    #[new]
+    #[allow(clippy::needless_pass_by_value)] // taken over from Python
+    #[pyo3(signature = (applier, workers, costs, *, numbers="stamped", ordered=true, merge=0, without=Vec::new(), without_key=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        applier: &str,
+        workers: u32,
+        costs: &PyCosts,
+        numbers: &str,
+        ordered: bool,
+        merge: u32,
+        without: Vec<String>,
+        without_key: Option<u32>,
+    ) -> PyResult<Self> {
+        let applier = match applier {
+            "mysql" => Applier::MySql,
+            "change_stream" => Applier::ChangeStream,
+            "mariadb" => Applier::MariaDb,
+            "paraply" => Applier::Paraply,
+            other => return Err(usage(&format!("there is no applier `{other}`"))),
+        };
+        let mut causes = Causes::default();
+        for name in &without {
+            let cause = Cause::from_name(name).ok_or_else(|| usage(&format!("there is no cause `{name}`")))?;
+            causes = causes.with(cause);
+        }
+        let without = Without { causes, key: without_key.map(KeyTag::from_number) };
+        let numbers = numbers_of(numbers)?;
+        Ok(Self(Setup { applier, numbers, workers, ordered, merge, costs: costs.0, without }))
+    }
+}
+
+fn numbers_of(name: &str) -> PyResult<Numbers> {
+    match name {
+        "stamped" => Ok(Numbers::Stamped),
+        "writeset" => Ok(Numbers::WriteSet),
+        "group" => Ok(Numbers::Group),
+        "fine" => Ok(Numbers::Fine),
+        other => Err(usage(&format!("there are no numbers `{other}`"))),
+    }
+}
+
+#[pyclass(name = "Recording", module = "paraply._native", frozen)]
+pub struct PyRecording {
+    pub recording: Arc<Recording>,
+    pub origins: Vec<String>,
+    pub files: Vec<String>,
+}
+
+#[pymethods]
+impl PyRecording {
+    fn __len__(&self) -> usize {
+        self.recording.len()
+    }
+
+    #[getter]
+    fn has_stamps(&self) -> bool {
+        self.recording.has_stamps()
+    }
+
+    #[getter]
+    fn has_recomputed(&self) -> bool {
+        self.recording.has_recomputed()
+    }
+
+    #[getter]
+    fn memory(&self) -> usize {
+        self.recording.memory()
+    }
+
+    /// Returns the nanoseconds of one worker that applies everything.
+    fn work(&self, py: Python<'_>, costs: &PyCosts) -> u64 {
+        py.detach(|| self.recording.work(&costs.0))
+    }
+
+    fn simulate(&self, py: Python<'_>, setup: &PySetup) -> PyOutcome {
+        py.detach(|| simulate(&self.recording, &setup.0)).into()
+    }
+
+    fn explain(&self, py: Python<'_>, setup: &PySetup, most: u32, most_keys: usize) -> (PyOutcome, Vec<PyLoss>) {
+        let (outcome, losses) = py.detach(|| explain(&self.recording, &setup.0, most, most_keys));
+        (outcome.into(), losses.into_iter().map(PyLoss::from).collect())
+    }
+
+    fn schedule(&self, py: Python<'_>, setup: &PySetup, first: usize, most: usize) -> Vec<PyScheduleSlot> {
+        let slots = py.detach(|| schedule(&self.recording, &setup.0, first, most));
+        slots.into_iter().map(PyScheduleSlot::from).collect()
+    }
+
+    /// Returns nanoseconds and steps of the longest chain under numbers, or of paraply's blocks.
+    #[pyo3(signature = (costs, numbers, merge=1))]
+    fn span(&self, py: Python<'_>, costs: &PyCosts, numbers: &str, merge: u32) -> PyResult<(u64, u64)> {
+        let (numbers, recording) = (numbers_of(numbers)?, &self.recording);
+        let Span { total_ns, steps } = py.detach(|| match numbers {
+            Numbers::Fine if merge > 1 => merged_span(recording, &costs.0, merge),
+            Numbers::Fine => critical_path(recording, &costs.0).0,
+            other => numbered_span(recording, &costs.0, other),
+        });
+        Ok((total_ns, steps))
+    }
+
+    fn critical_path(&self, py: Python<'_>, costs: &PyCosts, most: usize) -> PyChain {
+        py.detach(|| {
+            let (span, steps) = critical_path(&self.recording, &costs.0);
+            let mut counts: HashMap<u32, u64> = HashMap::new();
+            for key in steps.iter().filter_map(|step| step.key) {
+                *counts.entry(key.key().number()).or_default() += 1;
+            }
+            let mut keys: Vec<_> = counts.into_iter().collect();
+            keys.sort_by_key(|(key, count)| (u64::MAX - count, *key));
+            keys.truncate(most);
+            let mut largest = steps;
+            largest.sort_by_key(|step| (u64::MAX - costs.0.apply(&self.recording, step.index as usize), step.index));
+            largest.truncate(most);
+            let largest = largest.iter().map(|step| (step.index, step.key.map(|key| key.key().number()))).collect();
+            PyChain { total_ns: span.total_ns, steps: span.steps, largest, keys }
+        })
+    }
+
+    /// Returns what was recorded of a transaction.
+    fn transaction(&self, index: usize) -> PyResult<PyRecordedTransaction> {
+        if index >= self.recording.len() {
+            return Err(usage("the recording has no such transaction"));
+        }
+        let (identity, place) = (self.recording.identity(index), self.recording.place(index));
+        let origin = self.origins.get(usize::from(identity.origin)).filter(|_| identity.number > 0);
+        Ok(PyRecordedTransaction {
+            index,
+            gtid: origin.map(|origin| gtid_of(origin, identity.number)),
+            file: self.files.get(place.file as usize).cloned().unwrap_or_default(),
+            position: place.offset,
+            rows: self.recording.rows(index),
+            bytes: self.recording.bytes(index),
+        })
+    }
+}
+
+/// Returns a GTID from the text of its origin: `MySQL` separates the number by a colon, `MariaDB` by a dash.
+fn gtid_of(origin: &str, number: i64) -> String {
+    let separator = if origin.len() > 32 { ':' } else { '-' };
+    format!("{origin}{separator}{number}")
+}

@@ -1,0 +1,147 @@
+//! Values of simulations: costs, outcomes, losses, slots and transactions.
+
+use paraply_core::simulate::totals::Totals;
+use paraply_core::simulate::{Costs, Loss, Outcome, Slot};
+use pyo3::prelude::*;
+
+/// The cost model.
+#[pyclass(name = "Costs", module = "paraply._native", frozen)]
+pub struct PyCosts(pub Costs);
+
+#[pymethods]
+impl PyCosts {
+    #[new]
+    #[pyo3(signature = (*, transaction_ns=None, row_ns=None, byte_ps=None, commit_ns=None))]
+    fn new(transaction_ns: Option<u64>, row_ns: Option<u64>, byte_ps: Option<u64>, commit_ns: Option<u64>) -> Self {
+        let default = Costs::default();
+        Self(Costs {
+            transaction_ns: transaction_ns.unwrap_or(default.transaction_ns),
+            row_ns: row_ns.unwrap_or(default.row_ns),
+            byte_ps: byte_ps.unwrap_or(default.byte_ps),
+            commit_ns: commit_ns.unwrap_or(default.commit_ns),
+        })
+    }
+
+    #[getter]
+    fn transaction_ns(&self) -> u64 {
+        self.0.transaction_ns
+    }
+
+    #[getter]
+    fn row_ns(&self) -> u64 {
+        self.0.row_ns
+    }
+
+    #[getter]
+    fn byte_ps(&self) -> u64 {
+        self.0.byte_ps
+    }
+
+    #[getter]
+    fn commit_ns(&self) -> u64 {
+        self.0.commit_ns
+    }
+}
+
+/// Times of a schedule.
+#[pyclass(name = "Outcome", module = "paraply._native", frozen, get_all)]
+pub struct PyOutcome {
+    pub total_ns: u64,
+    pub busy_ns: u64,
+    pub commits: u64,
+    pub retries: u64,
+}
+
+impl From<Outcome> for PyOutcome {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { total_ns, busy_ns, commits, retries } = outcome;
+        Self { total_ns, busy_ns, commits, retries }
+    }
+}
+
+/// Time lost for a cause, or for one of its keys.
+#[pyclass(name = "Loss", module = "paraply._native", frozen, get_all)]
+pub struct PyLoss {
+    pub cause: &'static str,
+    pub key: Option<u32>,
+    pub seconds: f64,
+}
+
+impl From<Loss> for PyLoss {
+    fn from(loss: Loss) -> Self {
+        Self { cause: loss.cause.name(), key: loss.key.map(|key| key.key().number()), seconds: loss.seconds }
+    }
+}
+
+/// A transaction or a block of a schedule; times in nanoseconds.
+#[pyclass(name = "ScheduleSlot", module = "paraply._native", frozen, get_all)]
+pub struct PyScheduleSlot {
+    pub first: u32,
+    pub count: u32,
+    pub worker: u32,
+    pub start: u64,
+    pub applied: u64,
+    pub commit: u64,
+    pub end: u64,
+}
+
+impl From<Slot> for PyScheduleSlot {
+    fn from(slot: Slot) -> Self {
+        let Slot { first, count, worker, start, applied, commit, end } = slot;
+        Self { first, count, worker, start, applied, commit, end }
+    }
+}
+
+/// A transaction as it was recorded.
+#[pyclass(name = "RecordedTransaction", module = "paraply._native", frozen, get_all)]
+pub struct PyRecordedTransaction {
+    pub index: usize,
+    pub gtid: Option<String>,
+    pub file: String,
+    pub position: u64,
+    pub rows: u32,
+    pub bytes: u32,
+}
+
+/// The longest chain of transactions that wait for one another.
+#[pyclass(name = "Chain", module = "paraply._native", frozen, get_all)]
+pub struct PyChain {
+    pub total_ns: u64,
+    pub steps: u64,
+    /// Indexes of its largest transactions, and the keys for which they wait.
+    pub largest: Vec<(u32, Option<u32>)>,
+    /// Keys of its steps, most frequent first, with numbers of steps.
+    pub keys: Vec<(u32, u64)>,
+}
+
+/// Totals of the recorded transactions.
+#[pyclass(name = "LogTotals", module = "paraply._native", frozen, get_all)]
+pub struct PyTotals {
+    pub transactions: u64,
+    pub rows: u64,
+    pub bytes: u64,
+    pub barriers: u64,
+    pub sessions: usize,
+    /// Earliest and latest commit time.
+    pub times: Option<(i64, i64)>,
+    pub whole_seconds: bool,
+    /// Start of the first span, length of each, and transactions, rows and bytes of each.
+    pub spans: (i64, i64, Vec<(u64, u64, u64)>),
+}
+
+impl From<&Totals> for PyTotals {
+    fn from(totals: &Totals) -> Self {
+        let (begin, length, spans) = totals.spans();
+        let spans = spans.iter().map(|load| (load.transactions, load.rows, load.bytes)).collect();
+        Self {
+            transactions: totals.load.transactions,
+            rows: totals.load.rows,
+            bytes: totals.load.bytes,
+            barriers: totals.barriers,
+            sessions: totals.sessions(),
+            times: totals.times,
+            whole_seconds: totals.whole_seconds,
+            spans: (begin, length, spans),
+        }
+    }
+}
