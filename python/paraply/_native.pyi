@@ -167,12 +167,12 @@ class Block:
     def depends_on_all(self) -> bool:
         """True for a barrier: it starts after the commit of every older block, and every younger one starts after its commit."""
     @property
-    def waves(self) -> list[int]:
+    def steps(self) -> list[int]:
         """Ids of older blocks, ascending: when all blocks up to one of them are committed, further rows of this block may be applied.
 
         Empty if all rows wait for the same blocks. The first id may be 0, for rows that wait for no block.
         """
-    def wave(self, after: int | None, up_to: int) -> Block:
+    def step(self, after: int | None, up_to: int) -> Block:
         """Return the block with only the rows that wait for a block above ``after``, if given, and for none above ``up_to``."""
     @property
     def transactions(self) -> list[Transaction]: ...
@@ -1096,7 +1096,7 @@ class Planner:
         executed: Applied transactions, which are skipped.
         after: The same for transactions without GTID: index of the file, and offset in it.
         gathers_filtered: True to let transactions left empty by a filter join any block.
-        in_waves: True to allow early rows (``Block.waves``); needs commits in order, and write sets made ``by_event``.
+        early_rows: True to allow early rows (``Block.steps``); needs commits in order, and write sets made ``by_event``.
     """
 
     def __new__(
@@ -1105,7 +1105,7 @@ class Planner:
         executed: GtidSet | None = None,
         after: tuple[int, int] | None = None,
         gathers_filtered: bool = False,
-        in_waves: bool = False,
+        early_rows: bool = False,
     ) -> Self: ...
     @property
     def ordinal(self) -> int:

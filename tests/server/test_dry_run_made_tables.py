@@ -152,4 +152,4 @@ def test_a_parent_that_the_filters_leave_out(servers: Mapping[str, Server], tmp_
     assert [position for position, _ in stops] == [error.position]
     assert "refers to made.p, which the target does not have here" in stops[0][1]
     assert found.before_stop == 1
-    assert any("made.t refers to made.p" in note and "is left out" in note for note in found.outline.notes)
+    assert any("made.t refers to made.p" in note and "is left out" in note for note in found.run_plan.notes)

@@ -117,7 +117,7 @@ def test_r25a_a_start_that_gives_up_leaves_the_running_apply_as_it_was(server: S
     open_one.commit()
     other.apply(blocks[-1])
     other.commit()
-    assert target.is_ours()
+    assert target.owns_channel()
     assert all(block.gtids <= server.target().open(server.plan()).executed for block in blocks)
 
 

@@ -13,7 +13,7 @@ from server.replay import PostgresPlace, SqlPlace
 from server.source_log import copy_binlogs
 
 from paraply import Applier, GtidSet, make_target, open_log
-from paraply.applier.preflight.plan import Outline
+from paraply.applier.preflight.plan import RunPlan
 from paraply.applier.selection.filters import parse_filters
 from paraply.errors import ApplyFailed
 from tests.servers import MariaDbServer, mysql_url
@@ -198,7 +198,7 @@ def test_the_library_takes_the_same_options(mariadb_history: History, mariadb_pl
     history = mariadb_history
     clear(mariadb_place)
     mariadb_place.empty()
-    plans: list[Outline] = []
+    plans: list[RunPlan] = []
     options = {"stop_before": history.gtids[4], "filters": parse_filters(tables=["pitr_shop.line"]), "on_plan": plans.append, "workers": 2}
     # The parent of the only table is left out: the target's is empty.
     mariadb_place.sql("CREATE DATABASE pitr_shop", "CREATE TABLE pitr_shop.item (id INT PRIMARY KEY, mark INT NOT NULL)")

@@ -14,7 +14,7 @@ from server.history_source import DATABASE, HistoryPlace, KillableSource, Postgr
 from servers import mysql_data, mysql_url
 
 from paraply.applier import Applier
-from paraply.applier.execute.split import SplitCrew, parts
+from paraply.applier.execute.split import PartWorkers, parts
 from paraply.errors import UsageError
 from paraply.targets import open_target
 
@@ -61,8 +61,8 @@ def run(log: Path, place: Place, policy: str = "row", workers: int = 4) -> tuple
     with open_target(place.url) as target:
         applier = Applier([log], target, policy=policy, consistency="eventual", workers=workers)
         count = applier.run().transactions
-        crew = applier._crew
-        return count, crew.splits if crew is not None else 0
+        executor = applier._executor
+        return count, executor.splits if executor is not None else 0
 
 
 def in_doubt(place: Place) -> int:
@@ -115,17 +115,17 @@ def check_lost(log: Path, place: Place, monkeypatch: pytest.MonkeyPatch, at: str
     run(log, place, "dependency")
     serial = place.state()
     place.empty()
-    done = getattr(SplitCrew, at)
+    done = getattr(PartWorkers, at)
 
-    def break_connections(crew: SplitCrew, **options: bool) -> None:
-        monkeypatch.setattr(SplitCrew, at, done)
-        members = [member.session.connection_id for member in crew._busy]
+    def break_connections(executor: PartWorkers, **options: bool) -> None:
+        monkeypatch.setattr(PartWorkers, at, done)
+        members = [member.session.connection_id for member in executor._busy]
         others = [number for number in place.connections() if number not in members]
         for number in members if at == "end" else others:
             place.kill(number)
-        done(crew, **options)
+        done(executor, **options)
 
-    monkeypatch.setattr(SplitCrew, at, break_connections)
+    monkeypatch.setattr(PartWorkers, at, break_connections)
     assert run(log, place) == (5, 1 if at == "end" else 0)
     assert in_doubt(place) == 0
     assert place.state() == serial
@@ -156,8 +156,8 @@ def test_r21_one_large_transaction_is_spread_over_the_workers(history_source: So
     with open_target(place.url) as target:
         applier = Applier([log], target, policy="row", consistency="eventual", workers=4, gtid=gtid)  # type: ignore[arg-type]
         applier.run()
-        assert applier._crew is not None
-        assert applier._crew.splits == 1
+        assert applier._executor is not None
+        assert applier._executor.splits == 1
     assert place.sql(f"SELECT COUNT(*), SUM(LENGTH(v)) FROM {DATABASE}.t") == [(ROWS + 1, ROWS * 200 + 7)]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from paraply._native import GtidSet
 from paraply.applier.preflight.dry_run import DryRun
-from paraply.applier.preflight.plan import Outline, check_stop
+from paraply.applier.preflight.plan import RunPlan, check_stop
 from paraply.cli.apply import show
 from paraply.cli.dry_run import show_dry_run
 from paraply.errors import SchemaMismatch, ServerError, UsageError
@@ -19,8 +19,8 @@ from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.preflight.table_check import TargetColumn, compare_columns
 
 
-def outline(held: str = "", *, resumed: bool = True) -> Outline:
-    return Outline(("binlog.000001",), 100, "10.11.6-MariaDB", None, None, held, None, resumed, "record", 4, "dependency", "any-time", True)
+def run_plan(held: str = "", *, resumed: bool = True) -> RunPlan:
+    return RunPlan(("binlog.000001",), 100, "10.11.6-MariaDB", None, None, held, None, resumed, "record", 4, "dependency", "any-time", True)
 
 
 @pytest.mark.parametrize("mariadb", [False, True])
@@ -31,9 +31,9 @@ def test_a_date_without_a_time_is_not_only_called_no_gtid(option: str, mariadb: 
 
 
 def test_a_run_that_applied_nothing_is_not_continued() -> None:
-    assert any("the last run applied none" in line for line in outline().lines())
-    assert any("continues where the last run ended" in line for line in outline("0-1-7").lines())
-    assert not any(line.startswith("start ") for line in outline(resumed=False).lines())
+    assert any("the last run applied none" in line for line in run_plan().lines())
+    assert any("continues where the last run ended" in line for line in run_plan("0-1-7").lines())
+    assert not any(line.startswith("start ") for line in run_plan(resumed=False).lines())
 
 
 def test_the_report_names_new_connections(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,7 +46,7 @@ def test_the_report_names_new_connections(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_one_time_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    show_dry_run(DryRun(outline()))
+    show_dry_run(DryRun(run_plan()))
     assert "time: about 1 s, by" in capsys.readouterr().out
 
 

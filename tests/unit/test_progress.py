@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from paraply import GtidSet
-from paraply.targets.progress.file_ledger import PlaceLedger, PlaceRow, read_places
+from paraply.targets.progress.file_ledger import PlaceLedger, PositionRow, read_positions
 from paraply.targets.progress.gtid_ledger import GapLedger, ProgressLedger, make_ledger, read_executed
 
 
@@ -168,8 +168,8 @@ def test_r25_places_in_any_order_of_commits_and_at_any_moment():
     for _ in range(100):
         kept, committed, total = None, set(), 40
         for _ in range(3):
-            rows: dict[int, PlaceRow] = {}
-            places = read_places(kept, [])
+            rows: dict[int, PositionRow] = {}
+            places = read_positions(kept, [])
             ledger = PlaceLedger(places, GtidSet(""), ordered=draw.random() < 0.3)
             done = {offset // 100 for _, offset in places.done}
             reached = (places.offset or 0) // 100
@@ -181,7 +181,7 @@ def test_r25_places_in_any_order_of_commits_and_at_any_moment():
                 ordinal = min(total, ordinal + size)
                 left.append(Block(ordinal, *[""] * (ordinal - (left[-1].ordinal if left else reached)), skipped=skipped))
                 skipped = 0
-            flight: dict[int, tuple[Block, PlaceRow]] = {}
+            flight: dict[int, tuple[Block, PositionRow]] = {}
             for _ in range(draw.randint(0, 20)):
                 slot = 1 if ledger._ordered else draw.randint(1, 4)
                 if slot in flight:
@@ -198,9 +198,9 @@ def test_r25_places_in_any_order_of_commits_and_at_any_moment():
                         done.discard(block.ordinal)
                         continue
                     mark = ledger.mark(block)
-                    flight[slot] = (block, PlaceRow(mark.executed, mark.file, mark.offset, mark.ordinal))
-                now = read_places(kept, rows.values())
+                    flight[slot] = (block, PositionRow(mark.executed, mark.file, mark.offset, mark.ordinal))
+                now = read_positions(kept, rows.values())
                 low = (now.offset or 0) // 100
                 assert {*range(1, low + 1), *(offset // 100 for _, offset in now.done)} == committed
-            now = read_places(kept, rows.values())
-            kept = PlaceRow(now.text(), now.file, now.offset, now.ordinal)
+            now = read_positions(kept, rows.values())
+            kept = PositionRow(now.text(), now.file, now.offset, now.ordinal)

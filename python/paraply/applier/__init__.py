@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from paraply.applier.execute.lock_watchdog import Patience
     from paraply.applier.execute.retry import RetryPolicy
     from paraply.applier.preflight.dry_run import DryRun
-    from paraply.applier.preflight.plan import Outline
+    from paraply.applier.preflight.plan import RunPlan
     from paraply.applier.selection.filters import Filters, parse_filters
     from paraply.logs.stop_point import StopPlace
     from paraply.observe.counters import ApplyReport, Counters, WorkerCounters
@@ -25,7 +25,7 @@ else:
             "paraply.observe.counters": ("ApplyReport", "Counters", "WorkerCounters"),
             "paraply.applier.preflight.dry_run": ("DryRun",),
             "paraply.applier.selection.filters": ("Filters", "parse_filters"),
-            "paraply.applier.preflight.plan": ("Outline",),
+            "paraply.applier.preflight.plan": ("RunPlan",),
             "paraply.applier.execute.retry": ("RetryPolicy",),
             "paraply.logs.stop_point": ("StopPlace",),
             "paraply.applier.execute.lock_watchdog": ("Patience",),
@@ -39,10 +39,10 @@ __all__ = [
     "Counters",
     "DryRun",
     "Filters",
-    "Outline",
     "Patience",
     "RetryPolicy",
     "RollbackRequested",
+    "RunPlan",
     "StopPlace",
     "Ticket",
     "TicketState",

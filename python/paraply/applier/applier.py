@@ -8,24 +8,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from paraply.applier.commit.consistency import Consistency
-from paraply.applier.execute.drivers import InlineDrive, ThreadDrive
+from paraply.applier.execute.drivers import InlineDriver, ThreadDriver
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.applier.execute.run_state import RunState
-from paraply.applier.execute.split import PartMaker, SplitCrew
+from paraply.applier.execute.split import PartMaker, PartWorkers
 from paraply.applier.execute.supervisor import stopped_error
 from paraply.applier.execute.worker import Worker
 from paraply.applier.options import Limits, Options, Via, check_channel, default_workers, parse_retries, parse_via, parse_workers
 from paraply.applier.preflight.dry_run import DryRun, scan
-from paraply.applier.preflight.inspect import Look, Start, contained_in_schema, first_definitions, look_ahead, parse_gtids, start_run
+from paraply.applier.preflight.inspect import (
+    Preflight,
+    Start,
+    contained_in_schema,
+    first_definitions,
+    parse_gtids,
+    run_preflight,
+    start_run,
+)
 from paraply.applier.preflight.session_ids import is_in_order_anyway
 from paraply.applier.preflight.timestamp_column import check_timestamp_column
 from paraply.applier.preflight.xa import left_note
-from paraply.applier.schedule.batch import series_of
+from paraply.applier.schedule.batch import batch_options
 from paraply.applier.schedule.batching import MergeSize
-from paraply.applier.schedule.concurrency_limit import hands_of
+from paraply.applier.schedule.concurrency_limit import concurrency_limit_of
 from paraply.applier.schedule.coordinator import Coordinator
-from paraply.applier.schedule.early_rows import may_go_in_waves
-from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_PLACES_AHEAD, JobList
+from paraply.applier.schedule.early_rows import may_have_early_rows
+from paraply.applier.schedule.job_list import MOST_AHEAD, MOST_POSITIONS_AHEAD, JobList
 from paraply.applier.schedule.policy import check_combination, policy_kind
 from paraply.applier.schedule.session_order import SessionOrder
 from paraply.applier.selection.filters import Filters, filters_for
@@ -49,9 +57,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from paraply._native import GtidSet, LogReader, RelayLog, Transaction
-    from paraply.applier.execute.drivers import Drive
+    from paraply.applier.execute.drivers import Driver
     from paraply.applier.execute.retry import Patience
-    from paraply.applier.preflight.plan import Outline
+    from paraply.applier.preflight.plan import RunPlan
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
     from paraply.schema.catalog import SchemaCatalog
@@ -131,7 +139,7 @@ class Applier:
         stop_before: str | None = None,
         allow_gap: bool = False,
         timestamp_column: str | None = None,
-        on_plan: Callable[[Outline], None] | None = None,
+        on_plan: Callable[[RunPlan], None] | None = None,
         trace: str | Path | None = None,
         relay: RelayLog | None = None,
         stop: StopPoint | None = None,
@@ -188,7 +196,7 @@ class Applier:
         self._workers: list[Worker] = []
         self._files: list[LogFile] = []
         self._monitor: RunMonitor | None = None
-        self._crew: SplitCrew | None = None
+        self._executor: PartWorkers | None = None
         self._report: ApplyReport | None = None
         self._forecast: DryRun | None = None
         self._used = False
@@ -256,29 +264,22 @@ class Applier:
             self._report = ApplyReport()
             return self._report
         if self._on_plan is not None:
-            self._on_plan(look.outline)
+            self._on_plan(look.run_plan)
         with Timeline(self._trace) if self._trace is not None else nullcontext() as timeline:
             start = start_run(self._options, self._target, look)
             run, feed = self._prepare(start)
-            run.notes.extend(look.outline.notes)
-            if look.outline.statement_changes is not None:
-                run.notes.append(look.outline.statement_changes.note)
+            run.notes.extend(look.run_plan.notes)
+            if look.run_plan.statement_changes is not None:
+                run.notes.append(look.run_plan.statement_changes.note)
             run.runs_events = look.runs_events
             monitor = self._monitor = self._watch(look, timeline)
             return self._apply(start, run, feed, monitor)
 
-    def _watch(self, look: Look, timeline: Timeline | None) -> RunMonitor:
+    def _watch(self, look: Preflight, timeline: Timeline | None) -> RunMonitor:
         """Return the monitor of the run."""
         options = self._options
-        identity = RunIdentity(
-            channel=options.channel,
-            logs=options.paths,
-            workers=options.workers,
-            policy=options.policy.name,
-            consistency=options.consistency.value,
-            gtid_mode=look.outline.gtid_mode,
-            stop=options.stop.text if options.stop is not None else "",
-        )
+        stop, policy, consistency = options.stop.text if options.stop else "", options.policy.name, options.consistency.value
+        identity = RunIdentity(options.channel, options.paths, options.workers, policy, consistency, look.run_plan.gtid_mode, stop)
         return RunMonitor(identity, self._files, options.stop, self._on_progress, timeline, self._receiver, live=options.live)
 
     def dry_run(self) -> DryRun | None:
@@ -293,7 +294,7 @@ class Applier:
         """
         look = self._look()
         if look is not None:
-            self._forecast = DryRun(look.outline)
+            self._forecast = DryRun(look.run_plan)
             scan(self._options, look, self._target, self._schema, self._forecast)
         return self._forecast
 
@@ -302,7 +303,7 @@ class Applier:
         """Result of the dry run, also of one that ended with an error; None before its end."""
         return self._forecast
 
-    def _look(self) -> Look | None:
+    def _look(self) -> Preflight | None:
         """Find out everything that can be known before the first write; return None for logs without a transaction."""
         files = self._files = read_heads(self._options.paths)
         if self._relay is None:
@@ -314,9 +315,9 @@ class Applier:
             return None
         if is_in_order_anyway(self._options, first, self._look_into_log()):
             self._ordered, self._options = True, replace(self._options, consistency=Consistency.ANY_TIME)
-        look = look_ahead(self._options, self._target, files, first, list(self._schema or ()))
+        look = run_preflight(self._options, self._target, files, first, list(self._schema or ()))
         if self._beside:
-            look.outline.notes.append(passed_over_note(self._beside))
+            look.run_plan.notes.append(passed_over_note(self._beside))
         return look
 
     def _first_transaction(self) -> Transaction | None:
@@ -355,7 +356,7 @@ class Applier:
                 kept=(self._target.seed_tables(), passed) if goes_on else None,
                 rereads=same_family,
                 wants=(lambda transaction: passed(transaction) or filters.wants(transaction)) if filters else None,
-                by_event=may_go_in_waves(options, self._target),
+                by_event=may_have_early_rows(options, self._target),
                 on_hashed=parts.look_at if parts is not None else None,
                 corrects=True,
                 tables=place.get("tables"),
@@ -366,11 +367,11 @@ class Applier:
         feed.seed(self._target.seed_tables() if seeds_from_target else list(schema))
         self._merges = policy.merges and self._target.merges
         singly = not (self._merges and options.merges)
-        series = series_of(self._target, consistency, options.workers) if singly and parts is None else {}
-        ahead = MOST_AHEAD if start.has_gtids else MOST_PLACES_AHEAD
-        hands = hands_of(self._target, options.workers) if options.in_threads and not singly else None
+        batch = batch_options(self._target, consistency, options.workers) if singly and parts is None else {}
+        ahead = MOST_AHEAD if start.has_gtids else MOST_POSITIONS_AHEAD
+        limit = concurrency_limit_of(self._target, options.workers) if options.in_threads and not singly else None
         ordered = consistency.keeps_order
-        jobs = JobList(options.workers, ordered=ordered, most_ahead=ahead, hands=hands, **series) if options.in_threads else None
+        jobs = JobList(options.workers, ordered=ordered, most_ahead=ahead, concurrency=limit, **batch) if options.in_threads else None
         run = RunState(
             self._target,
             start.progress.executed,
@@ -381,11 +382,11 @@ class Applier:
             low=start.progress.low if start.mariadb else None,
         )
         if parts is not None:
-            self._crew = run.target.crew = SplitCrew(cast("BranchTarget", self._target), parts, options.workers - 1)
+            self._executor = run.target.executor = PartWorkers(cast("BranchTarget", self._target), parts, options.workers - 1)
         run.notes.extend(start.progress.notes)
         if self._ordered:
             run.session_unknown()
-        self._merge = MergeSize(options.merge, options.workers, most=self._target.most_merged, allowed=self._merges, hands=hands)
+        self._merge = MergeSize(options.merge, options.workers, most=self._target.most_merged, allowed=self._merges, concurrency=limit)
         self._workers = [Worker(run, number) for number in range(max(1, options.workers))]
         self._feed, self._run = feed, run
         return run, feed
@@ -403,19 +404,18 @@ class Applier:
     def _apply(self, start: Start, run: RunState, feed: Feed, monitor: RunMonitor) -> ApplyReport:
         from paraply._native import Planner
 
-        drive = self._drive(run, feed, monitor)
-        monitor.watch(run, feed, drive.workers, self._merge)
+        driver = self._driver(run, feed, monitor)
+        monitor.watch(run, feed, driver.workers, self._merge)
         # Where commits may be merged, a transaction that the filters left empty needs no commit of its own.
         gathers = {"gathers_filtered": True} if self._options.filters and self._merges else {}
-        planner = Planner(executed=start.skip, after=start.place, in_waves=may_go_in_waves(self._options, self._target), **gathers)
+        planner = Planner(executed=start.skip, after=start.place, early_rows=may_have_early_rows(self._options, self._target), **gathers)
         sessions = None if self._options.consistency.keeps_order else SessionOrder(run.session_unknown)
-        coordinator = Coordinator(
-            run, feed, planner, self._options.policy.make(), self._merge, drive.crew, sessions, done=start.progress.done
-        )
+        policy, done = self._options.policy.make(), start.progress.done
+        coordinator = Coordinator(run, feed, planner, policy, self._merge, driver.executor, sessions, done)
         monitor.start(self._target)
         ended: BaseException | None = None
         try:
-            complete = drive.coordinate(coordinator)
+            complete = driver.coordinate(coordinator)
             self._raise_failure(run)
             if not complete or (self._relay is not None and self._stops):
                 raise stopped_error()
@@ -430,7 +430,7 @@ class Applier:
             raise
         finally:
             monitor.end(ended)
-            self._report = replace(make_report(run, feed, drive.workers), stop=stop_place(self._reader, self._options.stop))
+            self._report = replace(make_report(run, feed, driver.workers), stop=stop_place(self._reader, self._options.stop))
         return self._report
 
     def _raise_failure(self, run: RunState) -> None:
@@ -438,13 +438,13 @@ class Applier:
         if run.order.failure is not None:
             raise run.order.failure
 
-    def _drive(self, run: RunState, feed: Feed, monitor: RunMonitor) -> Drive:
+    def _driver(self, run: RunState, feed: Feed, monitor: RunMonitor) -> Driver:
         """Return the driver that does the work."""
         patience = self._options.limits.patience
         if self._options.by_replication:
-            from paraply.applier.via_replication.driver import ReplicaDrive
+            from paraply.applier.via_replication.driver import ReplicaDriver
 
-            return ReplicaDrive(run, feed, self._target, self._options, lambda: self._stops, monitor.tick)
+            return ReplicaDriver(run, feed, self._target, self._options, lambda: self._stops, monitor.tick)
         if run.jobs is None:
-            return InlineDrive(run, feed, self._workers[0], patience, lambda: self._stops, monitor.tick)
-        return ThreadDrive(run, run.jobs, feed, self._workers, patience, lambda: self._stops, monitor.tick, self._crew)
+            return InlineDriver(run, feed, self._workers[0], patience, lambda: self._stops, monitor.tick)
+        return ThreadDriver(run, run.jobs, feed, self._workers, patience, lambda: self._stops, monitor.tick, self._executor)

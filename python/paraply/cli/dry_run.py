@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paraply.applier.preflight.dry_run import DryRun, PlannedStatement
-    from paraply.applier.preflight.plan import Outline
+    from paraply.applier.preflight.plan import RunPlan
 
 __all__ = ["dry_run_json", "duration", "show_dry_run", "show_plan"]
 
@@ -26,9 +26,9 @@ _UNCHECKED = (
 )
 
 
-def show_plan(outline: Outline) -> None:
+def show_plan(run_plan: RunPlan) -> None:
     """Print the plan of a run, before its first write, on standard error."""
-    for line in outline.lines():
+    for line in run_plan.lines():
         output.stderr.print(escape(printable(line)), soft_wrap=True)
 
 
@@ -47,7 +47,7 @@ def dry_run_json(found: DryRun | None) -> dict[str, Any]:
         return {"dry_run": True, "transactions": 0, "rows": 0, "bytes": 0, "skipped": 0, "filtered": 0, "statements": [], "stops": []}
     return {
         "dry_run": True,
-        "plan": found.outline.as_json(),
+        "plan": found.run_plan.as_json(),
         "transactions": found.transactions,
         "rows": found.rows,
         "bytes": found.bytes,
@@ -69,7 +69,7 @@ def show_dry_run(found: DryRun | None) -> None:
     if found is None:
         output.console.print("there is no transaction in the logs")
         return
-    lines = [*found.outline.lines(), ""]
+    lines = [*found.run_plan.lines(), ""]
     lines.append(f"would apply {found.transactions:,} transactions ({found.rows:,} rows, {found.bytes:,} bytes of log)")
     if found.refusal is not None:
         lines.append(f"STOP: the apply is refused before its first write: {found.refusal.message}")

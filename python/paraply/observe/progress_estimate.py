@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from paraply.logs.stop_point import StopPoint
     from paraply.observe.parts import ObservedRun
 
-__all__ = ["Journey", "StopFinder", "file_of_stop"]
+__all__ = ["ProgressEstimate", "StopFinder", "file_of_stop"]
 
 _RATE_SECONDS = 20.0
 
 
-class Journey:
+class ProgressEstimate:
     """Progress estimate, in bytes from the start of the first log file.
 
     Args:
@@ -102,13 +102,13 @@ class StopFinder:
     """Search for the stop in the logs, in a thread that takes at most half a core; only the progress estimate needs it.
 
     Args:
-        journey: Progress estimate that gets the position of the stop.
+        estimate: Progress estimate that gets the position of the stop.
         stop: The stop.
         files: The logs with their heads.
     """
 
-    def __init__(self, journey: Journey, stop: StopPoint, files: Sequence[LogFile]) -> None:
-        self._journey = journey
+    def __init__(self, estimate: ProgressEstimate, stop: StopPoint, files: Sequence[LogFile]) -> None:
+        self._estimate = estimate
         self._stop = stop
         self._files = files
         self._ended = runtime.event()
@@ -143,4 +143,4 @@ class StopFinder:
             file, offset, _, _, included = stopped
             if included and last is not None:
                 file, offset = last.file, last.end_offset
-            self._journey.stops_at(file, offset)
+            self._estimate.stops_at(file, offset)

@@ -27,14 +27,14 @@ class Publisher:
     """Publisher of the status, every two seconds from a thread of its own; its errors do not affect the run.
 
     Args:
-        open_board: Opens the status row; returns None if the target has none.
+        open_status_row: Opens the status row; returns None if the target has none.
         status: Returns the status as a JSON object.
     """
 
-    def __init__(self, open_board: Callable[[], StatusRow | None], status: Callable[[], dict[str, Any]]) -> None:
-        self._open_board = open_board
+    def __init__(self, open_status_row: Callable[[], StatusRow | None], status: Callable[[], dict[str, Any]]) -> None:
+        self._open_status_row = open_status_row
         self._status = status
-        self._board: StatusRow | None = None
+        self._status_row: StatusRow | None = None
         self._ended = runtime.event()
         self._last: dict[str, Any] | None = None
         self._thread = runtime.thread(self._loop, name="paraply-status")
@@ -62,11 +62,11 @@ class Publisher:
     def _publish(self, status: Callable[[], dict[str, Any]]) -> bool:
         """Write the row; return False if further attempts are useless."""
         try:
-            if self._board is None:
-                self._board = self._open_board()
-            if self._board is None:
+            if self._status_row is None:
+                self._status_row = self._open_status_row()
+            if self._status_row is None:
                 return False
-            self._board.publish(json.dumps(status()))
+            self._status_row.publish(json.dumps(status()))
         except ParaplyError as error:
             _log.debug("the status was not published: %s", error)
             self._close()
@@ -77,6 +77,6 @@ class Publisher:
         return True
 
     def _close(self) -> None:
-        board, self._board = self._board, None
-        if board is not None:
-            board.close()
+        status_row, self._status_row = self._status_row, None
+        if status_row is not None:
+            status_row.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply.errors import Stopped
 from paraply.observe.counters import Counters
-from paraply.observe.progress_estimate import Journey, StopFinder
+from paraply.observe.progress_estimate import ProgressEstimate, StopFinder
 from paraply.observe.publisher import Publisher
 from paraply.observe.snapshot import RateMeter, take_counters
 from paraply.observe.status_json import status_object
@@ -56,8 +56,8 @@ class RunMonitor:
     ) -> None:
         self.identity = identity
         self._receiver = receiver
-        self._journey = Journey(identity.logs) if not live else None
-        self._finder = StopFinder(self._journey, stop, files) if self._journey is not None and stop is not None else None
+        self._estimate = ProgressEstimate(identity.logs) if not live else None
+        self._finder = StopFinder(self._estimate, stop, files) if self._estimate is not None and stop is not None else None
         self._on_progress = on_progress
         self._timeline = timeline
         self._meter = RateMeter()
@@ -76,14 +76,14 @@ class RunMonitor:
         """Start to search for the stop, and to publish the status if the target has a status row."""
         if self._finder is not None:
             self._finder.start()
-        self._publisher = Publisher(target.open_board, self.status)
+        self._publisher = Publisher(target.open_status_row, self.status)
         self._publisher.start()
 
     def counters(self) -> Counters:
         """Return a snapshot of the run. May be called from any thread at any time."""
         if self._parts is None:
             return Counters()
-        return take_counters(*self._parts, self._meter.rate, self._journey)
+        return take_counters(*self._parts, self._meter.rate, self._estimate)
 
     def status(self) -> dict[str, Any]:
         """Return the run as a JSON object."""
@@ -100,8 +100,8 @@ class RunMonitor:
             return
         run, feed, *_ = self._parts
         self._meter.add(runtime.perf_counter(), run.transactions)
-        if self._journey is not None:
-            self._journey.sample(run, feed)
+        if self._estimate is not None:
+            self._estimate.sample(run, feed)
         if self._timeline is None and self._on_progress is None:
             return
         counters = self.counters()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from paraply.logs.feed import Feed
     from paraply.observe.parts import BatchSize, ObservedRun, ObservedWorker
-    from paraply.observe.progress_estimate import Journey
+    from paraply.observe.progress_estimate import ProgressEstimate
 
 __all__ = ["RateMeter", "make_report", "take_counters"]
 
@@ -54,14 +54,14 @@ class RateMeter:
 
 
 def take_counters(
-    run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker], merge: BatchSize, rate: float, journey: Journey | None = None
+    run: ObservedRun, feed: Feed, workers: Sequence[ObservedWorker], merge: BatchSize, rate: float, estimate: ProgressEstimate | None = None
 ) -> Counters:
     """Return a snapshot, without making any thread wait."""
     counters = tuple(_of_worker(worker) for worker in workers)
     states = [counter.state for counter in counters]
     last, handed = run.last_block, run.handed
     committed_at = last.committed_at if last is not None else None
-    done = journey.done(run, feed) if journey is not None else 0
+    done = estimate.done(run, feed) if estimate is not None else 0
     return Counters(
         seconds=runtime.perf_counter() - run.started,
         read=feed.read,
@@ -94,8 +94,8 @@ def take_counters(
         handed_at=run.handed_at,
         filtered=run.filtered,
         bytes_done=done,
-        bytes_total=journey.total if journey is not None else 0,
-        seconds_left=journey.seconds_left if journey is not None else None,
+        bytes_total=estimate.total if estimate is not None else 0,
+        seconds_left=estimate.seconds_left if estimate is not None else None,
         foreign_blockers=run.foreign_blockers,
         workers=counters,
     )

@@ -293,7 +293,7 @@ class Replication:
             mariadb=source.mariadb,
         )
         with self._make_target() as target:
-            return target.peek(plan).progress
+            return target.inspect(plan).progress
 
     def _check_place(self, relay: RelayLog, progress: Progress, *, by_gtid: bool) -> None:
         """Check, for a source without GTIDs, that the relay log is the one whose offsets are the progress.

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from paraply import errors
 from paraply.errors import ParaplyError
 
-__all__ = ["TaskFailed", "marked", "say_first", "told", "told_at_once", "unwrap"]
+__all__ = ["TaskFailed", "marked", "reporting", "reporting_at_once", "say_first", "unwrap"]
 
 MARK = "paraply-error:"
 FIELDS = ("message", "file", "position", "gtid", "table", "key")
@@ -31,7 +31,7 @@ def marked(error: ParaplyError) -> str:
     return MARK + json.dumps({"class": type(error).__name__} | {name: getattr(error, name) for name in FIELDS})
 
 
-def told(task: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Iterator[Item]]:
+def reporting(task: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Iterator[Item]]:
     """Wrap a generator of a task, so that its paraply errors can be found by ``unwrap``."""
 
     @functools.wraps(task)
@@ -44,7 +44,7 @@ def told(task: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, Itera
     return run
 
 
-def told_at_once(function: Callable[Arguments, Item]) -> Callable[Arguments, Item]:
+def reporting_at_once(function: Callable[Arguments, Item]) -> Callable[Arguments, Item]:
     """Wrap a function of Spark's planner process in the same way."""
 
     @functools.wraps(function)

@@ -18,7 +18,7 @@ from paraply.analysis.trace import SCHEMES, TraceSource
 from paraply.errors import UsageError
 from paraply.logs import log_paths
 from paraply.schema.readers.dump import read_dump
-from paraply.spark.failures import told
+from paraply.spark.failures import reporting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -175,7 +175,7 @@ def schema_text(options: Options) -> str:
     return ", ".join(f"`{name}` {kinds[name]}" for name in options.columns or kinds)
 
 
-@told
+@reporting
 def read_part(part: LogPart, options: Options, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a part with the columns that Spark requests, in its types.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 
-from paraply.spark.failures import told_at_once
+from paraply.spark.failures import reporting_at_once
 from paraply.spark.modes import LogPartition, Options, found_logs, read_part, schema_text
 from paraply.spark.stream import BinlogStreamReader
 
@@ -32,17 +32,17 @@ class BinlogSource(DataSource):
         """Return the name of the source."""
         return "binlog"
 
-    @told_at_once
+    @reporting_at_once
     def schema(self) -> str:
         """Return the requested columns of the mode."""
         return schema_text(Options.of(dict(self.options)))
 
-    @told_at_once
+    @reporting_at_once
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of these logs."""
         return BinlogReader(dict(self.options), schema)
 
-    @told_at_once
+    @reporting_at_once
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's name
         """Return a reader that follows the logs as they grow."""
         return BinlogStreamReader(dict(self.options), schema)
@@ -67,7 +67,7 @@ class BinlogReader(DataSourceReader):
         self._schema = arrow_schema(schema)
         self._paths = found_logs(self._options.paths)
 
-    @told_at_once
+    @reporting_at_once
     def partitions(self) -> Sequence[InputPartition]:
         """Read the logs once, to find their division into parts, each part's first position in the trace, and its table definitions."""
         return [LogPartition(part) for part in self._options.cut(self._paths)]

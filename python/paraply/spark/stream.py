@@ -12,7 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from paraply.analysis.parts import BEGIN, FileMark, LogPart, Place, Scanned, catalog_of, check_unchanged, mark_of, scan
 from paraply.errors import LogTruncated, UsageError
-from paraply.spark.failures import told_at_once
+from paraply.spark.failures import reporting_at_once
 from paraply.spark.modes import LogPartition, Options, found_logs, read_part
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         limit = self._options.max_bytes
         return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
 
-    @told_at_once
+    @reporting_at_once
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802  Spark's name
         """Return the offset up to which each file can be read now."""
         latest = self._last if self._last is not None else self._followed.look(cuts_at(start))
@@ -184,12 +184,12 @@ class BinlogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return {path: min(offset, latest.get(path, 0)) for path, offset in bounded.items()}
         return latest or start
 
-    @told_at_once
+    @reporting_at_once
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's name
         """Limit all further reads to what exists now."""
         self._last = self._followed.look()
 
-    @told_at_once
+    @reporting_at_once
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the parts between two offsets."""
         return [] if start == end else [LogPartition(part) for part in self._followed.parts(start, end)]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from paraply._native import ChunkResolver, KeyResolver, chunk_numbers
-from paraply.spark.failures import told
+from paraply.spark.failures import reporting
 
 __all__ = ["ANSWER", "NUMBERS", "REPORT", "RUN", "Cut", "find_runs", "finish", "number_alone", "resolve_chunks", "resolve_keys"]
 
@@ -80,7 +80,7 @@ class Cut:
         return np.flatnonzero(step != 1 if self.gaps else step <= 0)
 
 
-@told
+@reporting
 def find_runs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the runs of ascending positions in a task's rows, once divided at gaps too and once not.
 
@@ -135,7 +135,7 @@ class RunList:
         return [{"gaps": gaps, "first": first, "last": last, "rows": rows} for first, last, rows in runs]
 
 
-@told
+@reporting
 def number_alone(batches: Iterable[pa.RecordBatch], group: bool, collections: list[int]) -> Iterator[pa.RecordBatch]:
     """Yield the numbers of a trace that one task holds, in the order of its positions."""
     resolver = ChunkResolver(0, shared_counts_as_exclusive=group)
@@ -145,7 +145,7 @@ def number_alone(batches: Iterable[pa.RecordBatch], group: bool, collections: li
     yield chunk_numbers(rows, [], collections)
 
 
-@told
+@reporting
 def resolve_chunks(batches: Iterable[pa.RecordBatch], parts: int, group: bool, cut: Cut) -> Iterator[pa.RecordBatch]:
     """Resolve the chunks of a task alone, and report the dependencies across chunks for each part of the keys."""
     resolver = ChunkResolver(parts, shared_counts_as_exclusive=group)
@@ -183,7 +183,7 @@ def report(resolver: ChunkResolver, parts: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=REPORT_SCHEMA)
 
 
-@told
+@reporting
 def resolve_keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Resolve the dependencies across chunks. Reports arrive sorted by part, then by chunk; rows are passed on."""
     resolver, current = KeyResolver(), None
@@ -203,7 +203,7 @@ def resolve_keys(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(columns, schema=ANSWER_SCHEMA)
 
 
-@told
+@reporting
 def finish(batches: Iterable[pa.RecordBatch], collections: list[int]) -> Iterator[pa.RecordBatch]:
     """Join the numbers of each chunk; answers arrive sorted by chunk, before its rows."""
     answers: list[tuple[int, int, bytes]] = []

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from paraply._native import CriticalPath
 from paraply.errors import UsageError
 from paraply.spark.dependencies import SCHEMES, Options, prepared
-from paraply.spark.failures import told
+from paraply.spark.failures import reporting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -130,7 +130,7 @@ def parallelism(trace_df: DataFrame, *, window: int = 10_000, scheme: str = "fin
     return arranged.mapInArrow(measure, WINDOWS)
 
 
-@told
+@reporting
 def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the windows of a task, whose rows arrive in order; a window may span batches."""
     path, current, first, last = CriticalPath(), None, 0, 0

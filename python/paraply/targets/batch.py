@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from paraply._native import Block
     from paraply.errors import ParaplyError
 
-__all__ = ["SMALL_BLOCK", "SeriesOutcome", "SeriesSession"]
+__all__ = ["SMALL_BLOCK", "BatchOutcome", "BatchSession"]
 
 SMALL_BLOCK = 8 * 1024
 """Largest block, in bytes of the log, that may join a batch. For a larger block, the time between two blocks does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesOutcome:
+class BatchOutcome:
     """The result of applying a batch.
 
     Attributes:
@@ -34,14 +34,14 @@ class SeriesOutcome:
     committing: bool = False
 
 
-class SeriesSession(Session, Protocol):
-    """A session that accepts several blocks at once. Its target reports this with ``takes_series``."""
+class BatchSession(Session, Protocol):
+    """A session that accepts several blocks at once. Its target reports this with ``takes_batch``."""
 
     @property
     def commits_at_once(self) -> bool:
         """True if a block that fits a batch is one statement, so that a batch of a single block is worth it."""
 
-    def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
+    def apply_and_commit(self, blocks: Sequence[Block]) -> BatchOutcome:
         """Apply and commit the blocks one by one; stop at the first block that fails or does not fit.
 
         Each block is a transaction of its own. A failed block leaves the session as ``apply`` or ``commit`` would leave it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._native import GtidSet
 from paraply.errors import ParaplyError
-from paraply.targets.progress.file_ledger import PlaceRow, read_places
+from paraply.targets.progress.file_ledger import PositionRow, read_positions
 from paraply.targets.progress.gtid_ledger import read_executed
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def read_sign(epoch: int, at: str, age: float, text: str) -> LastSign | None:
     return LastSign(epoch, at, max(0.0, age), status) if isinstance(status, dict) else None
 
 
-def fill_progress(status: ChannelStatus, kept: PlaceRow | None, rows: Sequence[PlaceRow]) -> None:
+def fill_progress(status: ChannelStatus, kept: PositionRow | None, rows: Sequence[PositionRow]) -> None:
     """Fill in the progress fields of a channel's status from its stored rows.
 
     Args:
@@ -108,7 +108,7 @@ def fill_progress(status: ChannelStatus, kept: PlaceRow | None, rows: Sequence[P
         status.file, status.position, status.ordinal = newest.file, newest.offset, newest.ordinal
     texts = [row.text for row in stored if row.text]
     if any('"done"' in text for text in texts):  # a log without GTIDs
-        places = read_places(kept, rows)
+        places = read_positions(kept, rows)
         status.file, status.position, status.ahead = places.file, places.offset, len(places.done)
         status.gaps = [f"behind {places.file}:{places.offset}"] if places.done else []
         return

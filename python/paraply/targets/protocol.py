@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.channel_status import ChannelStatus
 
-__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Peek", "Progress", "RowForecast", "Session", "Standing", "StatusRow", "Target"]
+__all__ = ["ApplyPlan", "Capabilities", "Forecast", "Inspection", "Progress", "RowForecast", "Session", "Standing", "StatusRow", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Capabilities:
     """The optional features of a target.
 
     Attributes:
-        takes_batches: Whether its sessions accept several blocks at once (``SeriesSession``).
+        takes_batches: Whether its sessions accept several blocks at once (``BatchSession``).
         replicates: Whether it has a replication applier of its own (``--via replication``).
         has_system_databases: Whether it has system databases like the source's server, such as ``mysql``.
     """
@@ -92,7 +92,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Peek:
+class Inspection:
     """The state that an apply would find in the target, read without writing.
 
     Attributes:
@@ -203,12 +203,12 @@ class Session(Protocol):
             AlreadyRunning: Another process has taken over the channel.
         """
 
-    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+    def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         """Apply a block like ``apply``, with its rows in several parts, so that some rows go in early.
 
         Args:
             block: The whole block, for the progress.
-            waves: The parts of its rows in order; the iterator waits until the next part may be applied.
+            steps: The parts of its rows in order; the iterator waits until the next part may be applied.
         """
 
     def commit(self) -> None:
@@ -253,7 +253,7 @@ class Target(Protocol):
     def most_merged(self) -> int:
         """Most transactions that automatic merging puts into one commit. Larger blocks lose more time to waiting than they save."""
 
-    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+    def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
         """Return the state that ``open`` would find. Write nothing, and close all connections again.
 
         Args:
@@ -267,7 +267,7 @@ class Target(Protocol):
     def session(self) -> Session:
         """Return a new session for a worker; called in the worker's thread."""
 
-    def open_board(self) -> StatusRow | None:
+    def open_status_row(self) -> StatusRow | None:
         """Return the row that holds the run's status, on its own connection; None if it cannot be stored. Called after ``open``."""
 
     def read_channels(self) -> list[ChannelStatus]:
@@ -285,16 +285,16 @@ class Target(Protocol):
     def standing(self, plan: ApplyPlan) -> Standing:
         """Return the tables that an earlier run left in the target, or all tables if it is of the log's family; write nothing."""
 
-    def foresee(self, forecast: Forecast) -> None:
+    def check_ddl(self, forecast: Forecast) -> None:
         """Raise the error that the transaction's statements would end with, if it can be determined without running them; write nothing."""
 
     def skips(self, changes: Sequence[SchemaChange], /) -> bool:
         """Return True if statements with these changes have no counterpart in the target, so that only their progress is recorded."""
 
-    def foresee_tables(self, tables: Sequence[Table]) -> None:
+    def check_tables(self, tables: Sequence[Table]) -> None:
         """Raise the error that taking over these definitions (``--schema``) would end with; write nothing."""
 
-    def foresee_rows(self, forecast: RowForecast) -> None:
+    def check_rows(self, forecast: RowForecast) -> None:
         """Raise the error that rows of a table would end with, by the target's definitions; write nothing."""
 
     def pass_over(self, block: Block) -> None:

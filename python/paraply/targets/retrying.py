@@ -10,14 +10,14 @@ from paraply.runtime import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["steadily"]
+__all__ = ["with_retries"]
 
 T = TypeVar("T")
 _STARTS = 5
 _START_PAUSE = 0.1
 
 
-def steadily(
+def with_retries(
     begin: Callable[[], T],
     lost: type[ParaplyError] | tuple[type[ParaplyError], ...] = ConnectionLost,
     passes: Callable[[ParaplyError], bool] = lambda _: True,
@@ -34,7 +34,7 @@ def steadily(
     ...     if error := next(tries):
     ...         raise error
     ...     return "seen"
-    >>> steadily(look)
+    >>> with_retries(look)
     'seen'
     """
     tries = 1

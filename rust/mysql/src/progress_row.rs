@@ -78,7 +78,7 @@ impl ProgressRow<'_> {
     }
 
     /// Returns the greatest number of bytes that it takes in a statement.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn byte_length(&self) -> usize {
         (MOST_FIXED + self.channel.len() + self.executed.len() + self.file.len()).div_ceil(3) * 4
     }
 }

@@ -35,7 +35,7 @@ pub struct Block {
     /// True if every row that it changes is known to be in a table with a unique key of NOT NULL columns (rule R14).
     pub keyed: bool,
     /// Block that each row event waits for, where the rows need not all wait for the same.
-    pub(crate) waves: BlockWaves,
+    pub(crate) steps: BlockWaves,
     /// Row events to apply: those that wait for more than the first and at most the second number. None for all.
     wanted: Option<(Option<u64>, u64)>,
     batch: Arc<Vec<Transaction>>,
@@ -52,7 +52,7 @@ impl Block {
             ordinal: 0,
             executed: Arc::default(),
             keyed: true,
-            waves: BlockWaves::default(),
+            steps: BlockWaves::default(),
             wanted: None,
             batch,
             members: Vec::new(),
@@ -66,9 +66,9 @@ impl Block {
 
     /// Computes the early rows, once all transactions are added. All rows are applied at once if the dependencies of
     /// some transaction are not known, or if a row is not found by a key.
-    pub(crate) fn close_waves(&mut self) {
-        if self.keyed && self.waves.transactions() == self.len() {
-            self.waves.close();
+    pub(crate) fn close_steps(&mut self) {
+        if self.keyed && self.steps.transactions() == self.len() {
+            self.steps.close();
         }
     }
 
@@ -78,13 +78,13 @@ impl Block {
 
     /// Returns the numbers of older blocks, ascending, after whose commits more of the rows may be applied. Empty where
     /// all rows wait for the same block.
-    pub fn waves(&self) -> &[u64] {
-        self.waves.starts()
+    pub fn steps(&self) -> &[u64] {
+        self.steps.starts()
     }
 
     /// Returns the block with only those rows that wait for a block after `after`, and for none after `up_to`.
     #[must_use]
-    pub fn wave(&self, after: Option<u64>, up_to: u64) -> Self {
+    pub fn step(&self, after: Option<u64>, up_to: u64) -> Self {
         Self { wanted: Some((after, up_to)), ..self.clone() }
     }
 
@@ -92,7 +92,7 @@ impl Block {
     /// index in it.
     pub fn wants(&self, transaction: usize, event: usize) -> bool {
         self.wanted.is_none_or(|(after, up_to)| {
-            let waits_for = self.waves.waits_for(transaction, event);
+            let waits_for = self.steps.waits_for(transaction, event);
             after.is_none_or(|after| waits_for > after) && waits_for <= up_to
         })
     }
@@ -203,7 +203,7 @@ impl Block {
                 ordinal: before + place as u64 + 1,
                 executed: Arc::new(executed.clone()),
                 keyed: false,
-                waves: BlockWaves::default(),
+                steps: BlockWaves::default(),
                 members: vec![member],
                 ..self.clone()
             });

@@ -51,11 +51,11 @@ impl BlockWaves {
         let mut left: u64 = rows.iter().map(|(_, bytes)| bytes).sum();
         let share = left.div_ceil(LEAST_SHARE);
         let mut held = 0;
-        for wave in rows.chunk_by(|one, other| one.0 == other.0) {
-            let bytes: u64 = wave.iter().map(|(_, bytes)| bytes).sum();
+        for step in rows.chunk_by(|one, other| one.0 == other.0) {
+            let bytes: u64 = step.iter().map(|(_, bytes)| bytes).sum();
             (held, left) = (held + bytes, left - bytes);
             if held >= share && left >= share {
-                self.starts.extend(wave.first().map(|(wait, _)| wait));
+                self.starts.extend(step.first().map(|(wait, _)| wait));
                 held = 0;
             }
         }

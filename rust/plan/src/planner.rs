@@ -6,7 +6,7 @@ use paraply_binlog::event::types::TABLE_MAP;
 use paraply_binlog::read::piece::Place;
 use paraply_binlog::transaction::{Identity, Kind, Transaction};
 use paraply_core::gtid::GtidSet;
-use paraply_core::schedule::{Dependencies, DependencyTracker, Waves};
+use paraply_core::schedule::{Dependencies, DependencyTracker, EarlyRows};
 use paraply_core::write_set::WriteSet;
 
 use crate::block::{Block, Needs};
@@ -51,7 +51,7 @@ pub struct Planner {
     ordinal: u64,
     skipped: u64,
     gathers: bool,
-    waves: Option<Waves>,
+    steps: Option<EarlyRows>,
 }
 
 impl Planner {
@@ -73,8 +73,8 @@ impl Planner {
     ///
     /// Only where commits are in order: early rows wait for a block up to which everything is committed.
     #[must_use]
-    pub fn in_waves(mut self, in_waves: bool) -> Self {
-        self.waves = in_waves.then(Waves::default);
+    pub fn early_rows(mut self, early_rows: bool) -> Self {
+        self.steps = early_rows.then(EarlyRows::default);
         self
     }
 
@@ -127,7 +127,7 @@ impl Planner {
         }
         blocks.extend(open);
         for block in &mut blocks {
-            block.close_waves();
+            block.close_steps();
             block.needs.blocks.retain(|&older| older > committed);
         }
         blocks
@@ -136,8 +136,8 @@ impl Planner {
     fn begin(&mut self, batch: &Arc<Vec<Transaction>>) -> Block {
         let block = Block::new(self.next_id, Arc::clone(batch));
         self.next_id += 1;
-        if let Some(waves) = &mut self.waves {
-            waves.begin();
+        if let Some(steps) = &mut self.steps {
+            steps.begin();
         }
         block
     }
@@ -151,7 +151,7 @@ impl Planner {
         }
         block.executed = Arc::clone(&self.executed);
         if changes_nothing(transaction.kind) {
-            block.waves.add(transaction, &[]);
+            block.steps.add(transaction, &[]);
             return;
         }
         block.keyed &= !set.missing_keys && !set.barrier;
@@ -167,9 +167,9 @@ impl Planner {
     fn find(&mut self, block: &mut Block, transaction: &Transaction, set: &WriteSet) -> Dependencies {
         let barrier = is_barrier(transaction, set);
         let (tracker, id) = (&mut self.tracker, block.id);
-        let (Some(waves), Some(events), false) = (&mut self.waves, &set.events, barrier) else {
+        let (Some(steps), Some(events), false) = (&mut self.steps, &set.events, barrier) else {
             if transaction.events.iter().all(|event| event.type_code == TABLE_MAP) {
-                block.waves.add(transaction, &[]); // a filter took its rows out
+                block.steps.add(transaction, &[]); // a filter took its rows out
             }
             return tracker.add(id, &set.exclusive, &set.shared, barrier);
         };
@@ -179,10 +179,10 @@ impl Planner {
         for (place, touches) in events.iter() {
             split_touches(touches, &mut exclusive, &mut shared);
             let event = tracker.add(id, &exclusive, &shared, false);
-            waits.push((place, waves.add(touches, event.blocks.last().copied().unwrap_or_default())));
+            waits.push((place, steps.add(touches, event.blocks.last().copied().unwrap_or_default())));
             found.blocks.extend(event.blocks);
         }
-        block.waves.add(transaction, &waits);
+        block.steps.add(transaction, &waits);
         found
     }
 }

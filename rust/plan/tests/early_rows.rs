@@ -31,19 +31,19 @@ fn log(transactions: &[Vec<u8>]) -> Arc<Vec<Transaction>> {
     Arc::new(transactions)
 }
 
-fn plan(batch: &Arc<Vec<Transaction>>, catalog: &Catalog, in_waves: bool, committed: u64) -> Vec<Block> {
-    let options = Options { by_event: in_waves, ..Options::default() };
+fn plan(batch: &Arc<Vec<Transaction>>, catalog: &Catalog, early_rows: bool, committed: u64) -> Vec<Block> {
+    let options = Options { by_event: early_rows, ..Options::default() };
     let (sets, _) = batch_write_sets(batch, catalog, &options).unwrap();
     let limits = BlockLimits { transactions: MERGE, bytes: u64::MAX };
-    Planner::new(Passed::default()).in_waves(in_waves).plan(batch, &sets, limits, committed)
+    Planner::new(Passed::default()).early_rows(early_rows).plan(batch, &sets, limits, committed)
 }
 
 /// Returns the values that a block inserts, in the order of the early rows: (step, value) in the order of the log.
 fn rows(block: &Block) -> Vec<(usize, u8)> {
     let mut windows = Vec::new();
     let mut after = None;
-    for start in block.waves() {
-        windows.push(block.wave(after, *start));
+    for start in block.steps() {
+        windows.push(block.step(after, *start));
         after = Some(*start);
     }
     if windows.is_empty() {
@@ -52,10 +52,10 @@ fn rows(block: &Block) -> Vec<(usize, u8)> {
     let mut found = Vec::new();
     for (place, transaction) in block.transactions().enumerate() {
         for (index, event) in transaction.events.iter().enumerate().filter(|(_, event)| event.type_code != TABLE_MAP) {
-            let waves: Vec<_> = (0..windows.len()).filter(|wave| windows[*wave].wants(place, index)).collect();
-            assert_eq!(waves.len(), 1, "each row goes in once");
+            let steps: Vec<_> = (0..windows.len()).filter(|step| windows[*step].wants(place, index)).collect();
+            assert_eq!(steps.len(), 1, "each row goes in once");
             let bytes = &transaction.data[event.range.clone()];
-            found.push((waves[0], bytes[bytes.len() - 4]));
+            found.push((steps[0], bytes[bytes.len() - 4]));
         }
     }
     found
@@ -68,11 +68,11 @@ fn r21_only_rows_that_an_older_block_touched_wait_for_it() {
     transactions.extend((0..6).map(|n| vec![100 + n * 4, n * 4, 102 + n * 4, 103 + n * 4]));
     let blocks = plan(&log(&transactions), &catalog(&[id_table("t", true)]), true, 0);
     assert_eq!(blocks.len(), 2);
-    assert_eq!((blocks[0].waves(), blocks[1].waves()), (&[][..], &[0, 1][..]));
+    assert_eq!((blocks[0].steps(), blocks[1].steps()), (&[][..], &[0, 1][..]));
     assert_eq!(blocks[1].needs.blocks, [1]);
-    let late: Vec<u8> = rows(&blocks[1]).into_iter().filter(|(wave, _)| *wave == 1).map(|(_, value)| value).collect();
+    let late: Vec<u8> = rows(&blocks[1]).into_iter().filter(|(step, _)| *step == 1).map(|(_, value)| value).collect();
     assert_eq!(late, [0, 4, 8, 12, 16, 20]);
-    assert!(blocks[1].split().iter().all(|single| single.waves().is_empty() && single.wants(0, 1)));
+    assert!(blocks[1].split().iter().all(|single| single.steps().is_empty() && single.wants(0, 1)));
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn r14_rows_without_a_key_and_small_blocks_go_in_at_once() {
     assert!(
         plan(&log(&transactions), &catalog(&[id_table("t", false)]), true, 0)
             .iter()
-            .all(|block| block.waves().is_empty())
+            .all(|block| block.steps().is_empty())
     );
     let small: Vec<Vec<u8>> = (0..12).map(|n| vec![n % 6, 100 + n]).collect();
-    assert!(plan(&log(&small), &catalog(&[id_table("t", true)]), true, 0).iter().all(|block| block.waves().is_empty()));
+    assert!(plan(&log(&small), &catalog(&[id_table("t", true)]), true, 0).iter().all(|block| block.steps().is_empty()));
 }
 
 proptest! {
@@ -100,8 +100,8 @@ proptest! {
         prop_assert_eq!(blocks.len(), plain.len());
         for (block, plain) in blocks.iter().zip(&plain) {
             prop_assert_eq!(&block.needs, &plain.needs);
-            prop_assert!(block.waves().is_sorted() && block.waves().iter().all(|start| *start < block.id));
-            if let Some(last) = block.waves().last() {
+            prop_assert!(block.steps().is_sorted() && block.steps().iter().all(|start| *start < block.id));
+            if let Some(last) = block.steps().last() {
                 prop_assert_eq!(Some(last), block.needs.blocks.last());
             }
         }
@@ -110,8 +110,8 @@ proptest! {
         let mut touched: Vec<(u64, u64, u8)> = Vec::new();
         for block in &blocks {
             let needed = block.needs.blocks.last().copied().unwrap_or(0);
-            for (wave, value) in rows(block) {
-                let start = block.waves().get(wave).copied().unwrap_or(needed);
+            for (step, value) in rows(block) {
+                let start = block.steps().get(step).copied().unwrap_or(needed);
                 for (older, begun, _) in touched.iter().filter(|(_, _, other)| *other == value) {
                     let in_order = if *older == block.id { *begun <= start } else { *older <= start.max(committed) };
                     prop_assert!(in_order, "value {value} of block {older} before block {}", block.id);

@@ -15,9 +15,9 @@ from unit.applier.fakes import GtidSet
 
 from paraply.errors import ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, TemporaryFailure
 from paraply.runtime import runtime
-from paraply.targets.batch import SeriesOutcome
+from paraply.targets.batch import BatchOutcome
 from paraply.targets.lock_waits import Holder, sentence
-from paraply.targets.protocol import ApplyPlan, Capabilities, Peek, Progress, Standing
+from paraply.targets.protocol import ApplyPlan, Capabilities, Inspection, Progress, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,9 +52,9 @@ class Database:
         self.refused = 0
         self.in_flight = 0
         self.most_in_flight = 0
-        self.waves = 0
+        self.steps = 0
         self.applies: list[tuple[int, str]] = []
-        self.series: list[int] = []
+        self.batch_size: list[int] = []
 
     def change(self, key: str, ordinal: int, old: int | None) -> int:
         return hash((key, ordinal, old))
@@ -94,9 +94,9 @@ class Session:
         return self.number
 
     def apply(self, block: Block) -> None:
-        self.apply_waves(block, [block])
+        self.apply_steps(block, [block])
 
-    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+    def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         database = self.database
         assert threading.get_ident() == self.thread
         assert not self.locks
@@ -106,10 +106,10 @@ class Session:
             database.most_in_flight = max(database.most_in_flight, database.in_flight)
             database.mutex.notify_all()
         try:
-            for wave in waves:
-                for transaction in wave.transactions:
+            for step in steps:
+                for transaction in step.transactions:
                     self._apply(transaction)
-                database.waves += wave is not block
+                database.steps += step is not block
         finally:
             with database.mutex:
                 database.in_flight -= 1
@@ -189,8 +189,8 @@ class Session:
         if fault == "lost-after":
             self._break()
 
-    def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
-        self.database.series.append(len(blocks))
+    def apply_and_commit(self, blocks: Sequence[Block]) -> BatchOutcome:
+        self.database.batch_size.append(len(blocks))
         for done, block in enumerate(blocks):
             committing = False
             try:
@@ -198,8 +198,8 @@ class Session:
                 committing = True
                 self.commit()
             except ParaplyError as error:
-                return SeriesOutcome(done, error, committing)
-        return SeriesOutcome(len(blocks))
+                return BatchOutcome(done, error, committing)
+        return BatchOutcome(len(blocks))
 
     def rollback(self) -> None:
         with self.database.mutex:
@@ -245,9 +245,9 @@ class Target:
     is_local = False
     most_merged = 128
 
-    def __init__(self, database: Database | None = None, *, merges: bool = True, takes_series: bool = False) -> None:
+    def __init__(self, database: Database | None = None, *, merges: bool = True, takes_batch: bool = False) -> None:
         self.database = database or Database()
-        self.capabilities = Capabilities(takes_batches=takes_series)
+        self.capabilities = Capabilities(takes_batches=takes_batch)
         self.merges = merges
         self.plan: ApplyPlan | None = None
         self.progress: Progress | None = None
@@ -258,10 +258,10 @@ class Target:
         self.tables: list[Any] = []
         self.sessions: list[Session] = []
 
-    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
-        return Peek(self._progress(), merges=self.merges)
+    def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
+        return Inspection(self._progress(), merges=self.merges)
 
-    def open_board(self) -> None:
+    def open_status_row(self) -> None:
         return None
 
     def open(self, plan: ApplyPlan) -> Progress:
@@ -283,7 +283,7 @@ class Target:
         """Nothing stands there."""
         return Standing()
 
-    def foresee(self, forecast: Any) -> None:
+    def check_ddl(self, forecast: Any) -> None:
         """Nothing is known beforehand."""
 
     def skips(self, changes: Any) -> bool:
@@ -293,10 +293,10 @@ class Target:
     def create_tables(self, tables) -> None:
         pass
 
-    def foresee_tables(self, tables: Any) -> None:
+    def check_tables(self, tables: Any) -> None:
         """Nothing is known beforehand."""
 
-    def foresee_rows(self, forecast: Any) -> None:
+    def check_rows(self, forecast: Any) -> None:
         """Nothing is known beforehand."""
 
     def schema_changed(self, catalog: Any, changes: Sequence[Any]) -> None:

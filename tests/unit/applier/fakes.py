@@ -197,11 +197,11 @@ class Block:
     waits: list[int] = field(default_factory=list)
 
     @property
-    def waves(self) -> list[int]:
+    def steps(self) -> list[int]:
         starts = sorted(set(self.waits))
         return starts if len(starts) > 1 else []
 
-    def wave(self, after: int | None, up_to: int) -> Block:
+    def step(self, after: int | None, up_to: int) -> Block:
         wanted = [t for t, wait in zip(self.transactions, self.waits, strict=True) if (after is None or wait > after) and wait <= up_to]
         return Block(self.id, wanted)
 
@@ -282,9 +282,9 @@ class Block:
 
 
 class Planner:
-    def __init__(self, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, in_waves: bool = False) -> None:
+    def __init__(self, *, executed: GtidSet | None = None, after: tuple[int, int] | None = None, early_rows: bool = False) -> None:
         self._executed = executed or GtidSet()
-        self._in_waves = in_waves
+        self._in_waves = early_rows
         self._waits: dict[str, int] = {}
         self._after = after
         self._id = 0

@@ -96,7 +96,7 @@ def test_r24_the_oldest_job_may_always_start_whatever_was_started_before_it() ->
 
 def test_a_series_holds_jobs_of_a_bounded_table_that_follow_one_another() -> None:
     """One worker commits them one after the other anyway."""
-    jobs = JobList(2, ordered=False, series=8, fits=lambda _: True)
+    jobs = JobList(2, ordered=False, batch_size=8, fits=lambda _: True)
     jobs.bound_tables({"d.t": 1})
     jobs.put_all([job(number, "d.t") for number in range(1, 9)])
     first = jobs._pop_ready()

@@ -124,13 +124,13 @@ COMBINATIONS = [combination for combination in allowed_combinations() if combina
     merge=st.sampled_from(["off", "auto", 5]),
     faults=st.dictionaries(st.integers(1, 60), FAULTS, max_size=5),
     culprit=st.none() | st.integers(1, 60),
-    series=st.booleans(),
+    batch_size=st.booleans(),
 )
-def test_r20_r21_r23_every_policy_and_level_ends_as_serial_apply(log, combination, workers, merge, faults, culprit, series):
+def test_r20_r21_r23_every_policy_and_level_ends_as_serial_apply(log, combination, workers, merge, faults, culprit, batch_size):
     """With a failure, whatever is missing then is applied by the next run, each once."""
     policy, consistency, merges = combination
     options = {"policy": policy, "consistency": consistency, "workers": workers, "merge": merge if merges else "off"}
-    target = Target(Database(lock_timeout=0.2), takes_series=series)
+    target = Target(Database(lock_timeout=0.2), takes_batch=batch_size)
     target.database.faults.update({number: list(kinds) for number, kinds in faults.items()})
     if culprit is not None and culprit <= len(log):
         target.database.always[culprit] = ApplyFailed("the culprit")

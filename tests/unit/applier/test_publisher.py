@@ -17,7 +17,7 @@ from paraply.observe import publisher
 from paraply.observe.publisher import Publisher
 
 
-class Board:
+class StatusRowConnection:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.closed = 0
@@ -38,12 +38,12 @@ class Board:
 
 
 class Place(Target):
-    def __init__(self, board: Board | None) -> None:
+    def __init__(self, status_row: StatusRowConnection | None) -> None:
         super().__init__()
-        self.board = board
+        self.status_row = status_row
 
-    def open_board(self) -> Board | None:  # type: ignore[override]
-        return self.board
+    def open_status_row(self) -> StatusRowConnection | None:  # type: ignore[override]
+        return self.status_row
 
 
 @pytest.fixture(autouse=True)
@@ -52,32 +52,32 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_last_word_says_how_the_run_ended() -> None:
-    board = Board()
-    run_within(make_applier([make(n, "k") for n in range(1, 20)], Place(board)))
-    assert board.last["outcome"] == "done"
-    assert board.last["counters"]["transactions"] == 19
-    assert board.last["counters"]["last_gtid"] == "u:00019"
-    assert board.closed == 1
+    status_row = StatusRowConnection()
+    run_within(make_applier([make(n, "k") for n in range(1, 20)], Place(status_row)))
+    assert status_row.last["outcome"] == "done"
+    assert status_row.last["counters"]["transactions"] == 19
+    assert status_row.last["counters"]["last_gtid"] == "u:00019"
+    assert status_row.closed == 1
 
 
 def test_an_error_is_told() -> None:
-    board = Board()
-    run_within(make_applier([make(1, "k"), LogDamaged("broken")], Place(board)))
-    assert (board.last["outcome"], board.last["error"]["class"]) == ("failed", "LogDamaged")
+    status_row = StatusRowConnection()
+    run_within(make_applier([make(1, "k"), LogDamaged("broken")], Place(status_row)))
+    assert (status_row.last["outcome"], status_row.last["error"]["class"]) == ("failed", "LogDamaged")
 
 
 def test_it_is_written_again_and_again() -> None:
-    board = Board()
-    publishing = Publisher(lambda: board, lambda: {"outcome": None})
+    status_row = StatusRowConnection()
+    publishing = Publisher(lambda: status_row, lambda: {"outcome": None})
     publishing.start()
-    until(lambda: len(board.texts) > 3, "the fourth status")
+    until(lambda: len(status_row.texts) > 3, "the fourth status")
     publishing.end({"outcome": "done"})
-    assert {"outcome": None} in map(json.loads, board.texts)
-    assert board.last == {"outcome": "done"}
+    assert {"outcome": None} in map(json.loads, status_row.texts)
+    assert status_row.last == {"outcome": "done"}
 
 
 def test_a_lost_connection_is_made_again() -> None:
-    boards = [Board(), Board()]
+    boards = [StatusRowConnection(), StatusRowConnection()]
     boards[0].failing = ConnectionLost("gone")
     opened = iter(boards)
     publishing = Publisher(lambda: next(opened), dict)
@@ -95,12 +95,12 @@ def test_a_target_without_a_place_is_no_error() -> None:
 
 
 def test_a_defect_of_the_row_is_no_error_of_the_run_and_ends_the_publishing(caplog: pytest.LogCaptureFixture) -> None:
-    board = Board()
-    board.failing = ValueError("a defect")
-    place = Place(board)
+    status_row = StatusRowConnection()
+    status_row.failing = ValueError("a defect")
+    place = Place(status_row)
     assert apply([make(1, "k")], place).transactions == 1
     assert place.database.applied == [1]
-    assert (board.texts, board.closed) == ([], 1)
+    assert (status_row.texts, status_row.closed) == ([], 1)
     assert [record.getMessage() for record in caplog.records if record.name == "paraply.observe"] == [
         "the status is not published any more"
     ]
@@ -110,12 +110,12 @@ def test_a_target_that_hangs_does_not_keep_the_run(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(publisher, "_PATIENCE_SECONDS", 0.1)
     asked, released, answered = threading.Event(), threading.Event(), threading.Event()
 
-    def open_board() -> None:
+    def open_status_row() -> None:
         asked.set()
         released.wait()
         answered.set()
 
-    publishing = Publisher(open_board, dict)
+    publishing = Publisher(open_status_row, dict)
     publishing.start()
     assert asked.wait(10)
     publishing.end({})

@@ -39,27 +39,27 @@ class Commits:
         self.tickets = [self.run.order.register() for _ in range(count)]
         self.begun = begun
 
-    def through(self, number: int, gtid: str) -> None:
+    def count_committed(self, number: int, gtid: str) -> None:
         ticket = self.tickets[number - 1]
         self.run.order.wait_turn(ticket)
-        self.run.through(block(number, gtid))
+        self.run.count_committed(block(number, gtid))
         self.run.order.finish(ticket)
 
 
 def test_of_mariadb_only_what_has_no_gap_is_told():
     commits = Commits(3, "0-1-10", mariadb=True)
-    commits.through(2, "0-1-12")
-    commits.through(3, "0-1-13")
+    commits.count_committed(2, "0-1-12")
+    commits.count_committed(3, "0-1-13")
     assert commits.run.executed_text() == "0-1-10"
-    commits.through(1, "0-1-11")
+    commits.count_committed(1, "0-1-11")
     assert commits.run.executed_text() == "0-1-13"
 
 
 def test_of_mysql_everything_is_told():
     uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
     commits = Commits(3, f"{uuid}:1-10", mariadb=False)
-    commits.through(2, f"{uuid}:12")
-    commits.through(3, f"{uuid}:13")
+    commits.count_committed(2, f"{uuid}:12")
+    commits.count_committed(3, f"{uuid}:13")
     assert commits.run.executed_text() == f"{uuid}:1-10:12-13"
     assert commits.run.executed() == GtidSet(f"{uuid}:1-10:12-13")
     assert str(commits.begun) == f"{uuid}:1-10"
@@ -72,10 +72,10 @@ def test_a_long_gap_is_not_looked_over_with_each_commit(asked, monkeypatch):
     look = RunState._raise
     monkeypatch.setattr(RunState, "_raise", lambda run, low: (looks.append(len(run._early)), look(run, low))[1])
     for number in range(2, count + 1):
-        commits.through(number, f"0-1-{10 + number}")
+        commits.count_committed(number, f"0-1-{10 + number}")
     assert sum(looks) < 3 * count
     if asked:
         assert commits.run.executed_text() == "0-1-10"
-    commits.through(1, "0-1-11")
+    commits.count_committed(1, "0-1-11")
     assert commits.run.executed_text() == f"0-1-{10 + count}"
     assert str(commits.begun) == "0-1-10"

@@ -13,7 +13,7 @@ from paraply.applier.commit.commit_order import CommitOrder
 from paraply.applier.execute.retry import RetryPolicy, StormGuard
 from paraply.applier.preflight.timestamp_column import check_timestamp_column
 from paraply.applier.schedule.batching import MergeSize
-from paraply.applier.schedule.concurrency_limit import Hands
+from paraply.applier.schedule.concurrency_limit import ConcurrencyLimit
 from paraply.applier.schedule.job_list import Job, JobList
 from paraply.applier.schedule.policy import (
     CONSISTENCIES,
@@ -47,23 +47,23 @@ class TestJobList:
         jobs = JobList(2)
         for job in jobs_of(0, 1, 0, 3):
             jobs.put(job)
-        seat = jobs.seat()
-        assert jobs.take(seat).number == 1
-        assert jobs.take(seat).number == 3
+        slot = jobs.slot()
+        assert jobs.take(slot).number == 1
+        assert jobs.take(slot).number == 3
         jobs.committed(1)
-        assert jobs.take(seat).number == 2
+        assert jobs.take(slot).number == 2
         jobs.committed(3)
-        assert jobs.take(seat).number == 4
+        assert jobs.take(slot).number == 4
 
     def test_a_job_that_becomes_ready_goes_straight_to_an_idle_worker(self):
         jobs = JobList(2)
         first, second = jobs_of(0, 1)
         jobs.put(first)
         jobs.put(second)
-        seat = jobs.seat()
-        assert jobs.take(seat) is first
+        slot = jobs.slot()
+        assert jobs.take(slot) is first
         taken = []
-        idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.seat())), daemon=True)
+        idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.slot())), daemon=True)
         idle.start()
         until_waiting(idle, "take")
         assert not taken
@@ -75,19 +75,19 @@ class TestJobList:
         jobs = JobList(2)
         first, second, third = jobs_of(0, 1, 2)
         heard = []
-        idle = threading.Thread(target=lambda: jobs.take(jobs.seat(), heard.append), daemon=True)
+        idle = threading.Thread(target=lambda: jobs.take(jobs.slot(), heard.append), daemon=True)
         jobs.put(first)
-        seat = jobs.seat()
-        jobs.take(seat)
+        slot = jobs.slot()
+        jobs.take(slot)
         idle.start()
         filled(heard, 1)
         jobs.put(second)
         jobs.put(third)
         assert heard == ["input", "dependency"], "first the reader, then the job that it conflicts with"
         jobs.committed(1)
-        assert jobs.take(seat) is second
+        assert jobs.take(slot) is second
         jobs.committed(2)
-        assert jobs.take(seat) is third
+        assert jobs.take(slot) is third
         assert heard == ["input", "dependency", "input"]
         jobs.close()
         idle.join(5)
@@ -106,9 +106,9 @@ class TestJobList:
         filler.start()
         until_waiting(filler, "put_all")
         assert len(jobs) == 6
-        seat = jobs.seat()
+        slot = jobs.slot()
         for _ in range(4):
-            jobs.take(seat)
+            jobs.take(slot)
         filled(jobs, 6)
         until_waiting(filler, "put_all")
         assert len(jobs) == 6
@@ -121,8 +121,8 @@ class TestJobList:
         filler = threading.Thread(target=lambda: taken.append(jobs.put_all(jobs_of(*[0] * 20))), daemon=True)
         filler.start()
         filled(jobs, 4)
-        seat = jobs.seat()
-        assert [jobs.take(seat).number for _ in range(3)] == [1, 2, 3]
+        slot = jobs.slot()
+        assert [jobs.take(slot).number for _ in range(3)] == [1, 2, 3]
         filled(jobs, 4)
         numbers = [job.number for job in jobs.stop()]
         filler.join(5)
@@ -134,16 +134,16 @@ class TestJobList:
         put = []
         filler = threading.Thread(target=lambda: [put.append(job.number) for job in jobs_of(*[0] * 20) if jobs.put(job)], daemon=True)
         filler.start()
-        seat, taken = jobs.seat(), [1]
-        assert jobs.take(seat).number == 1
+        slot, taken = jobs.slot(), [1]
+        assert jobs.take(slot).number == 1
         while taken[-1] < 8:
-            taken.append(jobs.take(seat).number)
+            taken.append(jobs.take(slot).number)
             jobs.committed(taken[-1])
         until_waiting(filler, "put_all")
         assert put[-1] == 8
         assert len(jobs) == 0
         jobs.committed(1)
-        assert jobs.take(seat).number == 9
+        assert jobs.take(slot).number == 9
         jobs.abort()
         filler.join(5)
         assert not filler.is_alive()
@@ -153,10 +153,10 @@ class TestJobList:
         for job in jobs_of(0, 0, 0):
             jobs.put(job)
         jobs.set_serial(True)
-        seat = jobs.seat()
-        assert jobs.take(seat).number == 1
+        slot = jobs.slot()
+        assert jobs.take(slot).number == 1
         taken = []
-        idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.seat()).number), daemon=True)
+        idle = threading.Thread(target=lambda: taken.append(jobs.take(jobs.slot()).number), daemon=True)
         idle.start()
         until_waiting(idle, "take")
         assert not taken
@@ -165,33 +165,33 @@ class TestJobList:
         assert taken == [2]
 
     def test_with_enough_at_work_only_the_oldest_job_may_start(self):
-        hands = Hands(8, cores=2, idle=lambda: 0.5)
-        jobs = JobList(8, hands=hands)
+        concurrency = ConcurrencyLimit(8, cores=2, idle=lambda: 0.5)
+        jobs = JobList(8, concurrency=concurrency)
         for job in jobs_of(0, 1, 0, 0, 0):
             jobs.put(job)
-        seat = jobs.seat()
-        assert [jobs.take(seat).number, jobs.take(seat).number] == [1, 3], "the second job waits for the first"
+        slot = jobs.slot()
+        assert [jobs.take(slot).number, jobs.take(slot).number] == [1, 3], "the second job waits for the first"
         heard = []
-        idle = threading.Thread(target=lambda: heard.append(jobs.take(jobs.seat(), heard.append)), daemon=True)
+        idle = threading.Thread(target=lambda: heard.append(jobs.take(jobs.slot(), heard.append)), daemon=True)
         idle.start()
         filled(heard, 1)
         jobs.committed(1)
         assert len(jobs) == 3, "whoever comes back takes the next job"
-        assert jobs.take(seat).number == 2
+        assert jobs.take(slot).number == 2
         assert (len(jobs), heard) == (2, ["rest"])
-        jobs.count_hands()
+        jobs.adjust_concurrency()
         idle.join(5)
-        assert (hands.most, heard[1].number) == (4, 4)
-        jobs.count_hands()
-        assert hands.most == 4, "nothing was held back since"
+        assert (concurrency.most, heard[1].number) == (4, 4)
+        jobs.adjust_concurrency()
+        assert concurrency.most == 4, "nothing was held back since"
 
     def test_who_waited_for_input_hears_that_it_rests(self):
-        jobs = JobList(3, hands=Hands(3, cores=1, idle=lambda: 0.0))
+        jobs = JobList(3, concurrency=ConcurrencyLimit(3, cores=1, idle=lambda: 0.0))
         first, second, third = jobs_of(0, 0, 0)
         heard = []
-        idle = threading.Thread(target=lambda: jobs.take(jobs.seat(), heard.append), daemon=True)
+        idle = threading.Thread(target=lambda: jobs.take(jobs.slot(), heard.append), daemon=True)
         jobs.put_all([first, second])
-        assert [jobs.take(jobs.seat()), jobs.take(jobs.seat())] == [first, second]
+        assert [jobs.take(jobs.slot()), jobs.take(jobs.slot())] == [first, second]
         idle.start()
         filled(heard, 1)
         jobs.put(third)
@@ -200,27 +200,27 @@ class TestJobList:
         idle.join(5)
 
     def test_the_oldest_job_does_not_wait_for_a_hand(self):
-        jobs = JobList(4, hands=Hands(4, cores=2, idle=lambda: 0.0))
+        jobs = JobList(4, concurrency=ConcurrencyLimit(4, cores=2, idle=lambda: 0.0))
         for job in jobs_of(0, 1, 0, 0):
             jobs.put(job)
-        seat = jobs.seat()
-        assert [jobs.take(seat).number, jobs.take(seat).number] == [1, 3]
+        slot = jobs.slot()
+        assert [jobs.take(slot).number, jobs.take(slot).number] == [1, 3]
         jobs.committed(1, returns=False)
-        assert jobs.take(seat).number == 2, "the third waits for its turn behind it"
+        assert jobs.take(slot).number == 2, "the third waits for its turn behind it"
 
     def test_a_stop_keeps_what_is_older_than_a_started_job(self):
         jobs = JobList(2)
         for job in jobs_of(0, 1, 0, 0):
             jobs.put(job)
-        seat = jobs.seat()
-        assert [jobs.take(seat).number, jobs.take(seat).number] == [1, 3]
+        slot = jobs.slot()
+        assert [jobs.take(slot).number, jobs.take(slot).number] == [1, 3]
         assert [job.number for job in jobs.stop()] == [4]
         assert not jobs.put(jobs_of(0)[0])
         assert jobs.drain(4) is False
         jobs.committed(1)
-        assert jobs.take(seat).number == 2
+        assert jobs.take(slot).number == 2
         jobs.committed(3)
-        assert jobs.take(seat) is None
+        assert jobs.take(slot) is None
         assert jobs.drain(3) is True
 
 
@@ -240,7 +240,7 @@ class Numbered:
     depends_on: list[int] = field(default_factory=list)
     offset: int = 4
     first_gtid: str | None = None
-    waves: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
     transactions: list[Touching] = field(default_factory=list)
 
 
@@ -250,8 +250,8 @@ class TestPolicies:
         assert policy.needs(Numbered(5, None, None, depends_on=[2, 4]), 0) == Needs(0, (2, 4))
         assert policy.needs(Numbered(6, None, None), 0) == NOTHING
         assert policy.needs(Numbered(7, None, None, depends_on=[2]), 3) == NOTHING
-        assert policy.needs(Numbered(8, None, None, depends_on=[2, 7], waves=[2, 7]), 0) == Needs(2), "the others are for its worker"
-        assert policy.needs(Numbered(9, None, None, depends_on=[7], waves=[0, 7]), 0) == NOTHING
+        assert policy.needs(Numbered(8, None, None, depends_on=[2, 7], steps=[2, 7]), 0) == Needs(2), "the others are for its worker"
+        assert policy.needs(Numbered(9, None, None, depends_on=[7], steps=[0, 7]), 0) == NOTHING
 
     @pytest.mark.parametrize("barrier", [{"depends_on_all": True}, {"kind": "ddl"}, {"kind": "xa_prepare"}])
     @pytest.mark.parametrize("make_one", [DependencyPolicy, BarrierPolicy, OptimisticPolicy, TablePolicy])
@@ -404,12 +404,12 @@ class TestSizes:
 
     def test_blocks_are_left_for_the_workers_that_may_be_at_work(self):
         shares = iter([0.5, 0.5])
-        hands = Hands(8, cores=2, idle=lambda: next(shares))
-        size = MergeSize("auto", 8, most=128, hands=hands)
+        concurrency = ConcurrencyLimit(8, cores=2, idle=lambda: next(shares))
+        size = MergeSize("auto", 8, most=128, concurrency=concurrency)
         assert size.next(160) == 40
-        hands.look(held_back=True)
+        concurrency.adjust(held_back=True)
         assert size.next(160) == 20
-        hands.look(held_back=True)
+        concurrency.adjust(held_back=True)
         assert size.next(160) == 10
 
     @pytest.mark.parametrize(("merge", "most_merged", "commits"), [("auto", 5, 12), ("auto", 20, 3), ("auto", 100, 2), (30, 5, 2)])

@@ -11,7 +11,7 @@ from unit.applier.fake_database import Target
 from unit.applier.fakes import LOG, GtidSet, make
 from unit.applier.harness import apply, make_applier, run_within
 
-from paraply.applier.preflight.plan import Outline, check_gap, check_stop
+from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop
 from paraply.applier.selection.stop_result import check_result
 from paraply.errors import StopNotReached, UsageError
 from paraply.logs.file_order import LogFile
@@ -61,7 +61,7 @@ def test_a_later_stop_goes_on_and_an_earlier_one_is_refused() -> None:
 
 def test_the_plan_comes_before_the_first_write() -> None:
     target = Target()
-    seen: list[tuple[Outline, int, bool]] = []
+    seen: list[tuple[RunPlan, int, bool]] = []
     apply(log(3), target, on_plan=lambda plan: seen.append((plan, len(target.database.applied), target.plan is None)))
     ((plan, applied, unopened),) = seen
     assert (applied, unopened) == (0, True)

@@ -13,7 +13,7 @@ import pytest
 
 from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket
 from paraply.applier.commit.consistency import Consistency
-from paraply.applier.execute.lock_watchdog import Patience, Watchdog
+from paraply.applier.execute.lock_watchdog import LockWatchdog, Patience
 from paraply.errors import PrecedingFailed
 from paraply.observe.worker_state import APPLYING
 from paraply.targets.lock_waits import UNTOLD
@@ -56,8 +56,8 @@ def test_r24_a_younger_one_that_still_applies_gives_way_where_only_row_locks_kee
     run: Any = SimpleNamespace(
         order=order, target=target, optimistic=optimistic, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
     )
-    watchdog = Watchdog(run, workers, PATIENCE)
-    watchdog.look()
+    watchdog = LockWatchdog(run, workers, PATIENCE)
+    watchdog.check()
     assert tickets[1].rollback_requested is optimistic
     assert not tickets[0].rollback_requested
     assert (target.questions > 0) is optimistic, "where nothing conflicts, asking costs and finds nothing"
@@ -72,7 +72,7 @@ def test_r24_a_chain_goes_on_behind_a_connection_of_others() -> None:
     run: Any = SimpleNamespace(
         order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
     )
-    Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], PATIENCE).look()
+    LockWatchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], PATIENCE).check()
     assert tickets[1].rollback_requested
     assert run.foreign_blockers == (1001,)
 
@@ -90,7 +90,7 @@ def test_r24_where_the_target_cannot_tell_those_give_way_that_share_keys_with_th
     run: Any = SimpleNamespace(
         order=order, target=target, optimistic=True, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
     )
-    Watchdog(run, workers[::-1], PATIENCE).look()
+    LockWatchdog(run, workers[::-1], PATIENCE).check()
     assert [ticket.rollback_requested for ticket in tickets] == [False, not tells, False, not tells, tells]
 
 
@@ -117,7 +117,7 @@ def test_r24_a_long_one_holds_back_only_those_that_hold_locks_while_they_wait(wa
         order=order, target=target, optimistic=False, apply_seconds=0.0, foreign_blockers=(), note=print, contended=list
     )
     patience = Patience(shortest=0.001, factor=1.0, longest=0.002, coarse=0.5, foreign=0.5)
-    Watchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], patience).look()
+    LockWatchdog(run, [applying(ticket.sequence, ticket) for ticket in tickets], patience).check()
     assert tickets[2].rollback_requested is waits
     if waits:
         waiter.join(5)
@@ -155,11 +155,11 @@ def test_r24_where_the_target_tells_late_those_give_way_that_wait_for_their_turn
     contended: list[str] = []
     run = state(order, Waiting(), optimistic=False)
     run.contended = contended.extend
-    watchdog = Watchdog(run, workers, PATIENCE)
-    watchdog.look()
+    watchdog = LockWatchdog(run, workers, PATIENCE)
+    watchdog.check()
     waiters[0].join(10)
     for _ in range(2):
-        watchdog.look()
+        watchdog.check()
     assert not any(ticket.rollback_requested for ticket in tickets[2:])
     assert asked == {2: 1}, "the third one shares no table, and the fourth one holds no lock while it waits"
     assert contended == ["d.t"], "once for each attempt"

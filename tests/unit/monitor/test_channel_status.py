@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paraply.targets.channel_status import ALIVE_SECONDS, ChannelStatus, LastSign, fill_progress, gtid_union, read_sign
-from paraply.targets.progress.file_ledger import PlaceRow
+from paraply.targets.progress.file_ledger import PositionRow
 
 UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
 
@@ -17,7 +17,7 @@ def sign(age: float = 1.0, epoch: int = 2, **status: Any) -> LastSign:
     return LastSign(epoch, "2026-03-01T14:07:00.000000Z", age, {"outcome": None, "consistency": "eventual", **status})
 
 
-def channel(*rows: PlaceRow, kept: PlaceRow | None = None, complete: bool = False, last: LastSign | None = None) -> ChannelStatus:
+def channel(*rows: PositionRow, kept: PositionRow | None = None, complete: bool = False, last: LastSign | None = None) -> ChannelStatus:
     found = ChannelStatus("main", 2, complete, sign=last)
     fill_progress(found, kept, rows)
     return found
@@ -43,35 +43,35 @@ def test_the_state_is_told_by_the_run_of_this_epoch(last: LastSign | None, compl
 
 def test_the_newest_place_counts() -> None:
     found = channel(
-        PlaceRow(f"{UUID}:1-7", "binlog.000002", 500, 7),
-        PlaceRow(f"{UUID}:1-9", "binlog.000002", 700, 9),
-        kept=PlaceRow(f"{UUID}:1-5", "binlog.000001", 900, 5),
+        PositionRow(f"{UUID}:1-7", "binlog.000002", 500, 7),
+        PositionRow(f"{UUID}:1-9", "binlog.000002", 700, 9),
+        kept=PositionRow(f"{UUID}:1-5", "binlog.000001", 900, 5),
     )
     assert (found.file, found.position, found.ordinal, found.executed) == ("binlog.000002", 700, 9, f"{UUID}:1-9")
     assert (found.gaps, found.ahead) == ([], 0)
 
 
 def test_gaps_of_mysql() -> None:
-    found = channel(PlaceRow(f"{UUID}:1-5:8:11-12:tag:1-3:7", "binlog.000002", 500, 7), last=sign())
+    found = channel(PositionRow(f"{UUID}:1-5:8:11-12:tag:1-3:7", "binlog.000002", 500, 7), last=sign())
     assert found.gaps == [f"{UUID}:6-7", f"{UUID}:9-10", f"{UUID}:tag:4-6"]
     assert found.ahead == 4
 
 
 def test_holes_between_the_blocks_of_a_group_are_no_gaps_where_commits_are_in_order() -> None:
-    assert channel(PlaceRow(f"{UUID}:1-46:1000001-1000037", "relay.000002", 500, 83), last=sign(consistency="any-time")).gaps == []
+    assert channel(PositionRow(f"{UUID}:1-46:1000001-1000037", "relay.000002", 500, 83), last=sign(consistency="any-time")).gaps == []
 
 
 def test_gaps_of_mariadb() -> None:
     text = json.dumps({"low": "0-1-7", "beyond": {"0": [[9, 11, 1], [13, 13, 1]]}})
-    found = channel(PlaceRow(text, "binlog.000002", 500, 11), last=sign(consistency="any-time"))
+    found = channel(PositionRow(text, "binlog.000002", 500, 11), last=sign(consistency="any-time"))
     assert (found.gaps, found.ahead) == (["domain 0: 8", "domain 0: 12"], 4)
 
 
 def test_gaps_of_a_log_without_gtids() -> None:
     text = json.dumps({"file": "binlog.000001", "offset": 300, "ordinal": 3, "done": [["binlog.000001", 700]]})
-    found = channel(PlaceRow(text, "binlog.000001", 700, 5))
+    found = channel(PositionRow(text, "binlog.000001", 700, 5))
     assert (found.file, found.position, found.gaps, found.ahead) == ("binlog.000001", 300, ["behind binlog.000001:300"], 1)
-    plain = channel(PlaceRow("", "binlog.000001", 700, 5))
+    plain = channel(PositionRow("", "binlog.000001", 700, 5))
     assert (plain.executed, plain.position, plain.gaps) == ("", 700, [])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from paraply import open_log
 from paraply.logs.file_order import read_heads
 from paraply.logs.stop_point import StopPoint, parse_stop
-from paraply.observe.progress_estimate import Journey, StopFinder
+from paraply.observe.progress_estimate import ProgressEstimate, StopFinder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,13 +18,13 @@ def test_the_finder_finds_a_stop_in_a_real_log(demo_log: Path) -> None:
     wanted = log[4321]
     stop = parse_stop(wanted.gtid)
     assert stop is not None
-    journey = Journey([str(demo_log)])
-    finder = StopFinder(journey, stop, read_heads([str(demo_log)]))
+    estimate = ProgressEstimate([str(demo_log)])
+    finder = StopFinder(estimate, stop, read_heads([str(demo_log)]))
     finder.start()
     finder._thread.join(20)
     finder.end()
-    assert journey.total == wanted.end_offset
-    before = Journey([str(demo_log)])
+    assert estimate.total == wanted.end_offset
+    before = ProgressEstimate([str(demo_log)])
     finder = StopFinder(before, StopPoint(before=wanted.gtid), read_heads([str(demo_log)]))
     finder.start()
     finder._thread.join(20)

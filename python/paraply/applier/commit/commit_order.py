@@ -98,7 +98,7 @@ class CommitOrder:
         self._queue: deque[Ticket] = deque()
         self._followers: dict[int, list[Ticket]] = {}
         self._awaiting: dict[int, list[Ticket]] = {}
-        self._through_early: set[int] = set()
+        self._committed_early: set[int] = set()
         self._waiting: set[Ticket] = set()
         self._sent = 0
         self._last = 0
@@ -118,7 +118,7 @@ class CommitOrder:
     @property
     def ahead(self) -> int:
         """Number of tickets committed after a gap, above the low-water mark."""
-        return len(self._through_early)
+        return len(self._committed_early)
 
     @property
     def failure(self) -> BaseException | None:
@@ -171,7 +171,7 @@ class CommitOrder:
                 ticket.after = (*ticket.after, *self._under_way())
             if not self._may_commit(ticket):
                 for sequence in ticket.after:
-                    if not self._is_through(sequence):
+                    if not self._is_committed(sequence):
                         self._awaiting.setdefault(sequence, []).append(ticket)
                 self._wait(ticket, lambda: self._may_commit(ticket), rollback=True)
             else:
@@ -191,7 +191,7 @@ class CommitOrder:
                 return 0
             taken: set[int] = set()
             for ticket in tickets:
-                if ticket.rollback_requested or not all(number in taken or self._is_through(number) for number in ticket.after):
+                if ticket.rollback_requested or not all(number in taken or self._is_committed(number) for number in ticket.after):
                     break
                 ticket.state = TicketState.TURN
                 taken.add(ticket.sequence)
@@ -260,7 +260,7 @@ class CommitOrder:
         with self._mutex:
             if ticket.state is TicketState.TURN:
                 if error is None:
-                    self._through(ticket)
+                    self._mark_committed(ticket)
                 else:
                     ticket.state = TicketState.GIVEN_UP
                     self._fail(error)
@@ -269,11 +269,11 @@ class CommitOrder:
             else:
                 raise ValueError(f"it is not the turn of {ticket!r}")
 
-    def finish_series(self, tickets: Sequence[Ticket]) -> None:
+    def finish_batch(self, tickets: Sequence[Ticket]) -> None:
         """End tickets that ``take_turns`` took and that are committed, and wake the threads that wait for them."""
         with self._mutex:
             for ticket in tickets:
-                self._through(ticket)
+                self._mark_committed(ticket)
 
     def withdraw(self, ticket: Ticket) -> None:
         """Withdraw a ticket that no worker has begun; all younger ones must be withdrawn as well."""
@@ -330,7 +330,7 @@ class CommitOrder:
             return self._queue[0] is ticket
         if self._consistency is Consistency.MOST_OF_THE_TIME and ticket.sequence > self._sent + 1:
             return False
-        return all(self._is_through(sequence) for sequence in ticket.after)
+        return all(self._is_committed(sequence) for sequence in ticket.after)
 
     def _under_way(self) -> list[int]:
         """Return the tickets whose commit was sent and is not acknowledged yet.
@@ -342,17 +342,17 @@ class CommitOrder:
             return []
         return [ticket.sequence for ticket in self._queue if ticket.sequence <= self._sent and ticket.state is not TicketState.DONE]
 
-    def _is_through(self, sequence: int) -> bool:
-        return sequence <= self._low_water_mark or sequence in self._through_early
+    def _is_committed(self, sequence: int) -> bool:
+        return sequence <= self._low_water_mark or sequence in self._committed_early
 
-    def _through(self, ticket: Ticket) -> None:
+    def _mark_committed(self, ticket: Ticket) -> None:
         ticket.state = TicketState.DONE
         queue = self._queue
         if queue[0] is not ticket:
-            self._through_early.add(ticket.sequence)
+            self._committed_early.add(ticket.sequence)
         while queue and queue[0].state is TicketState.DONE:
             self._low_water_mark = sequence = queue.popleft().sequence
-            self._through_early.discard(sequence)
+            self._committed_early.discard(sequence)
             for follower in self._followers.pop(sequence, ()):
                 self._wake(follower)
         for waiter in self._awaiting.pop(ticket.sequence, ()):

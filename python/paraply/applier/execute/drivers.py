@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
-from paraply.applier.execute.lock_watchdog import Watchdog
-from paraply.applier.execute.supervisor import Housekeeper
-from paraply.applier.schedule.coordinator import Crew, InlineCrew, ThreadCrew
+from paraply.applier.execute.lock_watchdog import LockWatchdog
+from paraply.applier.execute.supervisor import Supervisor
+from paraply.applier.schedule.coordinator import Executor, InlineExecutor, ThreadExecutor
 from paraply.errors import ParaplyError
 from paraply.runtime import runtime
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     from paraply.applier.execute.lock_watchdog import Patience
     from paraply.applier.execute.run_state import RunState
-    from paraply.applier.execute.split import SplitCrew
+    from paraply.applier.execute.split import PartWorkers
     from paraply.applier.execute.worker import Worker
     from paraply.applier.schedule.coordinator import Coordinator
     from paraply.applier.schedule.job_list import Job, JobList
     from paraply.logs.feed import Feed
     from paraply.observe.counters import WorkerCounters
 
-__all__ = ["Drive", "Hand", "InlineDrive", "ThreadDrive"]
+__all__ = ["Driver", "InlineDriver", "ThreadDriver", "WorkerView"]
 
 
-class Hand(Protocol):
+class WorkerView(Protocol):
     """One worker as the run's counters show it."""
 
     @property
@@ -38,15 +38,15 @@ class Hand(Protocol):
         """Counters of the work done."""
 
 
-class Drive(Protocol):
+class Driver(Protocol):
     """A way to execute a run: hands the coordinator an executor and supervises it."""
 
     @property
-    def crew(self) -> Crew:
+    def executor(self) -> Executor:
         """Executor of the jobs."""
 
     @property
-    def workers(self) -> Sequence[Hand]:
+    def workers(self) -> Sequence[WorkerView]:
         """Workers as the run's counters show them."""
 
     def coordinate(self, coordinator: Coordinator) -> bool:
@@ -57,7 +57,7 @@ class Drive(Protocol):
         """
 
 
-class InlineDrive:
+class InlineDriver:
     """Driver with one worker in the coordinator's thread (R22), and a supervisor thread.
 
     The calling thread only waits, so that signals are handled while a statement runs.
@@ -82,10 +82,12 @@ class InlineDrive:
     ) -> None:
         self._run = run
         self.workers = (worker,)
-        self.crew = InlineCrew(run, worker)
+        self.executor = InlineExecutor(run, worker)
         if stop_requests():
-            self.crew.stop()
-        self._keeper = Housekeeper(run, self.crew.stop, feed, self.workers, Watchdog(run, self.workers, patience), stop_requests, on_tick)
+            self.executor.stop()
+        self._supervisor = Supervisor(
+            run, self.executor.stop, feed, self.workers, LockWatchdog(run, self.workers, patience), stop_requests, on_tick
+        )
 
     def coordinate(self, coordinator: Coordinator) -> bool:
         """Run to the end; return False if the run was stopped before it."""
@@ -95,7 +97,7 @@ class InlineDrive:
                 worker.open()
                 return coordinator.coordinate()
 
-        self._keeper.start()
+        self._supervisor.start()
         try:
             with runtime.pool(1, "paraply-inline") as thread:
                 done = thread.submit(work)
@@ -106,10 +108,10 @@ class InlineDrive:
                         self._run.abort(error)
                     raise
         finally:
-            self._keeper.end()
+            self._supervisor.end()
 
 
-class ThreadDrive:
+class ThreadDriver:
     """Driver with workers in threads, and a supervisor thread.
 
     Args:
@@ -132,22 +134,22 @@ class ThreadDrive:
         patience: Patience | None,
         stop_requests: Callable[[], int],
         on_tick: Callable[[], None],
-        split: SplitCrew | None,
+        split: PartWorkers | None,
     ) -> None:
         self._run = run
         self._jobs = jobs
         self._feed = feed
         self.workers = workers
-        self._keeper = Housekeeper(run, jobs.stop, feed, workers, Watchdog(run, workers, patience), stop_requests, on_tick)
+        self._supervisor = Supervisor(run, jobs.stop, feed, workers, LockWatchdog(run, workers, patience), stop_requests, on_tick)
         self._split = split
-        self.crew = ThreadCrew(jobs)
+        self.executor = ThreadExecutor(jobs)
 
     def coordinate(self, coordinator: Coordinator) -> bool:
         """Run to the end; return False if the run was stopped before it."""
         threads = [
             runtime.thread(worker.loop, args=(self._jobs,), name=f"paraply-worker-{worker.counters.number}") for worker in self.workers
         ]
-        self._keeper.start()
+        self._supervisor.start()
         for thread in threads:
             thread.start()
         try:
@@ -162,7 +164,7 @@ class ThreadDrive:
             self._jobs.close()
             for thread in threads:
                 thread.join()
-            self._keeper.end()
+            self._supervisor.end()
             self._feed.join()
             if self._split is not None:
                 self._split.close()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.execute.worker import Worker
 
-__all__ = ["Patience", "Watchdog"]
+__all__ = ["LockWatchdog", "Patience"]
 
 
 _LONGER = 1.5
@@ -47,10 +47,10 @@ class _Wait:
 
     number: int
     since: float
-    next_told: float
+    next_report: float
 
 
-class Watchdog:
+class LockWatchdog:
     """Watchdog for the oldest block in progress; one thread calls it again and again.
 
     Args:
@@ -67,7 +67,7 @@ class Watchdog:
         self._wait: _Wait | None = None
         self._tells = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check once whether the oldest block is blocked, and request the rollback of the younger transactions that block it."""
         oldest = self._run.order.oldest()
         worker = self._worker_of(oldest)
@@ -85,20 +85,20 @@ class Watchdog:
             first = self._first_look()
             self._case = _Case(oldest.sequence, attempt, job.block, worker.since + first, first)
         case = self._case
-        if now < case.next_look or (waited < self._patience.foreign and not self._may_be_in_the_way()):
+        if now < case.next_look or (waited < self._patience.foreign and not self._may_be_blocking()):
             return
         blockers = self._blockers(worker.counters.connection_id)
         if UNTOLD in blockers:
-            blockers = told(blockers)
+            blockers = known_connections(blockers)
             self._ask_suspects(case)
         foreign = self._resolve(case, blockers)
         self._run.foreign_blockers = tuple(sorted(foreign))
         if self._run.optimistic and not blockers and not case.guessed:
             case.guessed = True
             self._ask_dependents(case)
-        if waited >= wait.next_told and (foreign or not blockers):
-            wait.next_told = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
-        if age > max(self._coarse(), case.held_back * 2) and self._may_be_in_the_way():
+        if waited >= wait.next_report and (foreign or not blockers):
+            wait.next_report = waited * 2 if self._tell(worker.counters.connection_id) else waited + self._patience.foreign / 3
+        if age > max(self._coarse(), case.held_back * 2) and self._may_be_blocking():
             case.held_back = age
             self._run.order.hold_back(case.number)
             self._count(case, case.block)
@@ -106,7 +106,7 @@ class Watchdog:
         case.next_look = now + max(case.pause, 10 * cost)
         case.pause = min(self._patience.longest, case.pause * _LONGER)
 
-    def _may_be_in_the_way(self) -> bool:
+    def _may_be_blocking(self) -> bool:
         """Return True if a younger transaction can hold a lock that the oldest waits for.
 
         A transaction that waits for its turn can; any other only in a run where only row locks order transactions.
@@ -128,7 +128,7 @@ class Watchdog:
             worker = by_connection.get(connection)
             if worker is None:
                 foreign.add(connection)
-                ahead += told(self._blockers(connection))
+                ahead += known_connections(self._blockers(connection))
             else:
                 ahead += self._ask_to_give_way(case, worker)
         return foreign
@@ -144,7 +144,7 @@ class Watchdog:
         if job.number in case.asked:
             worker.interrupt()
         case.asked.add(job.number)
-        return told(self._blockers(worker.counters.connection_id))
+        return known_connections(self._blockers(worker.counters.connection_id))
 
     def _ask_suspects(self, case: _Case) -> None:
         """Request the rollback of waiting transactions that change a table of the oldest block: the target reports blockers late."""
@@ -206,6 +206,6 @@ class Watchdog:
         return seconds * patience.trusted if self._tells else seconds
 
 
-def told(blockers: list[int]) -> list[int]:
+def known_connections(blockers: list[int]) -> list[int]:
     """Return the known connections among blockers."""
     return [connection for connection in blockers if connection != UNTOLD]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from paraply._native import Block, GtidSet
-    from paraply.applier.execute.split import SplitCrew
+    from paraply.applier.execute.split import PartWorkers
     from paraply.applier.schedule.job_list import JobList
     from paraply.observe.timeline import Timeline
     from paraply.targets.protocol import Session, Target
@@ -42,7 +42,7 @@ class SharedTarget:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self.crew: SplitCrew | None = None
+        self.executor: PartWorkers | None = None
         """Part workers for large transactions; only with a policy that splits them."""
         self._mutex = runtime.lock()
 
@@ -55,14 +55,14 @@ class SharedTarget:
     def session(self) -> Session:
         """Open a new session for the calling thread."""
         session = self._target.session()
-        return session if self.crew is None else SplitSession(cast("BranchSession", session), self.crew)
+        return session if self.executor is None else SplitSession(cast("BranchSession", session), self.executor)
 
     def committed(self, block: Block) -> bool:
         """Return True if the block is committed."""
         with self._mutex:
             found = self._target.committed(block)
-        if self.crew is not None:
-            self.crew.decided(block, committed=found)
+        if self.executor is not None:
+            self.executor.decided(block, committed=found)
         return found
 
     def blockers(self, connection_id: int) -> list[int]:
@@ -135,7 +135,7 @@ class RunState:
         """Last block handed to a worker, and the time (seconds since 1970)."""
         self.handed_at = 0.0
 
-    def through(self, *blocks: Block) -> tuple[int, int]:
+    def count_committed(self, *blocks: Block) -> tuple[int, int]:
         """Count committed blocks; called by the holders of their turns.
 
         Returns:
@@ -226,10 +226,10 @@ class RunState:
         else:
             _log.info("applying in parallel again")
 
-    def count_hands(self) -> None:
+    def adjust_concurrency(self) -> None:
         """Adjust the concurrency limit to the number of workers that keeps the machine busy."""
         if self.jobs is not None:
-            self.jobs.count_hands()
+            self.jobs.adjust_concurrency()
 
     def note(self, text: str) -> None:
         """Add a remark to the log and to the report; the report contains each text once."""

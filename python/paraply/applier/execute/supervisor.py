@@ -12,19 +12,19 @@ from paraply.runtime import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply.applier.execute.lock_watchdog import Watchdog
+    from paraply.applier.execute.lock_watchdog import LockWatchdog
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.execute.worker import Worker
     from paraply.applier.schedule.job_list import Job
     from paraply.logs.feed import Feed
 
-__all__ = ["Housekeeper", "stopped_error"]
+__all__ = ["Supervisor", "stopped_error"]
 
 _TICK = 0.005
 _PROGRESS_SECONDS = 0.25
 _INTERRUPT_SECONDS = 0.2
 _RESCUE_SECONDS = 1.0
-_HANDS_SECONDS = 0.25
+_CONCURRENCY_SECONDS = 0.25
 
 
 def stopped_error() -> Stopped:
@@ -39,7 +39,7 @@ def _interrupt_all(workers: Sequence[Worker]) -> None:
             worker.interrupt()
 
 
-class Housekeeper:
+class Supervisor:
     """Supervisor of a run in threads of its own, which wait for neither workers nor coordinator.
 
     Progress has a thread of its own, because its callback may be slow and the watchdog must not be.
@@ -60,7 +60,7 @@ class Housekeeper:
         withdraw: Callable[[], Sequence[Job]],
         feed: Feed,
         workers: Sequence[Worker],
-        watchdog: Watchdog,
+        watchdog: LockWatchdog,
         stop_requests: Callable[[], int],
         on_tick: Callable[[], None],
     ) -> None:
@@ -74,7 +74,7 @@ class Housekeeper:
         self._stops_seen = 0
         self._next_interrupt = 0.0
         self._next_rescue = runtime.perf_counter() + _RESCUE_SECONDS
-        self._next_count = runtime.perf_counter() + _HANDS_SECONDS
+        self._next_adjustment = runtime.perf_counter() + _CONCURRENCY_SECONDS
         self._ended = runtime.event()
         self._threads = [
             runtime.thread(self._loop, name="paraply-watchdog"),
@@ -113,16 +113,16 @@ class Housekeeper:
             self._next_rescue = now + _RESCUE_SECONDS
             for worker in self._workers:
                 worker.rescue()
-        if now >= self._next_count:
-            self._next_count = now + _HANDS_SECONDS
-            self._run.count_hands()
+        if now >= self._next_adjustment:
+            self._next_adjustment = now + _CONCURRENCY_SECONDS
+            self._run.adjust_concurrency()
         if self._run.order.failure is not None:
             if now >= self._next_interrupt:
                 self._next_interrupt = now + _INTERRUPT_SECONDS
                 self._feed.stop()
                 _interrupt_all(self._workers)
         else:
-            self._watchdog.look()
+            self._watchdog.check()
             self._run.relax()
 
     def _stop_if_asked(self) -> None:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from paraply.applier.commit.commit_order import RollbackRequested, TicketState
 from paraply.applier.schedule.contention import tables_of
-from paraply.applier.schedule.early_rows import in_waves
+from paraply.applier.schedule.early_rows import steps_of
 from paraply.applier.schedule.policy import runs_statement
 from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, ConnectionLost, ParaplyError, PrecedingFailed, TemporaryFailure
 from paraply.observe import worker_state as states
 from paraply.observe.counters import WorkerCounters
 from paraply.observe.timeline import block_arguments
 from paraply.runtime import runtime
-from paraply.targets.batch import SeriesOutcome
-from paraply.targets.retrying import steadily
+from paraply.targets.batch import BatchOutcome
+from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from paraply.applier.execute.run_state import RunState
     from paraply.applier.schedule.job_list import Job, JobList
     from paraply.observe.worker_state import Wait
-    from paraply.targets.batch import SeriesSession
+    from paraply.targets.batch import BatchSession
     from paraply.targets.protocol import Session
 
 __all__ = ["Worker"]
@@ -61,16 +61,16 @@ class Worker:
 
     def loop(self, jobs: JobList) -> None:
         """Take and process jobs until there are no more; the body of the thread."""
-        seat = jobs.seat()
+        slot = jobs.slot()
         try:
             while True:
                 self._idle_since = runtime.perf_counter()
-                job = jobs.take(seat, self._on_idle)
+                job = jobs.take(slot, self._on_idle)
                 self._count_idle()
                 if job is None:
                     return
                 taken = [job, *jobs.take_more(job)]
-                self.process_series(taken)
+                self.process_batch(taken)
                 jobs.committed(*(one.number for one in taken))
         except PrecedingFailed:
             pass
@@ -103,7 +103,7 @@ class Worker:
 
     def open(self) -> None:
         """Open the session."""
-        session = self._session = steadily(self._run.target.session, (ConnectionFailed, TemporaryFailure))
+        session = self._session = with_retries(self._run.target.session, (ConnectionFailed, TemporaryFailure))
         self.counters.connection_id = session.connection_id
         self.counters.state = states.IDLE
 
@@ -127,7 +127,7 @@ class Worker:
             with contextlib.suppress(ParaplyError, OSError):
                 session.rescue()
 
-    def process_series(self, jobs: Sequence[Job]) -> None:
+    def process_batch(self, jobs: Sequence[Job]) -> None:
         """Apply and commit jobs one after the other, in one call of the session as far as they need no decision in between.
 
         Raises:
@@ -135,28 +135,28 @@ class Worker:
         """
         session = self._session
         alone = session is None or (len(jobs) == 1 and not (jobs[0].fits and getattr(session, "commits_at_once", False)))
-        outcome = SeriesOutcome(0) if alone else self._commit_together(jobs)
+        outcome = BatchOutcome(0) if alone else self._commit_together(jobs)
         for job in jobs[outcome.done :]:
             self.process(job, outcome if outcome.error is not None else None)
-            outcome = SeriesOutcome(0)
+            outcome = BatchOutcome(0)
 
-    def _commit_together(self, jobs: Sequence[Job]) -> SeriesOutcome:
+    def _commit_together(self, jobs: Sequence[Job]) -> BatchOutcome:
         """Commit as many of the first jobs as possible with one call of the session."""
-        order, session = self._run.order, cast("SeriesSession | None", self._session)
+        order, session = self._run.order, cast("BatchSession | None", self._session)
         jobs = jobs[: order.take_turns([job.ticket for job in jobs])]
         if not jobs or session is None:
-            return SeriesOutcome(0)
+            return BatchOutcome(0)
         self._begin_job(jobs[0])
         self._begin_attempt(states.APPLYING)
         outcome = session.apply_and_commit([job.block for job in jobs])
         self._end_attempt(outcome.done)
         done = jobs[: outcome.done]
-        self._through(*(job.block for job in done))
-        order.finish_series([job.ticket for job in done])
+        self._count_committed(*(job.block for job in done))
+        order.finish_batch([job.ticket for job in done])
         self._end_job()
         return outcome
 
-    def process(self, job: Job, tried: SeriesOutcome | None = None) -> None:
+    def process(self, job: Job, tried: BatchOutcome | None = None) -> None:
         """Apply and commit a job.
 
         Args:
@@ -192,11 +192,11 @@ class Worker:
         counters.began, counters.tries = runtime.now(), 0
         self._has_stepped_back = False
 
-    def _through(self, *blocks: Block) -> None:
+    def _count_committed(self, *blocks: Block) -> None:
         """Count committed blocks, while this worker still holds their turns."""
         if not blocks:
             return
-        transactions, rows = self._run.through(*blocks)
+        transactions, rows = self._run.count_committed(*blocks)
         counters, last = self.counters, blocks[-1]
         counters.blocks += len(blocks)
         counters.transactions += transactions
@@ -204,7 +204,7 @@ class Worker:
         counters.last_gtid, counters.last_committed_at = last.last_gtid, last.committed_at
         counters.last_began, counters.last_ended, counters.last_tries = counters.began, runtime.now(), counters.tries
 
-    def _apply_job(self, job: Job, tried: SeriesOutcome | None) -> None:
+    def _apply_job(self, job: Job, tried: BatchOutcome | None) -> None:
         """Commit the job's block as a whole, or its transactions one by one."""
         older = self._run.order.take_request(job.ticket) if job.ticket.rollback_requested else None
         if older is not None:  # requested before it began: it only has to wait
@@ -220,7 +220,7 @@ class Worker:
             else:
                 self._fail(job, job.block, error)
         else:
-            self._through(job.block)
+            self._count_committed(job.block)
 
     def _replay(self, job: Job) -> None:
         """Apply a merged block's transactions singly, so that everything before the failing one commits (R24)."""
@@ -237,7 +237,7 @@ class Worker:
                 self._rollback()
                 self._fail(job, part, error)
             else:
-                self._through(part)
+                self._count_committed(part)
 
     def _fail(self, job: Job, block: Block, error: ParaplyError) -> None:
         """End the run with the block's error, after all older blocks have committed (R18)."""
@@ -252,7 +252,7 @@ class Worker:
         self._run.abort(error)
         raise error
 
-    def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False, tried: SeriesOutcome | None = None) -> None:
+    def _get_in(self, job: Job, block: Block, *, part_of_job: bool = False, tried: BatchOutcome | None = None) -> None:
         """Apply and commit one block, with all allowed retries.
 
         Args:
@@ -320,8 +320,8 @@ class Worker:
     def _apply_rows(self, session: Session, job: Job, block: Block) -> None:
         """Send the block's rows to the session: rows that must wait for older blocks after the others."""
         order = self._run.order
-        waves = block.waves
-        if not waves or waves[-1] <= order.low_water_mark:
+        steps = block.steps
+        if not steps or steps[-1] <= order.low_water_mark:
             session.apply(block)
             return
 
@@ -331,7 +331,7 @@ class Worker:
                 order.wait_committed(job.ticket, older)
             self._begin_attempt(states.APPLYING)
 
-        session.apply_waves(block, in_waves(block, lambda: order.low_water_mark, wait))
+        session.apply_steps(block, steps_of(block, lambda: order.low_water_mark, wait))
 
     def _begin_attempt(self, state: str) -> None:
         self.attempt += 1

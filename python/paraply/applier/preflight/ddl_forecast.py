@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import ApplyPlan, Standing, Target
 
-__all__ = ["Foresight", "StatementOutcome"]
+__all__ = ["DdlForecast", "StatementOutcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class StatementOutcome:
     skipped: bool = False
 
 
-class Foresight:
+class DdlForecast:
     """Forecast that follows a log's DDL as the apply would, beginning with the same definitions.
 
     DDL whose outcome depends on rows is judged by the tables that have rows in the target or get rows from the log. It is not noticed
@@ -91,7 +91,7 @@ class Foresight:
             self._seen.add(name)
             table = self._schema.table(found.database, found.table)
             try:
-                self._target.foresee_rows(RowForecast(found, table, transaction.format, name in self._changed, self._plan))
+                self._target.check_rows(RowForecast(found, table, transaction.format, name in self._changed, self._plan))
             except ParaplyError as error:
                 yield name, error.message
 
@@ -117,7 +117,7 @@ class Foresight:
         found = ""
         if runs:
             try:
-                self._target.foresee(Forecast(transaction, changes, known, frozenset(self._written), self._names))
+                self._target.check_ddl(Forecast(transaction, changes, known, frozenset(self._written), self._names))
             except ParaplyError as error:
                 found = error.message
         for change in changes:

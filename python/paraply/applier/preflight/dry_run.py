@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paraply.applier.options import Via
-from paraply.applier.preflight.ddl_forecast import Foresight
+from paraply.applier.preflight.ddl_forecast import DdlForecast
 from paraply.applier.preflight.inspect import contained_in_schema, forecast_schema
 from paraply.applier.selection.filters import consequences
 from paraply.applier.selection.stop_result import stop_place
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from paraply._native import TableMap, Transaction
     from paraply.applier.options import Options
-    from paraply.applier.preflight.inspect import Look
-    from paraply.applier.preflight.plan import Outline
+    from paraply.applier.preflight.inspect import Preflight
+    from paraply.applier.preflight.plan import RunPlan
     from paraply.schema.catalog import SchemaCatalog
     from paraply.targets.protocol import Target
 
@@ -95,7 +95,7 @@ class DryRun:
     """Result of a dry run.
 
     Attributes:
-        outline: The plan.
+        run_plan: The plan.
         transactions: Transactions that would be applied.
         rows: Rows that they change.
         bytes: Size of these transactions in the log.
@@ -111,7 +111,7 @@ class DryRun:
         damage: Error of the log that ended the dry run, as it would end the apply; None if the logs were read to their end.
     """
 
-    outline: Outline
+    run_plan: RunPlan
     transactions: int = 0
     rows: int = 0
     bytes: int = 0
@@ -129,7 +129,7 @@ class DryRun:
     @property
     def estimate(self) -> tuple[float, float]:
         """Estimated seconds of the apply, from and to, by measurements on other machines."""
-        return estimate_seconds(self.transactions, self.rows, merges=self.outline.merges)
+        return estimate_seconds(self.transactions, self.rows, merges=self.run_plan.merges)
 
 
 def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[float, float]:
@@ -147,7 +147,7 @@ def estimate_seconds(transactions: int, rows: int, *, merges: bool) -> tuple[flo
 
 def scan(
     options: Options,
-    look: Look,
+    look: Preflight,
     target: Target,
     given: SchemaCatalog | None,
     found: DryRun,
@@ -169,25 +169,27 @@ def scan(
     found.refusal = look.refusal
     if not look.start.progress.resumed:
         try:
-            target.foresee_tables(list(schema))
+            target.check_tables(list(schema))
         except ParaplyError as error:
             found.refusal = found.refusal or error
-    foresight = Foresight(target, schema, target.standing(look.plan), look.plan)
+    ddl_forecast = DdlForecast(target, schema, target.standing(look.plan), look.plan)
     try:
-        _read(options, look, foresight, found, contained)
+        _read(options, look, ddl_forecast, found, contained)
     except LogError as error:
         found.damage = error
     if found.refusal is not None:
         found.before_stop = 0
     if options.filters and target.family != "postgresql":  # PostgreSQL gets no foreign keys
-        notes = consequences(options.filters, foresight.made.values())
-        look.outline.notes.extend(note for note in notes if note not in look.outline.notes)
+        notes = consequences(options.filters, ddl_forecast.made.values())
+        look.run_plan.notes.extend(note for note in notes if note not in look.run_plan.notes)
     ended = found.refusal or found.damage
     if ended is not None:
         raise ended
 
 
-def _read(options: Options, look: Look, foresight: Foresight, found: DryRun, contained: Callable[[Transaction], bool] | None) -> None:
+def _read(
+    options: Options, look: Preflight, ddl_forecast: DdlForecast, found: DryRun, contained: Callable[[Transaction], bool] | None
+) -> None:
     from paraply._native import LogReader
 
     start = look.start
@@ -198,32 +200,34 @@ def _read(options: Options, look: Look, foresight: Foresight, found: DryRun, con
             if contained is not None and contained(transaction):
                 found.skipped += 1
                 continue
-            _note(found, options, look, foresight, transaction, maps)
+            _note(found, options, look, ddl_forecast, transaction, maps)
     found.stop = stop_place(reader, options.stop)
     if options.stop is not None and found.stop is None:
-        look.outline.notes.append(f"the logs end before the stop ({options.stop.text})")
+        look.run_plan.notes.append(f"the logs end before the stop ({options.stop.text})")
 
 
-def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, transaction: Transaction, maps: Sequence[TableMap]) -> None:
+def _note(
+    found: DryRun, options: Options, look: Preflight, ddl_forecast: DdlForecast, transaction: Transaction, maps: Sequence[TableMap]
+) -> None:
     if look.start.passed(transaction, options.paths):
-        foresight.problem(transaction, runs=False)
+        ddl_forecast.problem(transaction, runs=False)
         found.skipped += 1
         return
-    foresight.adopt()
+    ddl_forecast.adopt()
     runs, stops = not transaction.filtered, False
     if transaction.statements:
-        noted = _note_statements(found, options, foresight, transaction)
+        noted = _note_statements(found, options, ddl_forecast, transaction)
         runs, stops = noted[-1].runs, any(statement.problem for statement in noted)
     if not runs:
         found.filtered += 1
         return
-    foresight.note_rows(transaction)
+    ddl_forecast.note_rows(transaction)
     place = Landmark.of(transaction)
     refusal = found.refusal
     if refusal is not None and (refusal.file, refusal.position) == (transaction.file, transaction.offset):
         found.stops.append(PlannedStatement(place, f"XA transaction {transaction.xid}", True, refusal.message))
     if options.via is Via.SESSIONS:  # else the target's own replication checks rows
-        for name, problem in foresight.row_problems(transaction, maps):
+        for name, problem in ddl_forecast.row_problems(transaction, maps):
             found.stops.append(PlannedStatement(place, f"rows of {name}", True, problem))
             stops = True
     if found.before_stop is None and (stops or _has_statement_change(look, transaction)):
@@ -234,21 +238,21 @@ def _note(found: DryRun, options: Options, look: Look, foresight: Foresight, tra
     found.bytes += transaction.bytes
 
 
-def _has_statement_change(look: Look, transaction: Transaction) -> bool:
+def _has_statement_change(look: Preflight, transaction: Transaction) -> bool:
     """Return True if the transaction has the first row change in statement format."""
-    changes = look.outline.statement_changes
+    changes = look.run_plan.statement_changes
     first = changes.first[0] if changes is not None else None
     return first is not None and (first.file, first.offset) == (transaction.file, transaction.offset)
 
 
-def _note_statements(found: DryRun, options: Options, foresight: Foresight, transaction: Transaction) -> list[PlannedStatement]:
+def _note_statements(found: DryRun, options: Options, ddl_forecast: DdlForecast, transaction: Transaction) -> list[PlannedStatement]:
     """Add the statements of a transaction, of which there is at least one, and return them."""
     problem, runs = "", True
     try:
         runs = not options.filters or options.filters.wants(transaction)
     except LogNotUnderstood as error:
         problem = error.message
-    forecast = foresight.forecast(transaction, runs=runs)
+    forecast = ddl_forecast.forecast(transaction, runs=runs)
     problem = forecast.problem or problem
     log, noted = transaction.format, []
     for statement in transaction.statements:

@@ -7,13 +7,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from paraply.applier.preflight.fingerprint import plan_fingerprint
-from paraply.applier.preflight.plan import Outline, check_gap, check_stop, make_outline
+from paraply.applier.preflight.plan import RunPlan, check_gap, check_stop, make_run_plan
 from paraply.applier.preflight.statement_changes import count_statements
 from paraply.applier.preflight.timestamp_column import check_tables
 from paraply.applier.preflight.xa import XaFound, check_xa, find_ahead
 from paraply.errors import ConfigurationMismatch, ConnectionFailed, LogError, LogNotUnderstood, ParaplyError, UsageError
 from paraply.targets.protocol import ApplyPlan, Progress
-from paraply.targets.retrying import steadily
+from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from paraply.targets.protocol import Target
 
 __all__ = [
-    "Look",
+    "Preflight",
     "Start",
     "contained_in_schema",
     "first_definitions",
     "forecast_schema",
-    "look_ahead",
     "parse_gtids",
+    "run_preflight",
     "start_place",
     "start_run",
 ]
@@ -69,19 +69,19 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Preflight:
     """Findings before the first write.
 
     Attributes:
         plan: The plan that opens the target.
-        outline: The plan for the user.
+        run_plan: The plan for the user.
         start: Start of the run according to the target's present state.
         runs_events: True if the target runs scheduled events.
         refusal: Error with which a run is refused because of the log's XA transactions; None if it is not.
     """
 
     plan: ApplyPlan
-    outline: Outline
+    run_plan: RunPlan
     start: Start
     runs_events: bool
     refusal: ParaplyError | None = None
@@ -104,7 +104,9 @@ def parse_gtids(text: str | None) -> GtidSet:
         raise UsageError(f"--start-after {text!r} is not a GTID set: {error.message}; {advice}") from error
 
 
-def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first: Transaction, tables: Sequence[Table] = ()) -> Look:
+def run_preflight(
+    options: Options, target: Target, files: Sequence[LogFile], first: Transaction, tables: Sequence[Table] = ()
+) -> Preflight:
     """Check the options against log and target, without writing anything.
 
     Args:
@@ -137,37 +139,37 @@ def look_ahead(options: Options, target: Target, files: Sequence[LogFile], first
         xa=bool(xa),
         lower_case_table_names=options.lower_case_table_names,
     )
-    peek = steadily(lambda: target.peek(plan, tables=bool(options.filters or options.timestamp_column) and not tables))
+    inspect = with_retries(lambda: target.inspect(plan, tables=bool(options.filters or options.timestamp_column) and not tables))
     if tables:
-        peek = replace(peek, tables=tuple(tables))
-    if isinstance(options.merge, int) and options.merge > 1 and not peek.merges:
+        inspect = replace(inspect, tables=tuple(tables))
+    if isinstance(options.merge, int) and options.merge > 1 and not inspect.merges:
         raise UsageError("the target commits each transaction under its own GTID in this mode and cannot merge; use --merge off or auto")
-    held = peek.progress.executed | start_after
+    held = inspect.progress.executed | start_after
     note = check_gap(files, held, allowed=options.allow_gap) if has_gtids else None
     if not options.live:
         check_stop(options.stop, files, held, has_gtids=has_gtids, mariadb=mariadb)
-    if peek.own:
-        refuse_own_log(options.paths, peek.own, options.policy)
-    place = None if has_gtids else start_place(options.paths, peek.progress)
-    refusal = _xa_refusal(options, xa, held, place, peek.xa)
-    merges = options.merges and peek.merges
-    start = Start(peek.progress, held, place, mariadb, has_gtids)
+    if inspect.own:
+        refuse_own_log(options.paths, inspect.own, options.policy)
+    place = None if has_gtids else start_place(options.paths, inspect.progress)
+    refusal = _xa_refusal(options, xa, held, place, inspect.xa)
+    merges = options.merges and inspect.merges
+    start = Start(inspect.progress, held, place, mariadb, has_gtids)
     if options.timestamp_column is not None:
         check_tables(
             options.paths,
             {"executed": held, "after": place, **options.reader_options()},
             options.timestamp_column,
-            peek.tables,
+            inspect.tables,
             lambda transaction: start.passed(transaction, options.paths),
-            complete=not tables and bool(peek.tables),
+            complete=not tables and bool(inspect.tables),
         )
-    outline = make_outline(options, files, peek, held, merges=merges, has_gtids=has_gtids)
+    run_plan = make_run_plan(options, files, inspect, held, merges=merges, has_gtids=has_gtids)
     if note is not None:
-        outline.notes.append(note)
-    outline.notes[:0] = notes
+        run_plan.notes.append(note)
+    run_plan.notes[:0] = notes
     changes = count_statements(options, statements, held, place, mariadb=mariadb)
-    outline = replace(outline, statement_changes=changes)
-    return Look(plan, outline, start, peek.runs_events, refusal)
+    run_plan = replace(run_plan, statement_changes=changes)
+    return Preflight(plan, run_plan, start, inspect.runs_events, refusal)
 
 
 def _xa_refusal(
@@ -181,7 +183,7 @@ def _xa_refusal(
     return None
 
 
-def forecast_schema(options: Options, look: Look, target: Target, given: SchemaCatalog | None) -> SchemaCatalog:
+def forecast_schema(options: Options, look: Preflight, target: Target, given: SchemaCatalog | None) -> SchemaCatalog:
     """Return the definitions that a run would begin with; make nothing in the target.
 
     Args:
@@ -195,7 +197,7 @@ def forecast_schema(options: Options, look: Look, target: Target, given: SchemaC
     return first_definitions(given, options.lower_case_table_names, same_family=same_family, goes_on=goes_on)
 
 
-def start_run(options: Options, target: Target, look: Look) -> Start:
+def start_run(options: Options, target: Target, look: Preflight) -> Start:
     """Open the target.
 
     Raises:
@@ -205,7 +207,7 @@ def start_run(options: Options, target: Target, look: Look) -> Start:
     """
     if look.refusal is not None:
         raise look.refusal
-    progress = steadily(lambda: target.open(look.plan), ConnectionFailed)
+    progress = with_retries(lambda: target.open(look.plan), ConnectionFailed)
     place = None if look.plan.has_gtids else start_place(options.paths, progress)
     return Start(progress, progress.executed | parse_gtids(options.start_after), place, look.plan.mariadb, look.plan.has_gtids)
 

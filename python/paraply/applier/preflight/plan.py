@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from paraply.applier.preflight.statement_changes import StatementChanges
     from paraply.logs.file_order import LogFile
     from paraply.logs.stop_point import StopPoint
-    from paraply.targets.protocol import Peek
+    from paraply.targets.protocol import Inspection
 
-__all__ = ["Outline", "check_gap", "check_stop", "make_outline"]
+__all__ = ["RunPlan", "check_gap", "check_stop", "make_run_plan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class RunPlan:
     """Plan of an apply.
 
     Attributes:
@@ -111,18 +111,20 @@ class Outline:
         return lines
 
 
-def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: GtidSet, *, merges: bool, has_gtids: bool) -> Outline:
+def make_run_plan(
+    options: Options, files: Sequence[LogFile], inspect: Inspection, held: GtidSet, *, merges: bool, has_gtids: bool
+) -> RunPlan:
     """Make the plan from the options and the findings about log and target."""
     heads = [file.head for file in files if file.head is not None]
     first = next((head for head in heads if head.has_transactions), None)
-    progress = peek.progress
-    notes = consequences(options.filters, peek.tables) if options.filters else []
-    notes.extend(peek.notes)
+    progress = inspect.progress
+    notes = consequences(options.filters, inspect.tables) if options.filters else []
+    notes.extend(inspect.notes)
     if options.filters.implied:
         notes.append(f"the server's own databases are left out ({', '.join(options.filters.implied)}): the target has none of them")
     if any(head.relay_log for head in heads):
         notes.append("the logs are relay logs: commit times and GTIDs are their source's")
-    return Outline(
+    return RunPlan(
         files=tuple(file.path for file in files),
         bytes=sum(head.size for head in heads),
         server=heads[0].server_version if heads else "",
@@ -131,7 +133,7 @@ def make_outline(options: Options, files: Sequence[LogFile], peek: Peek, held: G
         held=str(held),
         after=None if has_gtids or progress.file is None or progress.offset is None else (progress.file, progress.offset),
         resumed=progress.resumed,
-        gtid_mode=peek.gtid_mode,
+        gtid_mode=inspect.gtid_mode,
         workers=options.workers,
         policy=options.policy.name,
         consistency=options.consistency.value,

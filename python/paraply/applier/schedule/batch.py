@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from paraply.applier.schedule.job_list import Job
     from paraply.targets.protocol import Target
 
-__all__ = ["fits", "series_of"]
+__all__ = ["batch_options", "fits"]
 
 _MOST = 8
 _UNDER_WAY = 256
 """Limit over all workers: with many workers batches are shorter, because unfinished jobs delay those that depend on them."""
 
 
-def series_of(target: Target, consistency: Consistency, workers: int) -> dict[str, Any]:
+def batch_options(target: Target, consistency: Consistency, workers: int) -> dict[str, Any]:
     """Return a job list's arguments for batches: only at level ``eventual``, and only if the target's sessions accept batches."""
     if consistency is not Consistency.EVENTUAL or not target.capabilities.takes_batches:
         return {}
-    return {"series": min(_MOST, max(2, _UNDER_WAY // max(1, workers))), "fits": fits}
+    return {"batch_size": min(_MOST, max(2, _UNDER_WAY // max(1, workers))), "fits": fits}
 
 
 def fits(job: Job) -> bool:

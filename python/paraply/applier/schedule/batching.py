@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from paraply.applier.schedule.concurrency_limit import Hands
+    from paraply.applier.schedule.concurrency_limit import ConcurrencyLimit
 
 __all__ = ["MAX_BLOCK_BYTES", "MergeSize", "may_merge"]
 
 MAX_BLOCK_BYTES = 256 * 1024
 """Bytes of log after which a block is full."""
 
-_BLOCKS_FOR_EACH_HAND = 2
+_BLOCKS_PER_WORKER = 2
 
 
 def may_merge(merge: Literal["auto", "off"] | int, workers: int) -> bool:
@@ -35,7 +35,7 @@ class MergeSize:
         workers: Number of workers.
         most: Most transactions that automatic merging makes one commit.
         allowed: True if policy and target merge at all.
-        hands: Concurrency limit; by default all workers may be busy.
+        concurrency: Concurrency limit; by default all workers may be busy.
 
     >>> size = MergeSize("auto", workers=8, most=128)
     >>> size.next(backlog=10), size.next(backlog=100), size.next(backlog=100_000)
@@ -43,11 +43,17 @@ class MergeSize:
     """
 
     def __init__(
-        self, merge: Literal["auto", "off"] | int, workers: int, *, most: int, allowed: bool = True, hands: Hands | None = None
+        self,
+        merge: Literal["auto", "off"] | int,
+        workers: int,
+        *,
+        most: int,
+        allowed: bool = True,
+        concurrency: ConcurrencyLimit | None = None,
     ) -> None:
         self._workers = workers
         self._most = most
-        self._hands = hands
+        self._concurrency = concurrency
         merges = allowed and may_merge(merge, workers)
         self._automatic = merges and merge == "auto"
         self.current = merge if merges and isinstance(merge, int) else 1
@@ -59,6 +65,6 @@ class MergeSize:
             backlog: Transactions that are read and not handed out yet, including those of the batch.
         """
         if self._automatic:
-            at_work = self._workers if self._hands is None else self._hands.most
-            self.current = max(1, min(self._most, backlog // (_BLOCKS_FOR_EACH_HAND * at_work)))
+            at_work = self._workers if self._concurrency is None else self._concurrency.most
+            self.current = max(1, min(self._most, backlog // (_BLOCKS_PER_WORKER * at_work)))
         return self.current

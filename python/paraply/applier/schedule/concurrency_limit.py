@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from paraply.targets.protocol import Target
 
-__all__ = ["Hands", "IdleShare", "hands_of"]
+__all__ = ["ConcurrencyLimit", "IdleShare", "concurrency_limit_of"]
 
 _FEWEST = 2
 """One worker commits while another one applies."""
@@ -44,7 +44,7 @@ class IdleShare:
         return min(1.0, max(0.0, idle / passed)) if passed > 0 else None
 
 
-class Hands:
+class ConcurrencyLimit:
     """Concurrency limit: the number of workers that keeps the machine busy.
 
     A merged block keeps a core of the target busy for milliseconds. More such blocks than cores wait for each other's latches, and
@@ -57,8 +57,8 @@ class Hands:
         idle: Returns the idle share of the machine's time since the last call; None if unknown.
 
     >>> shares = iter([0.05, 0.5, 0.5, 0.2, 0.0])
-    >>> hands = Hands(8, cores=2, idle=lambda: next(shares))
-    >>> hands.most, [hands.look(held_back=True) for _ in range(5)]
+    >>> concurrency = ConcurrencyLimit(8, cores=2, idle=lambda: next(shares))
+    >>> concurrency.most, [concurrency.adjust(held_back=True) for _ in range(5)]
     (2, [2, 4, 8, 8, 7])
     """
 
@@ -68,7 +68,7 @@ class Hands:
         self._idle = idle
         self.most = self._fewest
 
-    def look(self, *, held_back: bool) -> int:
+    def adjust(self, *, held_back: bool) -> int:
         """Compute the limit anew; called a few times a second.
 
         Args:
@@ -84,8 +84,8 @@ class Hands:
         return self.most
 
 
-def hands_of(target: Target, workers: int) -> Hands | None:
+def concurrency_limit_of(target: Target, workers: int) -> ConcurrencyLimit | None:
     """Return the concurrency limit of a run that merges; None if all workers may be busy."""
     if not target.is_local or not hasattr(os, "sched_getaffinity"):
         return None
-    return Hands(workers, len(os.sched_getaffinity(0)), IdleShare())
+    return ConcurrencyLimit(workers, len(os.sched_getaffinity(0)), IdleShare())

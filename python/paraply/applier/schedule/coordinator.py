@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from paraply.logs.feed import Feed, FeedItem
     from paraply.schema.catalog import SchemaCatalog
 
-__all__ = ["Coordinator", "Crew", "InlineCrew", "ThreadCrew"]
+__all__ = ["Coordinator", "Executor", "InlineExecutor", "ThreadExecutor"]
 
 
 _AT_ONCE = 64
 """Blocks that are handed out together: enough to share the fixed costs, and few enough for an early start of the first one."""
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Executor of jobs."""
 
     most_at_once: int = 1
@@ -50,7 +50,7 @@ class Crew(Protocol):
         """Note that the coordinator itself finished this number, without a job."""
 
 
-class ThreadCrew(Crew):
+class ThreadExecutor(Executor):
     """Executor with workers in threads, which take jobs from the job list.
 
     Args:
@@ -79,7 +79,7 @@ class ThreadCrew(Crew):
         self._jobs.committed(number, returns=False)
 
 
-class InlineCrew(Crew):
+class InlineExecutor(Executor):
     """Executor with one worker in the coordinator's own thread (R22).
 
     Args:
@@ -121,7 +121,7 @@ class Coordinator:
         planner: Splits batches into blocks.
         policy: Decides when a block may start.
         merge: Decides how many transactions become one commit.
-        crew: Executor of the jobs.
+        executor: Executor of the jobs.
         sessions: Keeps the order of the source's sessions, if commits are not in order; else None.
         done: File and end offset of each transaction that an earlier run committed after a gap, in a log without GTIDs.
     """
@@ -133,7 +133,7 @@ class Coordinator:
         planner: Planner,
         policy: Policy,
         merge: MergeSize,
-        crew: Crew,
+        executor: Executor,
         sessions: SessionOrder | None = None,
         done: frozenset[tuple[str, int]] = frozenset(),
     ) -> None:
@@ -142,7 +142,7 @@ class Coordinator:
         self._planner = planner
         self._policy = policy
         self._merge = merge
-        self._crew = crew
+        self._executor = executor
         self._sessions = sessions
         self._done = set(done)
         self._last = 0
@@ -164,11 +164,11 @@ class Coordinator:
                     return False
             if not self._feed.exhausted:
                 return False
-            return self._crew.drain(self._last) and self._pass_skipped()
+            return self._executor.drain(self._last) and self._pass_skipped()
         except PrecedingFailed:
             return False
         except ParaplyError:
-            self._crew.drain(self._last)
+            self._executor.drain(self._last)
             raise
 
     def _hand_out_item(self, item: FeedItem) -> bool:
@@ -178,7 +178,7 @@ class Coordinator:
         held = sum(block.transaction_count + block.skipped for block in blocks)
         self._pending += item.transactions - held
         statement = blocks.pop() if item.changes and blocks and runs_statement(blocks[-1]) else None
-        most = 1 if self._done else self._crew.most_at_once
+        most = 1 if self._done else self._executor.most_at_once
         if not all(self._hand_out(blocks[place : place + most]) for place in range(0, len(blocks), most)):
             return False
         if item.schema is not None and not self._tell_target(item, item.schema):
@@ -221,7 +221,7 @@ class Coordinator:
         ]
         self._last = tickets[-1].sequence
         self._run.handed, self._run.handed_at = blocks[-1], runtime.now()
-        put = self._crew.put_all(jobs)
+        put = self._executor.put_all(jobs)
         for ticket in reversed(tickets[put:]):
             order.withdraw(ticket)
         return put == len(jobs)
@@ -237,12 +237,12 @@ class Coordinator:
         self._run.skipped += block.transaction_count + block.skipped
         order.finish(ticket)
         self._last = ticket.sequence
-        self._crew.passed(ticket.sequence)
+        self._executor.passed(ticket.sequence)
         return True
 
     def _tell_target(self, item: FeedItem, schema: SchemaCatalog) -> bool:
         """Report schema changes to the target, after everything before the statement is committed and before the statement itself."""
-        if not self._crew.drain(self._last):
+        if not self._executor.drain(self._last):
             return False
         try:
             with self._run.target.exclusive() as target:
@@ -256,7 +256,7 @@ class Coordinator:
 
     def _reread(self) -> bool:
         """Read the tables from the target, after a statement that was not understood."""
-        if not self._crew.drain(self._last):
+        if not self._executor.drain(self._last):
             return False
         with self._run.target.exclusive() as target:
             tables = target.seed_tables()
@@ -273,5 +273,5 @@ class Coordinator:
         self._run.skipped += self._pending
         order.finish(ticket)
         self._last = ticket.sequence
-        self._crew.passed(ticket.sequence)
+        self._executor.passed(ticket.sequence)
         return True

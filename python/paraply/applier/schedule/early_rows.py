@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from paraply.applier.options import Options
     from paraply.targets.protocol import Target
 
-__all__ = ["in_waves", "may_go_in_waves"]
+__all__ = ["may_have_early_rows", "steps_of"]
 
 
-def in_waves(block: Block, mark: Callable[[], int], wait: Callable[[int], None]) -> Iterator[Block]:
+def steps_of(block: Block, mark: Callable[[], int], wait: Callable[[int], None]) -> Iterator[Block]:
     """Yield the parts of a block, each as soon as everything it needs is committed; parts that are ready at the same time together.
 
     Args:
@@ -23,16 +23,16 @@ def in_waves(block: Block, mark: Callable[[], int], wait: Callable[[int], None])
         wait: Waits until everything up to a block is committed.
     """
     done: int | None = None
-    for start in block.waves:
+    for start in block.steps:
         if done is not None and start <= done:
             continue
         if start > mark():
             wait(start)
         before, done = done, max(start, mark())
-        yield block.wave(before, done)
+        yield block.step(before, done)
 
 
-def may_go_in_waves(options: Options, target: Target) -> bool:
+def may_have_early_rows(options: Options, target: Target) -> bool:
     """Return True if some rows of a block may be applied before others.
 
     This needs merged blocks, because an unmerged transaction keeps the order of its rows in the target's binlog too. And it needs
@@ -43,4 +43,4 @@ def may_go_in_waves(options: Options, target: Target) -> bool:
         target: The target, opened.
     """
     merged = options.merges and target.merges
-    return merged and options.consistency.keeps_order and options.policy.in_waves and options.workers > 1
+    return merged and options.consistency.keeps_order and options.policy.early_rows and options.workers > 1

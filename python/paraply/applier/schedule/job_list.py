@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
     from paraply.applier.commit.commit_order import Ticket
-    from paraply.applier.schedule.concurrency_limit import Hands
+    from paraply.applier.schedule.concurrency_limit import ConcurrencyLimit
     from paraply.observe.worker_state import Wait
     from paraply.runtime import Lock
 
-__all__ = ["MOST_AHEAD", "MOST_PLACES_AHEAD", "Job", "JobList", "Seat"]
+__all__ = ["MOST_AHEAD", "MOST_POSITIONS_AHEAD", "Job", "JobList", "WorkerSlot"]
 
 MOST_AHEAD = 16384
 """Most jobs above the low-water mark: each takes some 2.5 kB until the mark passes it."""
-MOST_PLACES_AHEAD = 1024
+MOST_POSITIONS_AHEAD = 1024
 """The same for a log without GTIDs, where each transaction's progress names all positions committed above the mark."""
 
 
@@ -57,15 +57,15 @@ class Job:
         return not (self.needs or self.blocks or self.behind or self.ticket.after)
 
 
-class Seat:
+class WorkerSlot:
     """Worker slot: the place where an idle worker waits for a job; one for each worker."""
 
-    __slots__ = ("condition", "job", "on_wait", "seated")
+    __slots__ = ("condition", "is_waiting", "job", "on_wait")
 
     def __init__(self, mutex: Lock) -> None:
         self.condition = runtime.condition(mutex)
         self.job: Job | None = None
-        self.seated = False
+        self.is_waiting = False
         self.on_wait: Callable[[Wait], None] | None = None
         """Called with the reason of the wait, whenever that changes."""
 
@@ -81,10 +81,10 @@ class JobList:
         workers: Number of workers, n.
         factor: k: the list is filled up to k * n jobs and refilled when n are left.
         ordered: True if the commit of a job implies that all older ones are committed.
-        series: Most jobs in a batch for one worker. The list can hold as many for each worker, if they fit into batches.
+        batch_size: Most jobs in a batch for one worker. The list can hold as many for each worker, if they fit into batches.
         fits: Returns True for a job that may be part of a batch.
         most_ahead: Most jobs above the low-water mark; matters where commits are not in order.
-        hands: Concurrency limit; by default all workers may be busy. It does not apply to the oldest job.
+        concurrency: Concurrency limit; by default all workers may be busy. It does not apply to the oldest job.
     """
 
     def __init__(
@@ -93,19 +93,19 @@ class JobList:
         factor: int = 4,
         *,
         ordered: bool = True,
-        series: int = 1,
+        batch_size: int = 1,
         fits: Callable[[Job], bool] = lambda _: False,
         most_ahead: int = MOST_AHEAD,
-        hands: Hands | None = None,
+        concurrency: ConcurrencyLimit | None = None,
     ) -> None:
         self._mutex = runtime.lock()
         self._room = runtime.condition(self._mutex)
         self._drained = runtime.condition(self._mutex)
         self._most = max(1, factor) * workers
-        self._most_fitting = max(self._most, series * workers)
+        self._most_fitting = max(self._most, batch_size * workers)
         self._workers = self._least = workers
         self._jobs: list[Job] = []
-        self._idle: list[Seat] = []
+        self._idle: list[WorkerSlot] = []
         self._filling = False
         self._next = 0
         self._most_ahead = most_ahead
@@ -113,15 +113,15 @@ class JobList:
         self._newest_started = 0
         self._low_water_mark = 0
         self._ordered = ordered
-        self._series = series
+        self._series = batch_size
         self._fits = fits
         self._share = 0
         self._takes = 0
         self._committed_early: set[int] = set()
         self._serial = False
         self._last_of: dict[str, deque[int]] = {}
-        self._hands = hands
-        self._most_at_work = sys.maxsize if hands is None else hands.most
+        self._concurrency = concurrency
+        self._most_at_work = sys.maxsize if concurrency is None else concurrency.most
         self._at_work = 0
         self._held_back = False
         self._closed = False
@@ -141,9 +141,9 @@ class JobList:
         """True if only one job runs at a time (R24: after a storm of retries)."""
         return self._serial
 
-    def seat(self) -> Seat:
+    def slot(self) -> WorkerSlot:
         """Return a new worker slot."""
-        return Seat(self._mutex)
+        return WorkerSlot(self._mutex)
 
     def set_serial(self, serial: bool) -> None:
         """Begin or end serial mode."""
@@ -162,12 +162,12 @@ class JobList:
                 self._place_behind(job)
             self._hand_over()
 
-    def count_hands(self) -> None:
+    def adjust_concurrency(self) -> None:
         """Adjust the concurrency limit to the number of workers that keeps the machine busy; called a few times a second."""
-        if self._hands is None:
+        if self._concurrency is None:
             return
         held_back, self._held_back = self._held_back, False
-        most = self._hands.look(held_back=held_back)
+        most = self._concurrency.adjust(held_back=held_back)
         with self._mutex:
             self._most_at_work = most
             self._hand_over()
@@ -205,11 +205,11 @@ class JobList:
                     self._tell_idle()
         return len(jobs)
 
-    def take(self, seat: Seat, on_wait: Callable[[Wait], None] | None = None) -> Job | None:
+    def take(self, slot: WorkerSlot, on_wait: Callable[[Wait], None] | None = None) -> Job | None:
         """Take the oldest job that may start; waits for one.
 
         Args:
-            seat: The worker's own slot.
+            slot: The worker's own slot.
             on_wait: Called with the reason of the wait, before waiting and whenever the reason changes; in the second case by another
                 thread, under the list's lock.
 
@@ -225,11 +225,11 @@ class JobList:
                 return None
             if on_wait is not None:
                 on_wait(self._waits_for())
-            seat.seated, seat.on_wait = True, on_wait
-            self._idle.append(seat)
-            while seat.seated:
-                seat.condition.wait()
-            job, seat.job = seat.job, None
+            slot.is_waiting, slot.on_wait = True, on_wait
+            self._idle.append(slot)
+            while slot.is_waiting:
+                slot.condition.wait()
+            job, slot.job = slot.job, None
             return job
 
     def take_more(self, first: Job) -> list[Job]:
@@ -401,9 +401,9 @@ class JobList:
     def _tell_idle(self) -> None:
         """Report the reason of the wait to all idle workers."""
         waits_for = self._waits_for()
-        for seat in self._idle:
-            if seat.on_wait is not None:
-                seat.on_wait(waits_for)
+        for slot in self._idle:
+            if slot.on_wait is not None:
+                slot.on_wait(waits_for)
 
     def _started(self, job: Job) -> None:
         self._newest_started = max(self._newest_started, job.number)
@@ -413,16 +413,16 @@ class JobList:
     def _hand_over(self, leave: int = 0) -> None:
         """Give jobs that may start directly to idle workers, so that no notification is lost and none is needless."""
         while self._idle and (job := self._pop_ready(leave)) is not None:
-            seat = self._idle.pop()
-            seat.job = job
-            seat.seated = False
-            seat.condition.notify()
+            slot = self._idle.pop()
+            slot.job = job
+            slot.is_waiting = False
+            slot.condition.notify()
         self._dismiss_if_over()
 
     def _dismiss_if_over(self) -> None:
         if not self._closed or self._jobs:
             return
-        for seat in self._idle:
-            seat.seated = False
-            seat.condition.notify()
+        for slot in self._idle:
+            slot.is_waiting = False
+            slot.condition.notify()
         self._idle.clear()

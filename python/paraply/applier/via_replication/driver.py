@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from paraply.applier.execute.supervisor import stopped_error
-from paraply.applier.schedule.coordinator import Crew
+from paraply.applier.schedule.coordinator import Executor
 from paraply.applier.schedule.policy import runs_statement
 from paraply.applier.via_replication.follower import Watch
 from paraply.applier.via_replication.options import source_address
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from paraply.targets.mysql.target import MySqlTarget
     from paraply.targets.protocol import Target
 
-__all__ = ["ReplicaDrive"]
+__all__ = ["ReplicaDriver"]
 
 _TICK_SECONDS = 0.25
 
 
-class ReplicaDrive(Crew):
-    """Driver and executor (see ``Drive`` and ``Crew``) whose workers belong to the server.
+class ReplicaDriver(Executor):
+    """Driver and executor (see ``Driver`` and ``Executor``) whose workers belong to the server.
 
     Args:
         run: The run; its commit order is the server's.
@@ -74,7 +74,7 @@ class ReplicaDrive(Crew):
         ]
 
     @property
-    def crew(self) -> ReplicaDrive:
+    def executor(self) -> ReplicaDriver:
         """Executor of the jobs: this object."""
         return self
 

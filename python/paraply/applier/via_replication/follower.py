@@ -10,7 +10,7 @@ from paraply.errors import AlreadyRunning, ApplyFailed, ConnectionFailed, Connec
 from paraply.runtime import runtime
 from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.replica_channel import ReplicationChannel, end_workers, workers_of
-from paraply.targets.retrying import steadily
+from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ class Watch:
         Raises:
             UsageError: The target cannot replicate from paraply, or its user lacks privileges.
         """
-        steadily(self._establish, (ConnectionFailed, TemporaryFailure))
+        with_retries(self._establish, (ConnectionFailed, TemporaryFailure))
         self._thread.start()
 
     def drain(self, number: int) -> bool:
@@ -204,7 +204,7 @@ class Watch:
         for job in done:
             with contextlib.suppress(PrecedingFailed):
                 self._run.order.wait_turn(job.ticket)
-            self._run.through(job.block)
+            self._run.count_committed(job.block)
             if self._run.order.failure is None:
                 self._run.order.finish(job.ticket)
         if done:
@@ -216,7 +216,7 @@ class Watch:
     def _check_epoch(self) -> None:
         """Raise AlreadyRunning if another run has taken over paraply's channel (R25a)."""
         with self._run.target.exclusive():
-            if not self._target.is_ours():
+            if not self._target.owns_channel():
                 raise AlreadyRunning("another apply has begun on this target with the same --channel; this apply ends")
 
     def _meet(self, channel: ReplicationChannel, fault: ChannelFault) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from paraply._native import Catalog, GtidSet, Planner
 from paraply.applier.commit.consistency import Consistency
-from paraply.applier.execute.lock_watchdog import Watchdog
+from paraply.applier.execute.lock_watchdog import LockWatchdog
 from paraply.applier.execute.retry import RetryPolicy
 from paraply.applier.execute.run_state import RunState
-from paraply.applier.execute.supervisor import Housekeeper, stopped_error
+from paraply.applier.execute.supervisor import Supervisor, stopped_error
 from paraply.applier.execute.worker import Worker
 from paraply.applier.schedule.batching import MergeSize
-from paraply.applier.schedule.coordinator import Coordinator, ThreadCrew
+from paraply.applier.schedule.coordinator import Coordinator, ThreadExecutor
 from paraply.applier.schedule.job_list import JobList
 from paraply.applier.schedule.policy.logical_clock import LogicalClockPolicy
 from paraply.applier.schedule.session_order import SessionOrder
@@ -94,11 +94,11 @@ class MemberSession:
         self._block = block
         self._session.apply(block)
 
-    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+    def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         """Apply a block with early rows; see ``Session``."""
         self._applier.begin(block)
         self._block = block
-        self._session.apply_waves(block, waves)
+        self._session.apply_steps(block, steps)
 
     def commit(self) -> None:
         """Log the block, and commit it."""
@@ -251,16 +251,16 @@ class LiveApplier:
         sessions = None if self._consistency.keeps_order else SessionOrder()
         merge = MergeSize("off", self._options.workers, most=1)
         planner = Planner(executed=executed)
-        coordinator = Coordinator(run, feed, planner, LogicalClockPolicy(), merge, ThreadCrew(jobs), sessions)
+        coordinator = Coordinator(run, feed, planner, LogicalClockPolicy(), merge, ThreadExecutor(jobs), sessions)
         workers = [Worker(run, number) for number in range(self._options.workers)]
-        keeper = Housekeeper(run, jobs.stop, feed, workers, Watchdog(run, workers, None), lambda: 0, lambda: None)
+        keeper = Supervisor(run, jobs.stop, feed, workers, LockWatchdog(run, workers, None), lambda: 0, lambda: None)
         complete = self._run_threads(coordinator, jobs, workers, keeper, feed)
         self.busy_seconds += sum(worker.counters.apply_seconds for worker in workers)
         if run.order.failure is not None:
             raise run.order.failure
         return complete and not self._stopping.is_set()
 
-    def _run_threads(self, coordinator: Coordinator, jobs: JobList, workers: Sequence[Worker], keeper: Housekeeper, feed: Feed) -> bool:
+    def _run_threads(self, coordinator: Coordinator, jobs: JobList, workers: Sequence[Worker], keeper: Supervisor, feed: Feed) -> bool:
         name = f"paraply-{self._member.name}"
         threads = [runtime.thread(worker.loop, args=(jobs,), name=f"{name}-{worker.counters.number}") for worker in workers]
         keeper.start()

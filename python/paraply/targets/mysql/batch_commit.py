@@ -1,4 +1,4 @@
-"""Batches of transactions that one session commits one after the other (``SeriesSession``).
+"""Batches of transactions that one session commits one after the other (``BatchSession``).
 
 If the progress is a row of paraply's own table, a transaction is one ``BINLOG`` statement. It begins with the row event that changes
 the session's row of ``paraply.progress``, and the rows of the transaction follow. Under autocommit, a server commits the whole
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from paraply._native import format_statement
 from paraply.errors import ConnectionLost, ParaplyError, ServerError, TemporaryFailure
-from paraply.targets.batch import SeriesOutcome
+from paraply.targets.batch import BatchOutcome
 from paraply.targets.mysql.errors import NO_SUCH_ROW, interrupted
 from paraply.targets.mysql.rows.sequences import row_statements
 
@@ -75,7 +75,7 @@ class BlockSession(Protocol):
         """Return True if another process has taken over this channel."""
 
 
-def apply_and_commit(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
+def apply_and_commit(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> BatchOutcome:
     """Apply and commit blocks one by one; stop at the first block that fails or does not fit.
 
     Args:
@@ -86,15 +86,15 @@ def apply_and_commit(context: MySqlContext, session: BlockSession, blocks: Seque
     return _by_statements(context, session, blocks) if context.mode.writes_progress else _with_commits(context, session, blocks)
 
 
-def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
+def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> BatchOutcome:
     """Apply each block as one statement."""
     try:
         fitting = _fitting(context, session, blocks)
         if not fitting:
-            return SeriesOutcome(0)
+            return BatchOutcome(0)
         session.send_format(fitting[0])
     except ParaplyError:
-        return SeriesOutcome(0)  # the error is raised when the block is applied by itself
+        return BatchOutcome(0)  # the error is raised when the block is applied by itself
     context.sessions.note(fitting, session.connection_id)
     ledger = context.ledger
     progress = ledger.native or [mark.executed for mark in ledger.marks(fitting, session.slot)]
@@ -104,9 +104,9 @@ def _by_statements(context: MySqlContext, session: BlockSession, blocks: Sequenc
     if ledger.native is None:
         ledger.acknowledge_all(fitting[:done], session.slot)
     if error is None:
-        return SeriesOutcome(done)
+        return BatchOutcome(done)
     error = _statement_error(context, session, fitting[done], error)
-    return SeriesOutcome(done, error, isinstance(error, ConnectionLost))
+    return BatchOutcome(done, error, isinstance(error, ConnectionLost))
 
 
 def _fitting(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> Sequence[Block]:
@@ -143,22 +143,22 @@ def _statement_error(context: MySqlContext, session: BlockSession, block: Block,
     return session.explained(error, block)
 
 
-def _with_commits(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> SeriesOutcome:
+def _with_commits(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> BatchOutcome:
     """Apply each block with a text that begins with the commit of the block before."""
     try:
         texts = _texts(context, session, blocks)
     except ParaplyError:
-        return SeriesOutcome(0)  # the error is raised when the block is applied by itself
+        return BatchOutcome(0)  # the error is raised when the block is applied by itself
     if len(texts) < 2:
-        return SeriesOutcome(0)
+        return BatchOutcome(0)
     session.leaves(context.mode.end())
     context.sessions.note(blocks[: len(texts)], session.connection_id)
     first, others = context.mode.statements_before
     done, committing, results, error = session.raw.commit_each(texts, 2, first, others, context.epoch)
     context.ledger.acknowledge_all(blocks[:done], session.slot)
     if done == len(texts):
-        return SeriesOutcome(done)
-    return SeriesOutcome(done, _text_error(context, session, blocks[done], results, error, committing=committing), committing)
+        return BatchOutcome(done)
+    return BatchOutcome(done, _text_error(context, session, blocks[done], results, error, committing=committing), committing)
 
 
 def _texts(context: MySqlContext, session: BlockSession, blocks: Sequence[Block]) -> list[bytes]:

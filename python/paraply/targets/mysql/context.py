@@ -142,7 +142,7 @@ class MySqlContext(ChannelContext):
 
     @property
     def takes_batches(self) -> bool:
-        """True if sessions accept several blocks at once (``SeriesSession``)."""
+        """True if sessions accept several blocks at once (``BatchSession``)."""
         return self.last_writer is None
 
     def take_slot(self, connection: Connection) -> int:

@@ -14,7 +14,7 @@ from paraply.targets.mysql.errors import explain
 from paraply.targets.mysql.gtid_mode import ACCESS_DENIED
 from paraply.targets.mysql.preflight.privileges import account
 from paraply.targets.mysql.sql import Connection, rows_of, to_int, to_text
-from paraply.targets.retrying import steadily
+from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -191,7 +191,7 @@ class ReplicationChannel:
             ParaplyError: The server refused it.
         """
         try:
-            steadily(lambda: self._make(host, port, user, password), ServerError, lambda error: getattr(error, "code", 0) == _HALF_MADE)
+            with_retries(lambda: self._make(host, port, user, password), ServerError, lambda error: getattr(error, "code", 0) == _HALF_MADE)
         except ServerError as error:
             with contextlib.suppress(ParaplyError):
                 self.end()

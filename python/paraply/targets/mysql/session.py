@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from paraply._native import Block, ReferenceCheck
-    from paraply.targets.batch import SeriesOutcome
+    from paraply.targets.batch import BatchOutcome
     from paraply.targets.mysql.context import MySqlContext
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.two_phase import Branch
@@ -83,10 +83,10 @@ class MySqlSession:
         except ParaplyError as error:
             raise self.explained(error, block) from None
 
-    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+    def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         """Apply a block like ``apply``, with its rows in several parts; the iterator waits until the next part may be applied."""
         try:
-            self._apply(block, waves=waves)
+            self._apply(block, steps=steps)
         except ParaplyError as error:
             raise self.explained(error, block) from None
 
@@ -128,8 +128,8 @@ class MySqlSession:
         self.close()
         return ConnectionLost(f"the commit was interrupted, and it is not known whether it happened: {error.message}")
 
-    def apply_and_commit(self, blocks: Sequence[Block]) -> SeriesOutcome:
-        """Apply and commit blocks one by one; see ``SeriesSession`` for the contract."""
+    def apply_and_commit(self, blocks: Sequence[Block]) -> BatchOutcome:
+        """Apply and commit blocks one by one; see ``BatchSession`` for the contract."""
         return apply_and_commit(self._context, self, blocks)
 
     def rollback(self) -> None:
@@ -229,11 +229,11 @@ class MySqlSession:
                 self._connection.query(follow_up)
             self._format = statement
 
-    def _apply(self, block: Block, waves: Iterable[Block] | None = None) -> None:
+    def _apply(self, block: Block, steps: Iterable[Block] | None = None) -> None:
         """Apply a block, whole or in several parts. Check its foreign keys at the end if that is faster than row by row."""
         references = self._context.references
         check = references.check(lambda: self.connection, block) if references is not None and block.kind == "dml" else None
-        self._hand_over(block, waves=waves, check=check)
+        self._hand_over(block, steps=steps, check=check)
         if references is not None and check is not None and not references.hold(self._connection, check):
             self.rollback()
             self._hand_over(block)
@@ -243,7 +243,7 @@ class MySqlSession:
         block: Block,
         part: Block | None = None,
         decision: str | None = None,
-        waves: Iterable[Block] | None = None,
+        steps: Iterable[Block] | None = None,
         check: ReferenceCheck | None = None,
     ) -> None:
         """Begin the transaction, write its progress, and apply the rows of a block, or of one part with the decision about the others."""
@@ -266,7 +266,7 @@ class MySqlSession:
         context.sessions.note([block], self._connection.connection_id)
         written = writer.statements(self._connection, block) if writer is not None and rows else []
         own = rows and writer is None
-        sources = (source,) if waves is None else waves
+        sources = (source,) if steps is None else steps
         made = (row_statements(context, one, check) for one in sources)
         statements = (statement for some in made for statement in some) if own else iter(())
         first = next(statements, None)
@@ -320,7 +320,7 @@ class MySqlSession:
     def is_taken_over(self) -> bool:
         """Return True if another process has taken over this channel."""
         with contextlib.suppress(ParaplyError):
-            return not self._context.store.is_ours(self._connection, self._context.epoch)
+            return not self._context.store.owns_channel(self._connection, self._context.epoch)
         return False
 
     def _find_row(self, error: ServerError, block: Block, table: str | None) -> tuple[str | None, str | None]:

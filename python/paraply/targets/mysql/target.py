@@ -15,12 +15,12 @@ from paraply.targets.mysql.errors import connect_error, explain, interrupted
 from paraply.targets.mysql.gtid_mode import GtidMode, check_gaps, choose_mode, read_facts
 from paraply.targets.mysql.lock_waits import RowWaits, describe_wait, lock_holders, telling
 from paraply.targets.mysql.preflight.ddl_forecast import StatementForecast
-from paraply.targets.mysql.preflight.inspect import check_family, own_tables, peek
+from paraply.targets.mysql.preflight.inspect import check_family, inspect_server, own_tables
 from paraply.targets.mysql.preflight.privileges import Grants, RowPrivileges, check_user
 from paraply.targets.mysql.preflight.table_check import TableChecker, check_server
 from paraply.targets.mysql.progress.channel_status import read_channels
 from paraply.targets.mysql.progress.recovery import settle_at_start, settle_block
-from paraply.targets.mysql.progress.status_row import MySqlBoard, open_board
+from paraply.targets.mysql.progress.status_row import MySqlStatusRow, open_status_row
 from paraply.targets.mysql.progress.store import ProgressStore, StoredProgress
 from paraply.targets.mysql.replica_channel import take_away
 from paraply.targets.mysql.rows.foreign_keys import References, may_ask
@@ -34,8 +34,8 @@ from paraply.targets.mysql.xa.branches import finish
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.file_ledger import PlaceLedger
 from paraply.targets.progress.gtid_ledger import Executed, ProgressLedger, make_ledger, read_executed
-from paraply.targets.protocol import ApplyPlan, Capabilities, Peek, Progress, Standing
-from paraply.targets.retrying import steadily
+from paraply.targets.protocol import ApplyPlan, Capabilities, Inspection, Progress, Standing
+from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -102,7 +102,7 @@ class MySqlTarget:
 
     @property
     def server(self) -> ServerKind:
-        """Family and version of the server; only after ``peek`` or ``open``."""
+        """Family and version of the server; only after ``inspect`` or ``open``."""
         if self._server is None:
             raise UsageError("the target has not been asked for its version yet")
         return self._server
@@ -131,16 +131,16 @@ class MySqlTarget:
         """Open a connection without any settings."""
         return self._connector(self.url)
 
-    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+    def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
         """Return the state that ``open`` would find, using a connection of its own; write nothing."""
 
-        def inspect() -> Peek:
+        def inspect() -> Inspection:
             with contextlib.closing(self.connect()) as connection, telling(self.connect, connection.connection_id, "the start"):
                 self._server = ServerKind.parse(connection.server_version)
-                return peek(connection, plan, tables=tables)
+                return inspect_server(connection, plan, tables=tables)
 
         try:
-            return steadily(inspect, ServerError, interrupted)
+            return with_retries(inspect, ServerError, interrupted)
         except ParaplyError as error:
             raise explain(error) from None
 
@@ -156,7 +156,7 @@ class MySqlTarget:
             return progress
 
         try:
-            return steadily(begin, ServerError, interrupted)
+            return with_retries(begin, ServerError, interrupted)
         except ParaplyError as error:
             self.close()
             raise explain(error) from None
@@ -186,7 +186,7 @@ class MySqlTarget:
         with contextlib.closing(self.connect()) as connection:
             return Standing(tuple(own_tables(connection, None)))
 
-    def foresee(self, forecast: Forecast) -> None:
+    def check_ddl(self, forecast: Forecast) -> None:
         """Raise the error of a statement that the server does not understand, or that names a table it will not have."""
         self._forecast.check(forecast)
 
@@ -197,19 +197,19 @@ class MySqlTarget:
         """Return False: every statement is run."""
         return False
 
-    def foresee_tables(self, tables: Sequence[Table]) -> None:
+    def check_tables(self, tables: Sequence[Table]) -> None:
         """Do nothing: the server has its own definitions."""
 
-    def foresee_rows(self, forecast: RowForecast) -> None:
+    def check_rows(self, forecast: RowForecast) -> None:
         """Compare a table of the target with the log."""
         self._forecast.check_table(forecast)
 
     def schema_changed(self, catalog: SchemaCatalog, changes: Sequence[SchemaChange]) -> None:
         """Do nothing: row events describe their own columns."""
 
-    def open_board(self) -> MySqlBoard | None:
+    def open_status_row(self) -> MySqlStatusRow | None:
         """Return the row that holds the run's status; None if it cannot be stored. Called after ``open``."""
-        return open_board(self.connect, self.context.store.channel, self.context.epoch)
+        return open_status_row(self.connect, self.context.store.channel, self.context.epoch)
 
     def read_channels(self) -> list[ChannelStatus]:
         """Return the state of each channel, using a connection of its own; write nothing."""
@@ -276,10 +276,10 @@ class MySqlTarget:
             self.close()
             return otherwise
 
-    def is_ours(self) -> bool:
+    def owns_channel(self) -> bool:
         """Return True if no other apply has taken over the channel (R25a)."""
         try:
-            return self.context.store.is_ours(self._controlled(), self.context.epoch)
+            return self.context.store.owns_channel(self._controlled(), self.context.epoch)
         except ConnectionFailed:
             self.close()
             raise

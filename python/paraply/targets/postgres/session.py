@@ -68,10 +68,10 @@ class PostgresSession:
         rendered = self._render(block)
         self._begin(block, rendered)
 
-    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+    def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         """Apply a block like ``apply``, with its rows in several parts; the iterator waits until the next part may be applied."""
-        for number, wave in enumerate(waves):
-            rendered = self._render(wave)
+        for number, step in enumerate(steps):
+            rendered = self._render(step)
             if number:
                 self._send([], rendered, block)
             else:

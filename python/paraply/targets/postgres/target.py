@@ -20,15 +20,15 @@ from paraply.targets.postgres.lock_waits import describe_holders, lock_holders, 
 from paraply.targets.postgres.privileges import check_user
 from paraply.targets.postgres.progress.channel_status import read_channels
 from paraply.targets.postgres.progress.source_tables import load_tables, read_standing
-from paraply.targets.postgres.progress.status_row import PgBoard, open_board
+from paraply.targets.postgres.progress.status_row import PgStatusRow, open_status_row
 from paraply.targets.postgres.progress.store import Channel, look, open_channel
 from paraply.targets.postgres.renderer import Renderer
 from paraply.targets.postgres.row_forecast import check_definitions, check_rows
 from paraply.targets.postgres.session import PostgresSession
 from paraply.targets.postgres.table_check import refuse_preserve
 from paraply.targets.postgres.xa import LeftOut, read_left_out
-from paraply.targets.protocol import Capabilities, Peek, Progress, Standing
-from paraply.targets.retrying import steadily
+from paraply.targets.protocol import Capabilities, Inspection, Progress, Standing
+from paraply.targets.retrying import with_retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -112,12 +112,12 @@ class PostgresTarget:
             raise UsageError("the target is not open")
         return self._context
 
-    def peek(self, plan: ApplyPlan, *, tables: bool = False) -> Peek:
+    def inspect(self, plan: ApplyPlan, *, tables: bool = False) -> Inspection:
         """Return the state that ``open`` would find, using a connection of its own. A missing embedded server is not created."""
         refuse_preserve(plan)
         if self._is_embedded:
             if not self._embedded.exists:
-                return Peek(Progress(self._new_gtid_set("")))
+                return Inspection(Progress(self._new_gtid_set("")))
             self._uri = self._embedded.start()
         connection = PgConnection(self._uri or "", name="paraply look")
         try:
@@ -131,7 +131,7 @@ class PostgresTarget:
             raise failure(failed.error) from failed
         finally:
             connection.close()
-        return Peek(progress, tables=tuple(known))
+        return Inspection(progress, tables=tuple(known))
 
     def open(self, plan: ApplyPlan) -> Progress:
         """Connect, raise the channel's epoch, and read the progress and the source's definitions.
@@ -209,7 +209,7 @@ class PostgresTarget:
     def create_tables(self, tables: Iterable[Table]) -> None:
         """Take over definitions from a dump (``--schema``): create missing tables, and check the others.
 
-        Skips tables that an earlier run stored or dropped, because the log has changed them since. Raises the errors of ``foresee_tables``.
+        Skips tables that an earlier run stored or dropped, because the log has changed them since. Raises the errors of ``check_tables``.
         """
         with self._control_lock:
             control = self._connect_control()
@@ -235,7 +235,7 @@ class PostgresTarget:
         finally:
             connection.close()
 
-    def foresee(self, forecast: Forecast) -> None:
+    def check_ddl(self, forecast: Forecast) -> None:
         """Raise the error that a DDL would end with, from the steps that ``execute_statement`` would take."""
         for step in plan_changes(forecast.changes, forecast.known).steps:
             if isinstance(step, MustBeEmpty) and step.table in forecast.written:
@@ -245,17 +245,17 @@ class PostgresTarget:
         """Return True for views, routines, triggers, accounts and other statements that do not change tables."""
         return all(isinstance(change, AlterDatabase | Irrelevant) for change in changes)
 
-    def foresee_tables(self, tables: Sequence[Table]) -> None:
+    def check_tables(self, tables: Sequence[Table]) -> None:
         """Raise the error that ``create_tables`` would raise in a new channel."""
         check_definitions(tables, None if self._is_embedded and not self._embedded.exists else self._uri)
 
-    def foresee_rows(self, forecast: RowForecast) -> None:
+    def check_rows(self, forecast: RowForecast) -> None:
         """Compare the source's definition with PostgreSQL's types, and with the table of the target."""
         check_rows(forecast, None if self._is_embedded and not self._embedded.exists else self._uri)
 
-    def open_board(self) -> PgBoard | None:
+    def open_status_row(self) -> PgStatusRow | None:
         """Return the row that holds the run's status; None if it cannot be stored. Called after ``open``."""
-        return open_board(self._uri or "", self.context.channel.name, self.context.channel.epoch)
+        return open_status_row(self._uri or "", self.context.channel.name, self.context.channel.epoch)
 
     def read_channels(self) -> list[ChannelStatus]:
         """Return the state of each channel, using a connection of its own; write nothing, and create no embedded server."""
@@ -310,7 +310,7 @@ class PostgresTarget:
 
     def finish(self, executed: GtidSet) -> None:  # noqa: ARG002 - each block has kept its own
         """Record that everything is applied. Tries again if the connection is lost, because it was idle for the whole run."""
-        steadily(self._finish, ConnectionFailed)
+        with_retries(self._finish, ConnectionFailed)
 
     def _finish(self) -> None:
         with self._control_lock, patiently(self._connect_control(), self._uri or "", "the end"):

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from paraply._native import Block, GtidSet
 
-__all__ = ["PlaceLedger", "PlaceRow", "Places", "end_of", "read_places"]
+__all__ = ["FilePositions", "PlaceLedger", "PositionRow", "end_of", "read_positions"]
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceRow:
+class PositionRow:
     """A row of the progress tables.
 
     Attributes:
-        text: Text of ``Places.text``, stored in the column for GTIDs; empty if commits are in order.
+        text: Text of ``FilePositions.text``, stored in the column for GTIDs; empty if commits are in order.
         file: Log file of the last transaction; None without one.
         offset: Offset after that transaction.
         ordinal: Its number, counted from where the run began to read.
@@ -36,7 +36,7 @@ class PlaceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class FilePositions:
     """The committed log positions.
 
     Attributes:
@@ -52,7 +52,7 @@ class Places:
     done: frozenset[tuple[str, int]] = frozenset()
 
     def text(self) -> str:
-        """Return the text for the progress tables; ``read_places`` reads it."""
+        """Return the text for the progress tables; ``read_positions`` reads it."""
         if not self.done:
             return ""
         return json.dumps({"file": self.file, "offset": self.offset, "ordinal": self.ordinal, "done": sorted(self.done)})
@@ -62,7 +62,7 @@ class Places:
         return self.ordinal >= block.ordinal or end_of(block) in self.done
 
 
-def read_places(kept: PlaceRow | None, rows: Iterable[PlaceRow]) -> Places:
+def read_positions(kept: PositionRow | None, rows: Iterable[PositionRow]) -> FilePositions:
     """Return the union of the positions that the sessions of a run wrote, or the positions of earlier runs if there are none.
 
     Args:
@@ -70,17 +70,17 @@ def read_places(kept: PlaceRow | None, rows: Iterable[PlaceRow]) -> Places:
         rows: Rows of the sessions.
     """
     written = [_read(row) for row in rows if row.file is not None]
-    earlier = _read(kept) if kept is not None else Places()
-    low = max(written, key=lambda places: places.ordinal) if written else Places(earlier.file, earlier.offset)
-    return Places(low.file, low.offset, low.ordinal, earlier.done.union(*(places.done for places in written)))
+    earlier = _read(kept) if kept is not None else FilePositions()
+    low = max(written, key=lambda places: places.ordinal) if written else FilePositions(earlier.file, earlier.offset)
+    return FilePositions(low.file, low.offset, low.ordinal, earlier.done.union(*(places.done for places in written)))
 
 
-def _read(row: PlaceRow) -> Places:
+def _read(row: PositionRow) -> FilePositions:
     if not row.text.startswith("{"):
-        return Places(row.file, row.offset, row.ordinal)
+        return FilePositions(row.file, row.offset, row.ordinal)
     stored = json.loads(row.text)
     done = frozenset((file, offset) for file, offset in stored["done"])
-    return Places(stored["file"], stored["offset"], stored["ordinal"], done)
+    return FilePositions(stored["file"], stored["offset"], stored["ordinal"], done)
 
 
 def end_of(block: Block) -> tuple[str, int]:
@@ -100,11 +100,11 @@ class PlaceLedger(ProgressLedger):
         ordered: Whether commits are in order, so that only gaps of an earlier run are kept.
     """
 
-    def __init__(self, places: Places, nothing: GtidSet, *, ordered: bool) -> None:
+    def __init__(self, places: FilePositions, nothing: GtidSet, *, ordered: bool) -> None:
         super().__init__(nothing, has_gtids=False)
         self._lock = runtime.lock()
         self._ordered = ordered
-        self._low = Places(places.file, places.offset)
+        self._low = FilePositions(places.file, places.offset)
         self._initial = places.done
         #: Blocks after the low position, by the number before their first transaction.
         self._early: dict[int, Block] = {}
@@ -118,17 +118,19 @@ class PlaceLedger(ProgressLedger):
         marks = []
         for block in blocks:
             if self._ordered:
-                low = Places(block.end_file, block.end_offset, block.ordinal)
+                low = FilePositions(block.end_file, block.end_offset, block.ordinal)
             else:
                 done = done | _ends(block)
-            written = Places(low.file, low.offset, low.ordinal, done)
+            written = FilePositions(low.file, low.offset, low.ordinal, done)
             marks.append(Mark(written.text(), block.end_file, block.end_offset, block.ordinal))
         return marks
 
-    def places(self) -> Places:
+    def places(self) -> FilePositions:
         """Return the acknowledged positions."""
         with self._lock:
-            return Places(self._low.file, self._low.offset, self._low.ordinal, self._initial.union(*map(_ends, self._early.values())))
+            return FilePositions(
+                self._low.file, self._low.offset, self._low.ordinal, self._initial.union(*map(_ends, self._early.values()))
+            )
 
     def acknowledge_all(self, blocks: Sequence[Block], slot: int | None = None) -> None:  # noqa: ARG002
         """Record that the commits of the blocks were acknowledged, or that an earlier run committed them."""
@@ -137,7 +139,7 @@ class PlaceLedger(ProgressLedger):
                 self._initial = self._initial - _ends(block) if self._initial else self._initial
                 self._early[block.ordinal - block.transaction_count - block.skipped] = block
             while (early := self._early.pop(self._low.ordinal, None)) is not None:
-                self._low = Places(early.end_file, early.end_offset, early.ordinal)
+                self._low = FilePositions(early.end_file, early.end_offset, early.ordinal)
 
 
 def _ends(block: Block) -> frozenset[tuple[str, int]]:

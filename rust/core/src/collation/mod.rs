@@ -32,7 +32,7 @@ const NARROW: usize = 128;
 
 /// Reusable buffers.
 #[derive(Debug)]
-struct Room {
+struct Scratch {
     /// The characters of a text.
     text: Vec<u32>,
     /// Runs of their signatures in the later levels.
@@ -41,7 +41,7 @@ struct Room {
 
 thread_local! {
     /// Buffers of this thread.
-    static ROOM: RefCell<Room> = const { RefCell::new(Room { text: Vec::new(), runs: Vec::new() }) };
+    static ROOM: RefCell<Scratch> = const { RefCell::new(Scratch { text: Vec::new(), runs: Vec::new() }) };
 }
 
 /// Reason why a value has no equality form.
@@ -193,7 +193,7 @@ impl Collation {
         if ascii.is_some_and(|ascii| tables.append_ascii(ascii, by, out)) {
             return Ok(());
         }
-        ROOM.with_borrow_mut(|Room { text, runs }| {
+        ROOM.with_borrow_mut(|Scratch { text, runs }| {
             if self.charset.is_utf8() {
                 let text = self.utf8(value)?.chars().map(u32::from);
                 tables.append_text(text, value.len(), by, runs, out);

@@ -2,10 +2,10 @@
 
 mod components;
 mod dependency;
+mod early_rows;
 mod generations;
 mod history;
-mod waves;
 
 pub use components::{Components, spread};
 pub use dependency::{Dependencies, DependencyTracker};
-pub use waves::Waves;
+pub use early_rows::EarlyRows;

@@ -35,14 +35,14 @@ pub(super) enum Hashed {
 /// Part of a value's equality form that the server hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut {
-    room: Room,
+    capacity: Capacity,
     /// A space in the form, where spaces at the end are ignored.
     space: Option<u8>,
 }
 
 /// The server's buffer, in units of the equality form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
+enum Capacity {
     /// Number of bytes.
     Bytes(usize),
     /// Number of UTF-8 characters.
@@ -56,10 +56,11 @@ impl Hashed {
     pub(super) fn of(column: &Column) -> Self {
         let Some(stored) = stored_length(&column.data_type) else { return Self::Whole };
         let Some(name) = column.collation.as_deref().filter(|name| *name != "binary") else {
-            return Self::Beginning(Cut { room: Room::Bytes(stored), space: None });
+            return Self::Beginning(Cut { capacity: Capacity::Bytes(stored), space: None });
         };
         let known = Collation::by_name(name).filter(|collation| collation.class() == Class::Exact);
-        let cut = known.and_then(|collation| Some(Cut { room: room(collation, stored)?, space: space(collation) }));
+        let cut =
+            known.and_then(|collation| Some(Cut { capacity: capacity(collation, stored)?, space: space(collation) }));
         cut.map_or(Self::Unknown, Self::Beginning)
     }
 }
@@ -91,8 +92,9 @@ impl Again {
             Some(characters) => {
                 let characters = characters as usize;
                 let alike = stored_length(kind).is_some_and(|stored| match collation {
-                    Some(collation) => room(collation, stored)
-                        .is_some_and(|whole| room(collation, characters * longest_character(collation)) == Some(whole)),
+                    Some(collation) => capacity(collation, stored).is_some_and(|whole| {
+                        capacity(collation, characters * longest_character(collation)) == Some(whole)
+                    }),
                     None => stored == characters,
                 });
                 if alike { Self::Alike } else { Self::Otherwise { filled: pads } }
@@ -115,10 +117,10 @@ impl Cut {
     /// Cuts the form that begins at `start`.
     pub(super) fn apply(self, form: &mut Vec<u8>, start: usize) {
         let value = form.get(start..).unwrap_or_default();
-        let kept = match self.room {
-            Room::Bytes(room) => room.min(value.len()),
-            Room::Characters(room) => first_characters(value, room),
-            Room::Weights(room) => first_weights(form, start, room),
+        let kept = match self.capacity {
+            Capacity::Bytes(capacity) => capacity.min(value.len()),
+            Capacity::Characters(capacity) => first_characters(value, capacity),
+            Capacity::Weights(capacity) => first_weights(form, start, capacity),
         };
         if start + kept >= form.len() {
             return;
@@ -146,27 +148,27 @@ fn stored_length(data_type: &str) -> Option<usize> {
 
 /// Returns the buffer for a text of this many bytes; none for collations whose forms are not made of the server's
 /// weights.
-fn room(collation: &Collation, stored: usize) -> Option<Room> {
+fn capacity(collation: &Collation, stored: usize) -> Option<Capacity> {
     let name = collation.name();
     let (charset, kind) = name.split_once('_').unwrap_or((name, ""));
     let bmp = matches!(kind, "general_ci" | "general_mysql500_ci" | "tolower_ci");
     Some(match charset {
-        "utf8mb4" if kind == "0900_bin" => Room::Bytes(stored),
-        "utf8mb4" if kind == "bin" => Room::Characters(stored.div_ceil(4)),
-        "utf8mb4" if bmp => Room::Weights(stored.div_ceil(4)),
-        "utf8mb4" if kind.contains("0900_") => Room::Weights(unicode_9_room(kind, stored)),
-        "utf8mb3" if kind == "bin" => Room::Characters(stored.div_ceil(3)),
-        "utf8mb3" if bmp => Room::Weights(stored.div_ceil(3)),
-        "ucs2" if kind == "bin" => Room::Bytes(stored),
+        "utf8mb4" if kind == "0900_bin" => Capacity::Bytes(stored),
+        "utf8mb4" if kind == "bin" => Capacity::Characters(stored.div_ceil(4)),
+        "utf8mb4" if bmp => Capacity::Weights(stored.div_ceil(4)),
+        "utf8mb4" if kind.contains("0900_") => Capacity::Weights(unicode_9_room(kind, stored)),
+        "utf8mb3" if kind == "bin" => Capacity::Characters(stored.div_ceil(3)),
+        "utf8mb3" if bmp => Capacity::Weights(stored.div_ceil(3)),
+        "ucs2" if kind == "bin" => Capacity::Bytes(stored),
         "ucs2" | "utf16" | "utf16le" | "utf32" if kind == "bin" || bmp => return None,
-        "utf8mb4" | "utf8mb3" | "ucs2" | "utf16" | "utf32" => Room::Weights(4 * stored),
-        "gb18030" if kind == "unicode_520_ci" => Room::Weights(4 * stored),
+        "utf8mb4" | "utf8mb3" | "ucs2" | "utf16" | "utf32" => Capacity::Weights(4 * stored),
+        "gb18030" if kind == "unicode_520_ci" => Capacity::Weights(4 * stored),
         "big5" | "gbk" | "gb2312" | "gb18030" | "sjis" | "cp932" | "ujis" | "eucjpms" | "euckr" if kind == "bin" => {
-            Room::Bytes(stored)
+            Capacity::Bytes(stored)
         }
         _ if !collation.is_single_byte() || kind == "thai_ci" || kind == "czech_cs" => return None,
-        _ if kind == "german2_ci" => Room::Bytes(2 * stored),
-        _ => Room::Bytes(stored),
+        _ if kind == "german2_ci" => Capacity::Bytes(2 * stored),
+        _ => Capacity::Bytes(stored),
     })
 }
 
@@ -198,34 +200,34 @@ fn first_characters(text: &[u8], count: usize) -> usize {
 }
 
 /// Returns the number of bytes of the first weights of a form; shortens the run in which the buffer ends.
-fn first_weights(form: &mut [u8], start: usize, mut room: usize) -> usize {
+fn first_weights(form: &mut [u8], start: usize, mut capacity: usize) -> usize {
     let Some(value) = form.get_mut(start..) else { return 0 };
     let mut at = 0;
     while let Some(byte) = value.get(at).copied().filter(|byte| *byte != LEVEL) {
-        if room == 0 {
+        if capacity == 0 {
             return at;
         }
-        room -= 1;
+        capacity -= 1;
         at += if byte < 0x80 { 1 } else { 3 };
     }
     while let Some(byte) = value.get(at).copied() {
-        if room == 0 {
+        if capacity == 0 {
             return at;
         }
         if byte == LEVEL {
-            room -= 1;
+            capacity -= 1;
             at += 1;
             continue;
         }
         let end = at + RUN.0 + RUN.1;
         let Some(Ok(length)) = value.get(at + RUN.0..end).map(<[u8; RUN.1]>::try_from) else { return at };
         let length = u32::from_be_bytes(length) as usize;
-        if length > room {
-            let shortened = u32::try_from(room).unwrap_or(u32::MAX).to_be_bytes();
+        if length > capacity {
+            let shortened = u32::try_from(capacity).unwrap_or(u32::MAX).to_be_bytes();
             value.get_mut(at + RUN.0..end).into_iter().for_each(|bytes| bytes.copy_from_slice(&shortened));
             return end;
         }
-        room -= length;
+        capacity -= length;
         at = end;
     }
     at

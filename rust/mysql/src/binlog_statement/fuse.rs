@@ -90,7 +90,7 @@ impl<'a> Fuse<'a> {
 
     /// Creates a fuse whose first statement also writes a session's progress.
     pub(super) fn with_progress(limits: Limits<'a>, progress: &'a ProgressRow<'a>) -> Self {
-        let bytes = limits.bytes.saturating_sub(progress.room());
+        let bytes = limits.bytes.saturating_sub(progress.byte_length());
         Self { progress: Some(progress), ..Self::new(Limits { bytes, ..limits }) }
     }
 

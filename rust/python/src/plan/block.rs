@@ -88,13 +88,13 @@ impl PyBlock {
     }
 
     #[getter]
-    fn waves(&self) -> Vec<u64> {
-        self.block.waves().to_vec()
+    fn steps(&self) -> Vec<u64> {
+        self.block.steps().to_vec()
     }
 
     #[pyo3(signature = (after, up_to))]
-    fn wave(&self, after: Option<u64>, up_to: u64) -> PyBlock {
-        PyBlock { block: self.block.wave(after, up_to), files: Arc::clone(&self.files) }
+    fn step(&self, after: Option<u64>, up_to: u64) -> PyBlock {
+        PyBlock { block: self.block.step(after, up_to), files: Arc::clone(&self.files) }
     }
 
     #[getter]

@@ -19,9 +19,9 @@ pub struct PyPlanner {
 #[pymethods]
 impl PyPlanner {
     #[new]
-    #[pyo3(signature = (*, executed=None, after=None, gathers_filtered=false, in_waves=false))]
-    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>, gathers_filtered: bool, in_waves: bool) -> Self {
-        let planner = Planner::new(passed(executed, after)).gathering_filtered(gathers_filtered).in_waves(in_waves);
+    #[pyo3(signature = (*, executed=None, after=None, gathers_filtered=false, early_rows=false))]
+    fn new(executed: Option<&PyGtidSet>, after: Option<(u32, u64)>, gathers_filtered: bool, early_rows: bool) -> Self {
+        let planner = Planner::new(passed(executed, after)).gathering_filtered(gathers_filtered).early_rows(early_rows);
         Self { planner: Mutex::new(planner) }
     }
 

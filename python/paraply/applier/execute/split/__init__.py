@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from paraply.applier.execute.split.part_workers import SplitCrew
+from paraply.applier.execute.split.part_workers import PartWorkers
 from paraply.applier.execute.split.parts import SPLIT_BYTES, PartMaker
 from paraply.applier.execute.split.session import SplitSession
 
-__all__ = ["SPLIT_BYTES", "PartMaker", "SplitCrew", "SplitSession"]
+__all__ = ["SPLIT_BYTES", "PartMaker", "PartWorkers", "SplitSession"]

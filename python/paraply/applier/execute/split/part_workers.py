@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paraply.applier.execute.split.parts import PartMaker
     from paraply.runtime import Future
 
-__all__ = ["SplitCrew"]
+__all__ = ["PartWorkers"]
 
 _log = logging.getLogger("paraply.applier")
 
@@ -35,7 +35,7 @@ class _Member:
         self.branch: Branch | None = None
 
 
-class SplitCrew:
+class PartWorkers:
     """Part workers for one split transaction at a time; a worker that finds them busy applies its transaction whole.
 
     Args:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from paraply._native import Block
-    from paraply.applier.execute.split.part_workers import SplitCrew
+    from paraply.applier.execute.split.part_workers import PartWorkers
     from paraply.targets.two_phase import BranchSession
 
 __all__ = ["SplitSession"]
@@ -24,12 +24,12 @@ class SplitSession:
 
     Args:
         own: The worker's session; the leader of a split transaction.
-        crew: Part workers for the other parts.
+        part_workers: Part workers for the other parts.
     """
 
-    def __init__(self, own: BranchSession, crew: SplitCrew) -> None:
+    def __init__(self, own: BranchSession, part_workers: PartWorkers) -> None:
         self._own = own
-        self._crew = crew
+        self._part_workers = part_workers
         self._leads = False
 
     @property
@@ -39,15 +39,15 @@ class SplitSession:
 
     def apply(self, block: Block) -> None:
         """Apply a block, on several connections if it has parts and the part workers are free."""
-        parts = self._crew.parts.take(block)
-        if len(parts) < 2 or not self._crew.engage(block):
+        parts = self._part_workers.parts.take(block)
+        if len(parts) < 2 or not self._part_workers.engage(block):
             self._own.apply(block)
             return
         self._leads = True
         try:
-            split = self._crew.begin(parts[1:])
+            split = self._part_workers.begin(parts[1:])
             self._own.apply_part(block, parts[0], split)
-            self._crew.join()
+            self._part_workers.join()
         except (AlreadyRunning, TemporaryFailure, ConnectionFailed):
             self._undo()
             raise
@@ -60,16 +60,16 @@ class SplitSession:
             self._undo()
             raise
 
-    def apply_waves(self, block: Block, waves: Iterable[Block]) -> None:
+    def apply_steps(self, block: Block, steps: Iterable[Block]) -> None:
         """Apply the block on the worker's own session: merged blocks have no parts."""
-        self._own.apply_waves(block, waves)
+        self._own.apply_steps(block, steps)
 
     def commit(self) -> None:
         """Commit the leader, which decides the other parts, and then commit those."""
         if not self._leads:
             self._own.commit()
             return
-        self._crew.deciding()
+        self._part_workers.deciding()
         try:
             self._own.commit()
         except (ConnectionFailed, AlreadyRunning):
@@ -79,7 +79,7 @@ class SplitSession:
             self._undo()
             raise
         self._leads = False
-        self._crew.end(commit=True)
+        self._part_workers.end(commit=True)
 
     def rollback(self) -> None:
         """Roll back everything; never raises for a lost connection."""
@@ -96,13 +96,13 @@ class SplitSession:
         """End the running statements; called from another thread."""
         self._own.interrupt()
         if self._leads:
-            self._crew.interrupt()
+            self._part_workers.interrupt()
 
     def rescue(self) -> None:
         """Close connections whose answer will not arrive; called from another thread."""
         self._own.rescue()
         if self._leads:
-            self._crew.rescue()
+            self._part_workers.rescue()
 
     def close(self) -> None:
         """Close the connection; never raises."""
@@ -113,4 +113,4 @@ class SplitSession:
     def _undo(self) -> None:
         self._leads = False
         self._own.rollback()
-        self._crew.undo()
+        self._part_workers.undo()

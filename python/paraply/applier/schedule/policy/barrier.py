@@ -22,7 +22,7 @@ class BarrierPolicy:
     merges = True
     optimistic = False
     splits = False
-    in_waves = False
+    early_rows = False
 
     def __init__(self) -> None:
         self._through = 0

@@ -62,7 +62,7 @@ class Policy(Protocol):
         """True if blocks start although they may conflict with older ones, so that an error may be such a conflict."""
 
     @property
-    def in_waves(self) -> bool:
+    def early_rows(self) -> bool:
         """True if the rows of a block may be applied at different times, each as soon as its needs are committed."""
 
     @property

@@ -69,7 +69,7 @@ class PolicyKind:
     name: str
     merges: bool
     optimistic: bool
-    in_waves: bool
+    early_rows: bool
     splits: bool
 
     def make(self) -> Policy:
@@ -87,7 +87,7 @@ def policy_kind(name: str) -> PolicyKind:
     False
     """
     policy = make_policy(name)
-    return PolicyKind(name, policy.merges, policy.optimistic, policy.in_waves, policy.splits)
+    return PolicyKind(name, policy.merges, policy.optimistic, policy.early_rows, policy.splits)
 
 
 def make_policy(name: str) -> Policy:

@@ -23,7 +23,7 @@ class DependencyPolicy:
     merges = True
     optimistic = False
     splits = False
-    in_waves = True
+    early_rows = True
 
     def __init__(self) -> None:
         self._barrier = 0
@@ -35,8 +35,8 @@ class DependencyPolicy:
             self._barrier = number
             return Needs(number - 1)
         barrier = self._barrier if self._barrier > committed else 0
-        if waves := block.waves:
-            return Needs(max(barrier, waves[0]))
+        if steps := block.steps:
+            return Needs(max(barrier, steps[0]))
         older = block.depends_on
         if not older:
             return Needs(barrier) if barrier else NOTHING

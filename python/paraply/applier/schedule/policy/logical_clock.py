@@ -24,7 +24,7 @@ class LogicalClockPolicy:
     merges = False
     optimistic = False
     splits = False
-    in_waves = False
+    early_rows = False
 
     def __init__(self) -> None:
         self._barrier = 0

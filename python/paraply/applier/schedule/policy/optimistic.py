@@ -25,7 +25,7 @@ class OptimisticPolicy:
     merges = True
     optimistic = True
     splits = False
-    in_waves = False
+    early_rows = False
 
     def __init__(self) -> None:
         self._barrier = LastBarrier()

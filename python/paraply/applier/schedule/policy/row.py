@@ -15,4 +15,4 @@ class RowPolicy(DependencyPolicy):
 
     name = "row"
     splits = True
-    in_waves = False
+    early_rows = False

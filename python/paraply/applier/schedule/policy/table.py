@@ -25,7 +25,7 @@ class TablePolicy:
     merges = False
     optimistic = False
     splits = False
-    in_waves = False
+    early_rows = False
 
     def __init__(self) -> None:
         self._barrier = 0

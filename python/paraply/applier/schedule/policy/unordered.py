@@ -23,7 +23,7 @@ class UnorderedPolicy:
     merges = True
     optimistic = True
     splits = False
-    in_waves = False
+    early_rows = False
 
     def __init__(self) -> None:
         self._barrier = LastBarrier()

@@ -16,7 +16,7 @@ from paraply.targets.mysql.sql import Connection, rows_of
 from paraply.targets.mysql.xa.branch_store import check_two_phase
 from paraply.targets.mysql.xa.store import PREPARED, XaStore, prepared_xids
 from paraply.targets.progress.gtid_ledger import read_executed
-from paraply.targets.protocol import Peek, Progress
+from paraply.targets.protocol import Inspection, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from paraply.schema.model import Table
     from paraply.targets.protocol import ApplyPlan
 
-__all__ = ["check_family", "own_tables", "peek"]
+__all__ = ["check_family", "inspect_server", "own_tables"]
 
 
 def check_family(server: ServerKind, plan: ApplyPlan) -> None:
@@ -40,7 +40,7 @@ def check_family(server: ServerKind, plan: ApplyPlan) -> None:
         )
 
 
-def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
+def inspect_server(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Inspection:
     """Return the state that an apply would find.
 
     Args:
@@ -63,7 +63,7 @@ def peek(connection: Connection, plan: ApplyPlan, *, tables: bool) -> Peek:
     known = tuple(own_tables(connection, None)) if tables else ()
     writes = own_identity(connection, server) if mode.name == "none" and plan.has_gtids else ""
     runs_events, notes = scheduled_events(connection)
-    return Peek(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events)
+    return Inspection(progress, mode.name, mode.merges, known, writes, _xa(connection, plan), tuple(notes), runs_events)
 
 
 def own_tables(connection: Connection, databases: Sequence[str] | None) -> list[Table]:

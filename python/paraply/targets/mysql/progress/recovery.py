@@ -11,7 +11,7 @@ from paraply.targets.mysql.ddl.statement import StatementRunner, decide_pending
 from paraply.targets.mysql.sql import query_each
 from paraply.targets.mysql.xa.runner import came_through, progress_of, write_checked
 from paraply.targets.mysql.xa.store import PREPARED, PREPARING
-from paraply.targets.progress.file_ledger import PlaceRow
+from paraply.targets.progress.file_ledger import PositionRow
 from paraply.targets.progress.gtid_ledger import read_executed
 
 if TYPE_CHECKING:
@@ -87,4 +87,4 @@ def _count_as_done(
     stored = replace(stored, executed=executed, file=pending.file, position=pending.position, ordinal=max(stored.ordinal, pending.ordinal))
     text = read_executed(executed, GtidSet).text() if plan.has_gtids else ""
     context.store.consolidate(control, stored, text)
-    return replace(stored, kept=PlaceRow("", pending.file, pending.position, 0), rows=())
+    return replace(stored, kept=PositionRow("", pending.file, pending.position, 0), rows=())

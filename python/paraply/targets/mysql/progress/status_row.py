@@ -12,7 +12,7 @@ from paraply.targets.mysql.sql import Connection, bytes_literal, rows_of, text_l
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MySqlBoard", "open_board"]
+__all__ = ["MySqlStatusRow", "open_status_row"]
 
 _TABLE = """CREATE TABLE IF NOT EXISTS paraply.run (
   channel VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY COMMENT 'name of the channel',
@@ -23,8 +23,8 @@ _TABLE = """CREATE TABLE IF NOT EXISTS paraply.run (
 _EXISTS = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema='paraply' AND table_name='run'"
 
 
-class MySqlBoard:
-    """The status row of one channel; see ``Board`` for the contract.
+class MySqlStatusRow:
+    """The status row of one channel; see ``StatusRowConnection`` for the contract.
 
     Args:
         connection: A connection for this purpose only, which stays out of the target's binlog.
@@ -56,7 +56,7 @@ class MySqlBoard:
             self._connection.close()
 
 
-def open_board(connect: Callable[[], Connection], channel: str, epoch: int) -> MySqlBoard | None:
+def open_status_row(connect: Callable[[], Connection], channel: str, epoch: int) -> MySqlStatusRow | None:
     """Return the status row of a channel; None if the user may not create the table, or cannot keep the row out of the target's binlog.
 
     Raises:
@@ -65,7 +65,7 @@ def open_board(connect: Callable[[], Connection], channel: str, epoch: int) -> M
     connection = connect()
     try:
         if _prepare(connection):
-            return MySqlBoard(connection, channel, epoch)
+            return MySqlStatusRow(connection, channel, epoch)
     except ServerError:
         pass
     except ParaplyError:

@@ -30,7 +30,7 @@ from paraply.targets.mysql.sql import (
     to_int,
     to_text,
 )
-from paraply.targets.progress.file_ledger import PlaceRow, Places, read_places
+from paraply.targets.progress.file_ledger import FilePositions, PositionRow, read_positions
 from paraply.targets.progress.mismatch import other_arguments
 
 if TYPE_CHECKING:
@@ -107,12 +107,12 @@ class StoredProgress:
     complete: bool
     resumed: bool
     pending_ddl: PendingDdl | None
-    kept: PlaceRow | None = None
-    rows: tuple[PlaceRow, ...] = ()
+    kept: PositionRow | None = None
+    rows: tuple[PositionRow, ...] = ()
 
-    def places(self) -> Places:
+    def places(self) -> FilePositions:
         """Return the committed positions of a log without GTIDs."""
-        return read_places(self.kept, self.rows)
+        return read_positions(self.kept, self.rows)
 
 
 class ProgressStore:
@@ -233,7 +233,7 @@ class ProgressStore:
         must_find(results[2:3])  # the rows may only be deleted if the channel's row was updated
         connection.query("COMMIT")
 
-    def is_ours(self, connection: Connection, epoch: int) -> bool:
+    def owns_channel(self, connection: Connection, epoch: int) -> bool:
         """Return True if the epoch is still that of this run."""
         rows = rows_of(connection.query(f"SELECT epoch FROM paraply.channel WHERE name={self._name}"))
         return bool(rows) and to_int(rows[0][0]) == epoch
@@ -279,7 +279,7 @@ class ProgressStore:
         if (columns and rows and to_int(rows[0][0]) == epoch) or (not columns and found):
             return
         connection.query("ROLLBACK")
-        if columns or not self.is_ours(connection, epoch):
+        if columns or not self.owns_channel(connection, epoch):
             raise self.taken_over()
         must_find(results[at : at + 1])
 
@@ -381,8 +381,8 @@ def _nullable(text: str | None) -> str:
     return "NULL" if text is None else text_literal(text)
 
 
-def _place_row(text: Any, file: Any, position: Any, ordinal: Any) -> PlaceRow:
-    return PlaceRow(to_text(text), to_text(file) or None, None if position is None else to_int(position), to_int(ordinal))
+def _place_row(text: Any, file: Any, position: Any, ordinal: Any) -> PositionRow:
+    return PositionRow(to_text(text), to_text(file) or None, None if position is None else to_int(position), to_int(ordinal))
 
 
 def _pending(columns: list[Any]) -> PendingDdl | None:

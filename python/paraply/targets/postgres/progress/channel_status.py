@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from paraply.targets.channel_status import ChannelStatus, LastSign, fill_progress, read_sign
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import failure
-from paraply.targets.progress.file_ledger import PlaceRow
+from paraply.targets.progress.file_ledger import PositionRow
 
 if TYPE_CHECKING:
     from paraply.targets.postgres.connection import PgConnection
@@ -55,7 +55,7 @@ def _signs(connection: PgConnection) -> dict[str, LastSign]:
 def _channel(row: list[Any], slots: list[list[Any]], sign: LastSign | None) -> ChannelStatus:
     name, epoch, fingerprint, state = row
     status = ChannelStatus(name, int(epoch), state == "complete", fingerprint=fingerprint, sign=sign)
-    rows = {int(slot): PlaceRow(text, file, None if offset is None else int(offset), int(n)) for slot, text, file, offset, n in slots}
+    rows = {int(slot): PositionRow(text, file, None if offset is None else int(offset), int(n)) for slot, text, file, offset, n in slots}
     fill_progress(status, rows.pop(0, None), list(rows.values()))
     return status
 

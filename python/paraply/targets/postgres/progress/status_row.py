@@ -7,7 +7,7 @@ from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_literal
 
-__all__ = ["PgBoard", "open_board"]
+__all__ = ["PgStatusRow", "open_status_row"]
 
 # An unlogged table is enough: after a crash of the server, no run is active.
 _TABLE = (
@@ -16,8 +16,8 @@ _TABLE = (
 )
 
 
-class PgBoard:
-    """The status row of one channel; see ``Board`` for the contract.
+class PgStatusRow:
+    """The status row of one channel; see ``StatusRowConnection`` for the contract.
 
     Args:
         connection: A connection for this purpose only.
@@ -45,7 +45,7 @@ class PgBoard:
         self._connection.close()
 
 
-def open_board(uri: str, channel: str, epoch: int) -> PgBoard | None:
+def open_status_row(uri: str, channel: str, epoch: int) -> PgStatusRow | None:
     """Return the status row of a channel; None if the user may not create the table.
 
     Raises:
@@ -61,4 +61,4 @@ def open_board(uri: str, channel: str, epoch: int) -> PgBoard | None:
     except ParaplyError:
         connection.close()
         raise
-    return PgBoard(connection, channel, epoch)
+    return PgStatusRow(connection, channel, epoch)

@@ -22,7 +22,7 @@ from paraply.errors import AlreadyRunning, ConfigurationMismatch
 from paraply.targets.postgres.connection import PgConnection, StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_literal
-from paraply.targets.progress.file_ledger import PlaceLedger, PlaceRow, read_places
+from paraply.targets.progress.file_ledger import PlaceLedger, PositionRow, read_positions
 from paraply.targets.progress.gtid_ledger import ProgressLedger, make_ledger, read_executed
 from paraply.targets.progress.mismatch import other_arguments
 from paraply.targets.protocol import ApplyPlan, Progress
@@ -238,11 +238,11 @@ def _take_over(
 
 
 def _union(
-    rows: list[tuple[int, PlaceRow]], plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, resumed: bool
+    rows: list[tuple[int, PositionRow]], plan: ApplyPlan, new_gtid_set: Callable[[str], GtidSet], *, resumed: bool
 ) -> tuple[Progress, ProgressLedger, str]:
     """Return the progress of all slots together, the ledger that continues from it, and the text for slot 0."""
     if not plan.has_gtids:
-        places = read_places(next((row for slot, row in rows if slot == 0), None), [row for slot, row in rows if slot])
+        places = read_positions(next((row for slot, row in rows if slot == 0), None), [row for slot, row in rows if slot])
         nothing = new_gtid_set("")
         progress = Progress(nothing, places.file, places.offset, places.ordinal, resumed, done=places.done)
         return progress, PlaceLedger(places, nothing, ordered=not plan.gaps), places.text()
@@ -254,8 +254,8 @@ def _union(
     return progress, make_ledger(union, mariadb=plan.mariadb, gaps=plan.gaps), union.text()
 
 
-def _place_row(executed: bytes, file: bytes | None, offset: bytes | None, ordinal: bytes) -> PlaceRow:
-    return PlaceRow(executed.decode(), None if file is None else file.decode(), None if offset is None else int(offset), int(ordinal))
+def _place_row(executed: bytes, file: bytes | None, offset: bytes | None, ordinal: bytes) -> PositionRow:
+    return PositionRow(executed.decode(), None if file is None else file.decode(), None if offset is None else int(offset), int(ordinal))
 
 
 def _fold(connection: PgConnection, channel: str, progress: Progress, text: str) -> None:

@@ -26,29 +26,29 @@ def fill(jobs: JobList, after: dict[int, tuple[int, ...]] | None = None, count: 
 
 
 def taken(jobs: JobList) -> list[int]:
-    job = jobs.take(jobs.seat())
+    job = jobs.take(jobs.slot())
     assert job is not None
     return [job.number, *(more.number for more in jobs.take_more(job))]
 
 
 def test_a_worker_takes_its_share_of_what_may_start():
-    jobs = JobList(4, factor=8, ordered=False, series=8, fits=fits)
+    jobs = JobList(4, factor=8, ordered=False, batch_size=8, fits=fits)
     fill(jobs)
     assert taken(jobs) == [1, 2, 3, 4], "fifteen for four workers"
 
 
 def test_no_more_than_a_series():
-    jobs = JobList(1, factor=16, ordered=False, series=4, fits=fits)
+    jobs = JobList(1, factor=16, ordered=False, batch_size=4, fits=fits)
     fill(jobs)
     assert taken(jobs) == [1, 2, 3, 4]
     assert taken(jobs) == [5, 6, 7, 8]
 
 
 def test_none_where_somebody_is_idle():
-    jobs = JobList(2, factor=8, ordered=False, series=8, fits=fits)
-    idle = threading.Thread(target=jobs.take, args=(jobs.seat(),), daemon=True)
+    jobs = JobList(2, factor=8, ordered=False, batch_size=8, fits=fits)
+    idle = threading.Thread(target=jobs.take, args=(jobs.slot(),), daemon=True)
     fill(jobs, count=1)
-    first = jobs.take(jobs.seat())
+    first = jobs.take(jobs.slot())
     assert first is not None
     idle.start()
     while not jobs._idle:
@@ -59,27 +59,27 @@ def test_none_where_somebody_is_idle():
 
 
 def test_none_in_serial_mode():
-    jobs = JobList(1, factor=16, ordered=False, series=8, fits=fits)
+    jobs = JobList(1, factor=16, ordered=False, batch_size=8, fits=fits)
     fill(jobs)
     jobs.set_serial(True)
     assert taken(jobs) == [1]
 
 
 def test_r23_none_behind_a_session_whose_last_one_is_under_way():
-    jobs = JobList(1, factor=16, ordered=False, series=8, fits=fits)
+    jobs = JobList(1, factor=16, ordered=False, batch_size=8, fits=fits)
     fill(jobs, after={3: (1,), 4: (2,), 5: (99,), 6: (5,)}, count=12)
     assert taken(jobs) == [1, 2, 3, 4, 7, 8, 9, 10], "those of the series' own sessions, in their order"
 
 
 def test_large_ones_go_by_themselves():
-    jobs = JobList(1, factor=16, ordered=False, series=8, fits=fits)
+    jobs = JobList(1, factor=16, ordered=False, batch_size=8, fits=fits)
     fill(jobs, bytes=100_000)
     assert taken(jobs) == [1]
 
 
 def test_r22_the_list_has_room_for_a_series_of_each_worker_but_not_of_large_ones():
     for bytes_, room in ((100, 16), (100_000, 8)):
-        jobs = JobList(2, ordered=False, series=8, fits=fits)
+        jobs = JobList(2, ordered=False, batch_size=8, fits=fits)
         filler = threading.Thread(target=fill, args=(jobs,), kwargs={"count": 20, "bytes": bytes_}, daemon=True)
         filler.start()
         filler.join(0.1)
@@ -89,11 +89,11 @@ def test_r22_the_list_has_room_for_a_series_of_each_worker_but_not_of_large_ones
 
 
 def test_what_is_left_stays_in_order():
-    jobs = JobList(2, factor=8, ordered=False, series=8, fits=fits)
+    jobs = JobList(2, factor=8, ordered=False, batch_size=8, fits=fits)
     fill(jobs, after={2: (99,)})
     taken(jobs)
-    seat = jobs.seat()
-    left = [jobs.take(seat) for _ in range(len(jobs))]
+    slot = jobs.slot()
+    left = [jobs.take(slot) for _ in range(len(jobs))]
     numbers = [job.number for job in left if job is not None]
     assert numbers == sorted(numbers)
     assert numbers[0] == 2
@@ -105,7 +105,7 @@ def test_r17_turns_are_taken_up_to_the_first_that_would_wait():
     second, third = order.register(after=(first.sequence,)), order.register(after=(other.sequence,))
     assert order.take_turns([first, second, third]) == 2
     assert [ticket.state for ticket in (first, second, third)] == [TicketState.TURN, TicketState.TURN, TicketState.REGISTERED]
-    order.finish_series([first, second])
+    order.finish_batch([first, second])
     assert order.ahead == 2
     order.wait_turn(other)
     order.finish(other)
@@ -133,11 +133,11 @@ def test_r24_who_is_asked_to_step_back_takes_no_turn():
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_r20_each_is_a_commit_of_its_own(workers):
     log = independent(200)
-    target = Target(takes_series=True)
+    target = Target(takes_batch=True)
     report = apply(log, target, workers=workers, **EVENTUAL)
     check_gaps(target, log)
     assert report.commits == report.transactions == 200
-    assert max(target.database.series) > 1
+    assert max(target.database.batch_size) > 1
     assert report.executed == ",".join(t.gtid for t in log)
 
 
@@ -151,9 +151,9 @@ def test_r20_each_is_a_commit_of_its_own(workers):
     ],
 )
 def test_r20_no_series_where_commits_are_in_order_or_merged(options):
-    target = Target(takes_series=True)
+    target = Target(takes_batch=True)
     apply(independent(100), target, **options)
-    assert target.database.series == []
+    assert target.database.batch_size == []
 
 
 @pytest.mark.parametrize("fault", ["temporary", "lost", "lost-before", "lost-after", "commit-temporary"])
@@ -161,17 +161,17 @@ def test_r24_r25_what_fails_in_a_series_is_applied_once(fault):
     log = independent(120)
     database = Database()
     database.faults.update({number: [fault] for number in range(5, 120, 7)})
-    target = Target(database, takes_series=True)
+    target = Target(database, takes_batch=True)
     report = apply(log, target, workers=2, **EVENTUAL)
     check_gaps(target, log)
     assert (report.transactions, report.commits) == (120, 120)
-    assert max(database.series) > 1
+    assert max(database.batch_size) > 1
     assert report.retries > 0 or fault.startswith("lost")
 
 
 def test_r18_a_culprit_in_a_series_is_the_root_cause():
     log = independent(120)
-    target = Target(takes_series=True)
+    target = Target(takes_batch=True)
     target.database.always[60] = ApplyFailed("the culprit")
     outcome = run_within(make_applier(log, target, workers=2, **EVENTUAL))
     assert isinstance(outcome, ApplyFailed)
@@ -186,7 +186,7 @@ def test_r18_a_culprit_in_a_series_is_the_root_cause():
 
 def test_r25_a_stop_ends_behind_a_series():
     log = independent(400)
-    target = Target(Database(latency=0.001), takes_series=True)
+    target = Target(Database(latency=0.001), takes_batch=True)
     applier = make_applier(log, target, workers=2, **EVENTUAL)
     threading.Timer(0.05, applier.stop).start()
     assert isinstance(run_within(applier), Stopped)

@@ -18,20 +18,20 @@ struct Waits {
 /// Tracks the rows of one block after another.
 ///
 /// ```
-/// use paraply_core::schedule::Waves;
-/// let mut waves = Waves::default();
-/// waves.begin();
-/// assert_eq!(waves.add(&[(1, true)], 7), 7);
-/// assert_eq!(waves.add(&[(2, true)], 0), 0);
-/// assert_eq!(waves.add(&[(2, true), (1, false)], 0), 7);
+/// use paraply_core::schedule::EarlyRows;
+/// let mut steps = EarlyRows::default();
+/// steps.begin();
+/// assert_eq!(steps.add(&[(1, true)], 7), 7);
+/// assert_eq!(steps.add(&[(2, true)], 0), 0);
+/// assert_eq!(steps.add(&[(2, true), (1, false)], 0), 7);
 /// ```
 #[derive(Debug, Default)]
-pub struct Waves {
+pub struct EarlyRows {
     /// Only keys of rows that wait for something.
     keys: HashMap<u64, Waits, Seeds>,
 }
 
-impl Waves {
+impl EarlyRows {
     /// Begins a block.
     pub fn begin(&mut self) {
         self.keys.clear();
@@ -70,9 +70,9 @@ mod tests {
     proptest! {
         #[test]
         fn r21_rows_that_conflict_keep_their_order(rows in prop::collection::vec((touches(), 0_u64..4), 1..30)) {
-            let mut waves = Waves::default();
-            waves.begin();
-            let waits: Vec<u64> = rows.iter().map(|(touches, older)| waves.add(touches, *older)).collect();
+            let mut steps = EarlyRows::default();
+            steps.begin();
+            let waits: Vec<u64> = rows.iter().map(|(touches, older)| steps.add(touches, *older)).collect();
             for (later, (touches, older)) in rows.iter().enumerate() {
                 let conflicts = |(one, _): &&(Vec<(u64, bool)>, u64)| {
                     one.iter().any(|(a, first)| touches.iter().any(|(b, second)| a == b && (*first || *second)))

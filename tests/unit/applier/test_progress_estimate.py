@@ -11,7 +11,7 @@ from unit.applier.fakes import GtidSet, make
 from unit.applier.harness import make_applier, run_within
 
 from paraply.logs.stop_point import StopPoint, parse_stop
-from paraply.observe.progress_estimate import Journey, file_of_stop
+from paraply.observe.progress_estimate import ProgressEstimate, file_of_stop
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
@@ -69,33 +69,33 @@ def logs(tmp_path: Path) -> list[str]:
 
 
 def test_places_add_up_over_the_files_and_never_go_back(logs: list[str]) -> None:
-    journey, run = Journey(logs), Run()
-    assert journey.total == 2000
-    assert journey.done(run, Feed(700)) == 700
+    estimate, run = ProgressEstimate(logs), Run()
+    assert estimate.total == 2000
+    assert estimate.done(run, Feed(700)) == 700
     run.handed = Block(logs[0], 0, file=logs[0], offset=500)
-    assert journey.done(run, Feed(900)) == 700
+    assert estimate.done(run, Feed(900)) == 700
     run.last_block = Block(logs[1], 300)
-    assert journey.done(run, Feed(1500)) == 1300
+    assert estimate.done(run, Feed(1500)) == 1300
 
 
 def test_the_stop_is_the_end(logs: list[str]) -> None:
-    journey, run = Journey(logs), Run(Block(logs[1], 250))
-    journey.stops_at(logs[1], 250)
-    assert (journey.total, journey.done(run, Feed())) == (1250, 1250)
-    journey.sample(run, Feed())
-    journey.sample(run, Feed())
-    assert journey.seconds_left == 0.0
+    estimate, run = ProgressEstimate(logs), Run(Block(logs[1], 250))
+    estimate.stops_at(logs[1], 250)
+    assert (estimate.total, estimate.done(run, Feed())) == (1250, 1250)
+    estimate.sample(run, Feed())
+    estimate.sample(run, Feed())
+    assert estimate.seconds_left == 0.0
 
 
 def test_the_time_left_is_that_of_the_last_seconds(logs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(runtime, "perf_counter", clock.perf_counter)
-    journey, run = Journey(logs), Run()
-    assert journey.seconds_left is None
+    estimate, run = ProgressEstimate(logs), Run()
+    assert estimate.seconds_left is None
     for second, offset in ((0.0, 0), (10.0, 100), (40.0, 400), (50.0, 600)):
         clock.now, run.last_block = second, Block(logs[0], offset)
-        journey.sample(run, Feed())
-    assert journey.seconds_left == pytest.approx((2000 - 600) * 10 / 200)
+        estimate.sample(run, Feed())
+    assert estimate.seconds_left == pytest.approx((2000 - 600) * 10 / 200)
 
 
 @pytest.mark.parametrize(("time", "expected"), [(5, 0), (10, 0), (11, 1), (25, 1), (31, 2)])

@@ -12,7 +12,7 @@ from unit.steps import until
 
 from paraply.applier.commit.commit_order import CommitOrder, RollbackRequested, Ticket, TicketState
 from paraply.applier.execute.lock_watchdog import Patience
-from paraply.applier.schedule.early_rows import in_waves
+from paraply.applier.schedule.early_rows import steps_of
 from paraply.errors import ApplyFailed, PrecedingFailed
 
 INDEPENDENT = 5
@@ -36,15 +36,15 @@ def test_c3_rows_of_a_merged_block_do_not_wait_for_what_others_of_it_wait_for():
     assert database.waited_in_vain == []
     check_serial(target, log)
     assert (report.transactions, report.commits, report.retries) == (2 * INDEPENDENT, 2, 0)
-    assert database.waves == 2
+    assert database.steps == 2
 
 
 @pytest.mark.parametrize("options", [{"workers": 1}, {"workers": 0}, {"consistency": "eventual"}, {"policy": "barrier"}, {"merge": 1}])
-def test_waves_are_for_merged_blocks_of_several_workers_that_commit_in_order_and_know_the_dependencies(options):
+def test_early_rows_are_for_merged_blocks_of_several_workers_that_commit_in_order_and_know_the_dependencies(options):
     log = log_of_two_blocks()
     target = Target()
     apply(log, target, **{"workers": 2, "merge": INDEPENDENT} | options)
-    assert target.database.waves == 0
+    assert target.database.steps == 0
     assert target.database.rows == target.database.serial(log)
 
 
@@ -70,7 +70,7 @@ def test_what_may_go_in_together_comes_in_one_part():
         waited.append((older, len(parts)))
         mark = older
 
-    for part in in_waves(block, lambda: mark, wait):
+    for part in steps_of(block, lambda: mark, wait):
         parts.append([t.ordinal for t in part.transactions])
     assert parts == [[0, 1], [2, 4], [3]]
     assert waited == [(6, 1), (8, 2)]
