@@ -122,7 +122,7 @@ impl Assembler {
             types::PREVIOUS_GTIDS | types::HEARTBEAT | types::HEARTBEAT_V2 | types::IGNORABLE | types::ROWS_QUERY => {}
             types::TRANSACTION_CONTEXT => self.snapshot = transaction_context::snapshot(event.body()).map(Arc::new),
             types::INTVAR | types::RAND | types::USER_VAR | types::BEGIN_LOAD_QUERY | types::LOAD..=types::NEW_LOAD => {
-                self.before_text(event, name, file)?
+                self.before_text(event, name, file)?;
             }
             types::MARIADB_ANNOTATE_ROWS | types::MARIADB_BINLOG_CHECKPOINT | types::MARIADB_GTID_LIST
                 if event.format.mariadb => {}

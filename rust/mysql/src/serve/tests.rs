@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::connection::{Connection, Error, Options as ClientOptions, Tls, TlsMode};
-use crate::replica::ReplicaConnection;
+use crate::replica::{ReplicaConnection, SourceEvents as _};
 
 const UUID: &str = "11111111-1111-1111-1111-111111111111";
 

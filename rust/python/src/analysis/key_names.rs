@@ -1,5 +1,6 @@
 //! Names of keys that are known by their hashes.
 
+use paraply_core::simulate::Cause;
 use paraply_plan::key_names::{NamedKey, find_keys};
 use pyo3::prelude::*;
 
@@ -21,7 +22,7 @@ pub struct PyNamedKey {
 impl From<NamedKey> for PyNamedKey {
     fn from(named: NamedKey) -> Self {
         let NamedKey { hash, table, key, values, cause } = named;
-        Self { hash, table: table.to_string(), key, values, cause: cause.map(|cause| cause.name()) }
+        Self { hash, table: table.to_string(), key, values, cause: cause.map(Cause::name) }
     }
 }
 
