@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from own_mysql import OwnMySql, mysqld_command
+from required import missing
 from server.live import PACKAGE, connect, wait_until
 from servers import free_port
 
@@ -109,7 +111,10 @@ def mysqlbinlog_command() -> list[str]:
     """Return the command of the mysqlbinlog beside the mysqld that tests start."""
     command = mysqld_command()
     at = next(at for at, part in enumerate(command) if Path(part).name == "mysqld")
-    return [*command[:at], str(Path(command[at]).parent.parent / "bin/mysqlbinlog")]
+    beside = Path(command[at]).parent.parent / "bin/mysqlbinlog"
+    if beside.exists():
+        return [*command[:at], str(beside)]
+    return [shutil.which("mysqlbinlog") or missing("NO MYSQLBINLOG: it is not beside the mysqld that tests start")]
 
 
 @contextlib.contextmanager
