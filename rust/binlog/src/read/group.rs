@@ -85,6 +85,9 @@ impl Assembler {
             group.interrupted = true;
             return Ok(());
         }
+        if let Some(refused) = group.before_text.take() {
+            return Err(*refused);
+        }
         Err(group.unfinished("the file ends before it"))
     }
 
