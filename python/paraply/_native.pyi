@@ -833,6 +833,7 @@ class LogServer:
     def stop(self) -> None:
         """End all connections and threads."""
 
+@final
 class RelayLog:
     """Relay log: one writer, any number of readers, and no lock between them (R28).
 
@@ -1612,7 +1613,7 @@ class LogRecorder:
         cls,
         costs: Costs,
         *,
-        version: tuple[int, int] = (9, 7),
+        version: tuple[int, int] = ...,
         history: int | None = None,
         primaries: int = 0,
         latency_us: int = 0,
