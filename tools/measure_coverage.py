@@ -1,4 +1,4 @@
-"""Which lines of Rust and Python the tests reach, in one report: ``make coverage``.
+"""Report of the lines of Rust and Python that the tests reach: ``make coverage``.
 
 Rust is built with counters into a folder of its own. Python runs from a copy of the checkout that has that module beside it, so that
 commands of the tests are measured too. LLVM's tools are those of rustup's component llvm-tools, or of a package of the same version

@@ -37,7 +37,7 @@ def job(number: int, size: int = 100) -> Job:
 
 
 def numbers(jobs: list[Job] | None) -> list[int]:
-    """Which jobs."""
+    """Return the numbers of jobs."""
     return [one.number for one in jobs or ()]
 
 

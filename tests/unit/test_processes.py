@@ -1,4 +1,4 @@
-"""Which tests run in one process: those that share a server."""
+"""Groups of tests that run in one process, because they share a server."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ pub enum StampError {
 pub struct Counts {
     /// All of them.
     pub transactions: u64,
-    /// Those that got other numbers than they had.
+    /// Transactions that got other numbers than they had.
     pub changed: u64,
-    /// Those that wait for all before, while all after wait for them.
+    /// Transactions that wait for all before, while all after wait for them.
     pub barriers: u64,
-    /// Those that may start while the one before them is applied, by the log's own numbers.
+    /// Transactions that may start while the one before them is applied, by the log's own numbers.
     pub parallel_before: u64,
     /// The same, by the new numbers.
     pub parallel_after: u64,

@@ -1,4 +1,4 @@
-"""Which statements of the log a filter lets through."""
+"""Statements of the log that a filter lets through."""
 
 from __future__ import annotations
 

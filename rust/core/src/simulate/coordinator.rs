@@ -40,7 +40,7 @@ pub struct Slot {
     pub end: u64,
 }
 
-/// What the coordinator waited for before it handed out a transaction.
+/// Times that the coordinator waited for before it handed out a transaction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
     /// Time when the transactions that its numbers need were committed.

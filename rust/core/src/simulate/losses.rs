@@ -179,12 +179,12 @@ impl Watch for Sweep<'_> {
     }
 }
 
-/// What each transaction of the optimistic mode waited for.
+/// Waits of the transactions in the optimistic mode.
 #[derive(Debug)]
 pub(super) struct Delays {
     pub(super) tally: Tally,
     huge_from: u64,
-    /// What the commit of the last transaction was late for.
+    /// Cause of the last transaction's late commit.
     root: (Cause, Option<KeyTag>),
 }
 

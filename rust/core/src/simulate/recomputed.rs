@@ -8,7 +8,7 @@ use crate::tracker::{Change, Mode, Restart, Rules, Sessions, Source};
 /// Number of items beyond which the certifier's are collected, as a group does every minute.
 const MOST_ITEMS: usize = 1 << 21;
 
-/// What a source's tracker and a certifier see of a transaction.
+/// Changes of a transaction in the form that a source's tracker and a certifier take.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceEntry<'a> {
     /// Its changes, as the tracker takes them.

@@ -40,7 +40,7 @@ pub struct Entry<'a> {
     pub stamp: Option<(i64, i64)>,
     /// The session that wrote it.
     pub session: Option<u64>,
-    /// What a source's tracker and a certifier see of it.
+    /// Its changes in the form that a source's tracker and a certifier take.
     pub source: Option<SourceEntry<'a>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of each transaction of a log: some tens of bytes, whatever its size.
+//! Record of each transaction of a log: some tens of bytes, whatever its size.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What is simulated.
+//! Parameters of a simulation.
 
 use super::cause::{Cause, Causes};
 use super::costs::Costs;
@@ -30,7 +30,7 @@ pub enum Numbers {
     Fine,
 }
 
-/// What is left out, to see what it costs.
+/// Causes of waits that a simulation leaves out, to see what they cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Without {
     /// Causes.
@@ -66,7 +66,7 @@ pub struct Setup {
     pub merge: u32,
     /// The times.
     pub costs: Costs,
-    /// What is left out.
+    /// Causes that are left out.
     pub without: Without,
 }
 

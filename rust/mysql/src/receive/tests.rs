@@ -30,7 +30,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a source does next.
+/// Next act of a source.
 enum Act {
     Event {
         bytes: Vec<u8>,

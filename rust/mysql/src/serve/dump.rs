@@ -25,7 +25,7 @@ const BLOCK: usize = 1 << 20;
 /// Time after which a connection is looked at, if its replica wants no heartbeats.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What a replica asked for, apart from the start.
+/// Terms of a replica's request, apart from the start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     /// The server id of this source.

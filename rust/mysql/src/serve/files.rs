@@ -19,7 +19,7 @@ pub(super) struct LogFile {
     pub(super) path: PathBuf,
     /// The name that replicas see.
     pub(super) name: Arc<str>,
-    /// What was executed before it; none where the file does not have it.
+    /// GTIDs executed before it; none where the file does not have them.
     pub(super) previous: Option<GtidSet>,
     /// The first transaction; it has no GTID in a log without GTIDs.
     pub(super) first: Option<FirstTransaction>,

@@ -1,4 +1,4 @@
-//! What is known of the connections: for status queries, for the log of a running server, and to end them.
+//! List of the connections: for status queries, for the log of a running server, and to end them.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -64,7 +64,7 @@ pub struct Notice {
     pub kind: &'static str,
     /// The peer's address; empty for the log itself.
     pub address: String,
-    /// What happened.
+    /// Description of the event.
     pub text: String,
 }
 

@@ -36,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// What the threads of one server share.
+/// State that the threads of one server share.
 pub(super) struct Shared {
     pub(super) files: Arc<Files>,
     pub(super) registry: Registry,

@@ -18,7 +18,7 @@ pub(super) const FIRST: u64 = 4;
 /// Events within which a relay log names the position of its source.
 const HEAD_EVENTS: usize = 8;
 
-/// Where a dump begins.
+/// Start of a dump.
 pub(super) struct Start {
     pub(super) file: Arc<LogFile>,
     pub(super) offset: u64,
