@@ -9,5 +9,7 @@ pub mod receive;
 pub mod references;
 pub mod replica;
 pub mod row_ends;
+#[cfg(test)]
+mod scripted_stream;
 pub mod series;
 pub mod serve;

@@ -4,22 +4,13 @@
 //! replica only makes its own thread wait. A further thread looks for what is appended to the log. Only whole
 //! transactions are sent.
 
-mod dump;
 mod error;
-mod files;
 mod link;
-mod login;
-mod made;
-mod place;
+mod log;
 mod registry;
-mod request;
 mod session;
 mod shared;
-mod start;
-mod tail;
 mod tls;
-mod variables;
-mod watcher;
 mod wire;
 
 use std::io;
@@ -36,14 +27,14 @@ use socket2::SockRef;
 
 pub use crate::serve::error::ServeError;
 use crate::serve::link::{Link, Timed};
-pub use crate::serve::login::Account;
-use crate::serve::login::{Denied, Greeting, log_in};
+use crate::serve::log::watcher::Watcher;
 use crate::serve::registry::Registry;
 pub use crate::serve::registry::{Notice, Replica, Totals};
+pub use crate::serve::session::login::Account;
+use crate::serve::session::login::{Denied, Greeting, log_in};
 use crate::serve::shared::Shared;
 pub use crate::serve::shared::{Identity, Limits};
 pub use crate::serve::tls::server_config;
-use crate::serve::watcher::Watcher;
 use crate::serve::wire::{Refusal, Wire};
 
 /// Pause between two looks at the log's end, and their number between two looks at its folder.

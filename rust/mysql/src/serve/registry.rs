@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use paraply_core::gtid::GtidSet;
 
-use crate::serve::files::LogFile;
-use crate::serve::place::Place;
+use crate::serve::log::files::LogFile;
+use crate::serve::log::place::Place;
 
 /// Bytes that were sent after a file before a replica is known to have received that file: more than the buffers of both
 /// ends of a connection hold.

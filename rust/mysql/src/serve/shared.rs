@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use rustls::ServerConfig;
 
-use crate::serve::files::Files;
-use crate::serve::login::Account;
+use crate::serve::log::files::Files;
 use crate::serve::registry::Registry;
+use crate::serve::session::login::Account;
 
 /// The name of this server for its replicas, which none of them may share.
 #[derive(Debug, Clone)]

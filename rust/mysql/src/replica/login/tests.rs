@@ -1,29 +1,7 @@
 use std::io;
 
 use super::*;
-
-/// A server with fixed packets, one for each of the client's; the client's packets are kept.
-struct Script {
-    input: io::Cursor<Vec<u8>>,
-    sent: Vec<u8>,
-}
-
-impl Read for Script {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.input.read(into)
-    }
-}
-
-impl Write for Script {
-    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        self.sent.extend_from_slice(from);
-        Ok(from.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::scripted_stream::Script;
 
 /// Logs `app` in with these numbered answers of the server.
 fn login(plugin: &str, password: &str, private: bool, answers: &[(u8, &[u8])]) -> Result<(), Error> {

@@ -4,31 +4,9 @@ use mysql_common::packets::AuthPlugin;
 use proptest::prelude::*;
 
 use super::*;
+use crate::scripted_stream::Script;
 
 const NONCE: [u8; NONCE_LENGTH] = *b"abcdefghijklmnopqrst";
-
-/// A peer that has sent everything already.
-struct Script {
-    input: io::Cursor<Vec<u8>>,
-    sent: Vec<u8>,
-}
-
-impl Read for Script {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.input.read(into)
-    }
-}
-
-impl Write for Script {
-    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        self.sent.extend_from_slice(from);
-        Ok(from.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 fn account() -> Account {
     Account { user: "repl".to_owned(), password: "secret".to_owned() }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use paraply_binlog::read::head::{Closing, read_head};
 
 use crate::serve::error::ServeError;
-use crate::serve::files::{Files, LogFile};
-use crate::serve::tail::Tail;
+use crate::serve::log::files::{Files, LogFile};
+use crate::serve::log::tail::Tail;
 
 /// Finds what is appended to the log, and new files of a folder. One thread owns it.
 #[derive(Debug)]
-pub(super) struct Watcher {
+pub(in crate::serve) struct Watcher {
     files: Arc<Files>,
     /// The folder and the files' common stem; none where only the named files are served.
     series: Option<(PathBuf, String)>,
@@ -27,7 +27,7 @@ const QUIET_LOOKS: u32 = 100;
 
 impl Watcher {
     /// Opens the files, which are in order; with `follow`, later files of the last one's series are served too.
-    pub(super) fn open(paths: &[PathBuf], follow: bool) -> Result<(Self, Arc<Files>), ServeError> {
+    pub(in crate::serve) fn open(paths: &[PathBuf], follow: bool) -> Result<(Self, Arc<Files>), ServeError> {
         let files: Arc<Files> = Arc::default();
         let (last, before) =
             paths.split_last().ok_or_else(|| ServeError::Usage("there is no log to serve".to_owned()))?;
@@ -55,7 +55,7 @@ impl Watcher {
     }
 
     /// Looks once for more; returns true if there was some.
-    pub(super) fn look(&mut self, folder_too: bool) -> bool {
+    pub(in crate::serve) fn look(&mut self, folder_too: bool) -> bool {
         if self.files.failure().is_some() {
             return false;
         }

@@ -13,11 +13,11 @@ use paraply_binlog::event::{EventHeader, HEADER_LENGTH, types};
 use paraply_binlog::transaction::Format;
 use paraply_core::gtid::GtidSet;
 
-use crate::serve::files::{Files, LogFile};
-use crate::serve::made;
-use crate::serve::place::{Place, is_made_up, is_of_receiver};
+use crate::serve::log::files::{Files, LogFile};
+use crate::serve::log::made;
+use crate::serve::log::place::{Place, is_made_up, is_of_receiver};
+use crate::serve::log::start::{FIRST, Start, raw_event};
 use crate::serve::registry::Progress;
-use crate::serve::start::{FIRST, Start, raw_event};
 use crate::serve::wire::{EventSink, Refusal};
 
 /// Bytes of the log that are read at once; a larger event is sent in pieces of this size.
@@ -27,21 +27,21 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// Terms of a replica's request, apart from the start.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
+pub(in crate::serve) struct Terms {
     /// The server id of this source.
-    pub(super) server_id: u32,
+    pub(in crate::serve) server_id: u32,
     /// True if the replica wants checksums before the first format description too; none if it does not know any.
-    pub(super) checksums: Option<bool>,
+    pub(in crate::serve) checksums: Option<bool>,
     /// Time without an event after which a heartbeat is sent; none for no heartbeats.
-    pub(super) heartbeat: Option<Duration>,
-    pub(super) heartbeats_v2: bool,
+    pub(in crate::serve) heartbeat: Option<Duration>,
+    pub(in crate::serve) heartbeats_v2: bool,
     /// False if the dump ends with the log.
-    pub(super) waits: bool,
+    pub(in crate::serve) waits: bool,
 }
 
 /// End of a dump.
 #[derive(Debug)]
-pub(super) enum End {
+pub(in crate::serve) enum End {
     /// Everything was sent to a peer that does not wait.
     Whole,
     /// The server was stopped.
@@ -64,7 +64,7 @@ impl From<io::Error> for Failure {
 }
 
 /// One dump, which reads with a descriptor of its own and keeps one block in memory.
-pub(super) struct Dump<'a, W> {
+pub(in crate::serve) struct Dump<'a, W> {
     sink: EventSink<W>,
     terms: Terms,
     files: &'a Files,
@@ -92,7 +92,7 @@ pub(super) struct Dump<'a, W> {
 
 impl<'a, W: Write> Dump<'a, W> {
     /// Prepares a dump.
-    pub(super) fn new(
+    pub(in crate::serve) fn new(
         sink: EventSink<W>,
         terms: Terms,
         files: &'a Files,
@@ -121,7 +121,7 @@ impl<'a, W: Write> Dump<'a, W> {
     }
 
     /// Sends the log until an end is reached; `is_closed` looks whether the peer has left.
-    pub(super) fn run(&mut self, is_closed: impl Fn(&W) -> bool) -> io::Result<End> {
+    pub(in crate::serve) fn run(&mut self, is_closed: impl Fn(&W) -> bool) -> io::Result<End> {
         match self.send_all(is_closed) {
             Ok(end) => Ok(end),
             Err(Failure::Peer(error)) => Err(error),

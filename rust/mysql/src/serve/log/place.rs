@@ -7,14 +7,14 @@ use paraply_binlog::event::{EventHeader, flags, types};
 
 /// A file and an offset as replicas name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) file: Arc<str>,
-    pub(super) position: u64,
+pub(in crate::serve) struct Place {
+    pub(in crate::serve) file: Arc<str>,
+    pub(in crate::serve) position: u64,
 }
 
 impl Place {
     /// Reads the body of a rotate event.
-    pub(super) fn of_rotate(body: &[u8]) -> Result<Self, Fault> {
+    pub(in crate::serve) fn of_rotate(body: &[u8]) -> Result<Self, Fault> {
         let (position, file) =
             body.split_first_chunk().ok_or_else(|| Fault::damaged("a rotate event is too short for a position"))?;
         let file = std::str::from_utf8(file).map_err(|_| Fault::damaged("a rotate event names no file"))?;
@@ -22,7 +22,7 @@ impl Place {
     }
 
     /// Moves after an event of a relay log, whose header holds the lower half of the position.
-    pub(super) fn move_after(&mut self, header: &EventHeader) {
+    pub(in crate::serve) fn move_after(&mut self, header: &EventHeader) {
         if header.log_pos == 0 || header.has(flags::ARTIFICIAL) {
             return;
         }
@@ -32,11 +32,11 @@ impl Place {
 }
 
 /// Returns true if the receiver wrote an event into the relay log on its own.
-pub(super) fn is_of_receiver(header: &EventHeader) -> bool {
+pub(in crate::serve) fn is_of_receiver(header: &EventHeader) -> bool {
     header.has(flags::RELAY_LOG)
 }
 
 /// Returns true for a rotate event that only names the position of what follows.
-pub(super) fn is_made_up(header: &EventHeader) -> bool {
+pub(in crate::serve) fn is_made_up(header: &EventHeader) -> bool {
     header.type_code == types::ROTATE && (header.log_pos == 0 || header.has(flags::ARTIFICIAL))
 }

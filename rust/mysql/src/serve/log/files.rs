@@ -13,24 +13,24 @@ use crate::serve::error::ServeError;
 
 /// One log file.
 #[derive(Debug)]
-pub(super) struct LogFile {
+pub(in crate::serve) struct LogFile {
     /// Its place in the order of files.
-    pub(super) number: u64,
-    pub(super) path: PathBuf,
+    pub(in crate::serve) number: u64,
+    pub(in crate::serve) path: PathBuf,
     /// The name that replicas see.
-    pub(super) name: Arc<str>,
+    pub(in crate::serve) name: Arc<str>,
     /// GTIDs executed before it; none where the file does not have them.
-    pub(super) previous: Option<GtidSet>,
+    pub(in crate::serve) previous: Option<GtidSet>,
     /// The first transaction; it has no GTID in a log without GTIDs.
-    pub(super) first: Option<FirstTransaction>,
-    pub(super) relay_log: bool,
-    pub(super) version: String,
+    pub(in crate::serve) first: Option<FirstTransaction>,
+    pub(in crate::serve) relay_log: bool,
+    pub(in crate::serve) version: String,
     end: AtomicU64,
     complete: AtomicBool,
 }
 
 impl LogFile {
-    pub(super) fn new(number: u64, path: &Path, head: FileHead) -> Result<Self, ServeError> {
+    pub(in crate::serve) fn new(number: u64, path: &Path, head: FileHead) -> Result<Self, ServeError> {
         if head.format.mariadb {
             let message =
                 format!("{} is a log of MariaDB: serve sends logs of MySQL to replicas of MySQL", path.display());
@@ -51,7 +51,7 @@ impl LogFile {
     }
 
     /// Returns the offset up to which it may be sent, and true if that is all.
-    pub(super) fn extent(&self) -> (u64, bool) {
+    pub(in crate::serve) fn extent(&self) -> (u64, bool) {
         let complete = self.complete.load(Ordering::Acquire);
         (self.end.load(Ordering::Acquire), complete)
     }
@@ -67,7 +67,7 @@ struct State {
 
 /// The files of one log, and their readers' signal that there is more.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(in crate::serve) struct Files {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -78,22 +78,22 @@ impl Files {
     }
 
     /// Returns the files, oldest first.
-    pub(super) fn list(&self) -> Arc<Vec<Arc<LogFile>>> {
+    pub(in crate::serve) fn list(&self) -> Arc<Vec<Arc<LogFile>>> {
         Arc::clone(&self.locked().files)
     }
 
     /// Returns the file after the one with this number.
-    pub(super) fn after(&self, number: u64) -> Option<Arc<LogFile>> {
+    pub(in crate::serve) fn after(&self, number: u64) -> Option<Arc<LogFile>> {
         self.list().iter().find(|file| file.number > number).cloned()
     }
 
     /// Returns the damage that ends the log.
-    pub(super) fn failure(&self) -> Option<LogError> {
+    pub(in crate::serve) fn failure(&self) -> Option<LogError> {
         self.locked().failure.clone()
     }
 
     /// Waits until there is more after this offset of a file, or the time is over; returns false if nothing will come.
-    pub(super) fn wait(&self, file: &LogFile, offset: u64, longest: Duration) -> bool {
+    pub(in crate::serve) fn wait(&self, file: &LogFile, offset: u64, longest: Duration) -> bool {
         let waits = |state: &mut State| {
             let (end, complete) = file.extent();
             let next = complete && state.files.last().is_some_and(|last| last.number > file.number);
@@ -104,31 +104,31 @@ impl Files {
     }
 
     /// Ends all waits.
-    pub(super) fn close(&self) {
+    pub(in crate::serve) fn close(&self) {
         self.locked().closed = true;
         self.changed.notify_all();
     }
 
-    pub(super) fn publish(&self, file: &LogFile, end: u64) {
+    pub(in crate::serve) fn publish(&self, file: &LogFile, end: u64) {
         let state = self.locked();
         file.end.store(end, Ordering::Release);
         drop(state);
         self.changed.notify_all();
     }
 
-    pub(super) fn fail(&self, failure: LogError) {
+    pub(in crate::serve) fn fail(&self, failure: LogError) {
         self.locked().failure = Some(failure);
         self.changed.notify_all();
     }
 
-    pub(super) fn complete(&self, file: &LogFile) {
+    pub(in crate::serve) fn complete(&self, file: &LogFile) {
         let state = self.locked();
         file.complete.store(true, Ordering::Release);
         drop(state);
         self.changed.notify_all();
     }
 
-    pub(super) fn add(&self, file: Arc<LogFile>) {
+    pub(in crate::serve) fn add(&self, file: Arc<LogFile>) {
         let mut state = self.locked();
         let files = state.files.iter().cloned().chain([file]).collect();
         state.files = Arc::new(files);
@@ -137,7 +137,7 @@ impl Files {
     }
 
     /// Forgets files that were removed from the folder.
-    pub(super) fn forget_removed(&self) {
+    pub(in crate::serve) fn forget_removed(&self) {
         let files = self.list();
         let Some(last) = files.last() else { return };
         if files.iter().all(|file| file.number == last.number || file.path.exists()) {

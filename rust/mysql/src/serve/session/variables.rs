@@ -10,23 +10,23 @@ const LONGEST_VALUE: usize = 64;
 
 /// Variables that a replica sets in its session.
 #[derive(Debug, Default)]
-pub(super) struct Variables {
+pub(in crate::serve) struct Variables {
     /// True if events come with checksums before the first format description; none if the replica does not know any.
-    pub(super) checksums: Option<bool>,
-    pub(super) heartbeat: Option<Duration>,
-    pub(super) replica_uuid: String,
+    pub(in crate::serve) checksums: Option<bool>,
+    pub(in crate::serve) heartbeat: Option<Duration>,
+    pub(in crate::serve) replica_uuid: String,
 }
 
 /// Answer to a query.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(in crate::serve) enum Answer {
     Ok,
     Rows(Vec<&'static str>, Vec<Vec<String>>),
     Refused(Refusal),
 }
 
 /// Answers a query; every other than a replica's own is refused.
-pub(super) fn answer(shared: &Shared, variables: &mut Variables, text: &str) -> Answer {
+pub(in crate::serve) fn answer(shared: &Shared, variables: &mut Variables, text: &str) -> Answer {
     let text = text.trim().trim_end_matches(';');
     let upper = text.to_ascii_uppercase();
     if let Some(rest) = text.get(..4).filter(|_| upper.starts_with("SET ")).and(text.get(4..)) {

@@ -8,30 +8,30 @@ use paraply_binlog::event::types;
 use paraply_binlog::read::file::EventReader;
 use paraply_core::gtid::GtidSet;
 
-use crate::serve::files::{Files, LogFile};
-use crate::serve::place::{Place, is_of_receiver};
-use crate::serve::request::DumpRequest;
+use crate::serve::log::files::{Files, LogFile};
+use crate::serve::log::place::{Place, is_of_receiver};
+use crate::serve::session::request::DumpRequest;
 use crate::serve::wire::Refusal;
 
 /// The first position of a log.
-pub(super) const FIRST: u64 = 4;
+pub(in crate::serve) const FIRST: u64 = 4;
 /// Events within which a relay log names the position of its source.
 const HEAD_EVENTS: usize = 8;
 
 /// Start of a dump.
-pub(super) struct Start {
-    pub(super) file: Arc<LogFile>,
-    pub(super) offset: u64,
+pub(in crate::serve) struct Start {
+    pub(in crate::serve) file: Arc<LogFile>,
+    pub(in crate::serve) offset: u64,
     /// In a relay log, the position in the source's log; none where the file's head names it.
-    pub(super) place: Option<Place>,
+    pub(in crate::serve) place: Option<Place>,
     /// In a relay log, the source's format description that is in use there.
-    pub(super) format: Option<Vec<u8>>,
+    pub(in crate::serve) format: Option<Vec<u8>>,
     /// Transactions that are not sent.
-    pub(super) received: Option<GtidSet>,
+    pub(in crate::serve) received: Option<GtidSet>,
 }
 
 /// Finds the start of a request.
-pub(super) fn find(files: &Files, request: &DumpRequest) -> Result<Start, Refusal> {
+pub(in crate::serve) fn find(files: &Files, request: &DumpRequest) -> Result<Start, Refusal> {
     let list = files.list();
     match &request.received {
         Some(received) => by_gtids(&list, received),
@@ -146,7 +146,7 @@ fn begins_event(path: &Path, position: u64) -> bool {
 }
 
 /// Reads one event as it is in the file, with its checksum.
-pub(super) fn raw_event(path: &Path, offset: u64) -> std::io::Result<Vec<u8>> {
+pub(in crate::serve) fn raw_event(path: &Path, offset: u64) -> std::io::Result<Vec<u8>> {
     use std::os::unix::fs::FileExt as _;
 
     let file = std::fs::File::open(path)?;

@@ -8,7 +8,7 @@ use paraply_binlog::read::file::EventReader;
 use paraply_binlog::read::piece::Resume;
 use paraply_binlog::write::relay::{Boundary, Step};
 
-use crate::serve::files::{Files, LogFile};
+use crate::serve::log::files::{Files, LogFile};
 
 /// Bytes after which a part that was read is published.
 const PUBLISH_BYTES: u64 = 4 << 20;
@@ -20,7 +20,7 @@ const SHARE: u32 = 4;
 /// Nothing inside a transaction is kept from one look to the next: a receiver may cut what it has written of one, and
 /// write something else there.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(in crate::serve) struct Tail {
     file: Arc<LogFile>,
     /// After the last whole transaction.
     place: Resume,
@@ -31,11 +31,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    pub(super) fn new(file: Arc<LogFile>) -> Self {
+    pub(in crate::serve) fn new(file: Arc<LogFile>) -> Self {
         Self { file, place: Resume::BEGIN, seen: 0, looked_at: Instant::now(), took: Duration::ZERO }
     }
 
-    pub(super) fn file(&self) -> &Arc<LogFile> {
+    pub(in crate::serve) fn file(&self) -> &Arc<LogFile> {
         &self.file
     }
 
@@ -43,7 +43,7 @@ impl Tail {
     ///
     /// # Errors
     /// The file is damaged: a part that is written later would have no checksum that is wrong.
-    pub(super) fn advance(&mut self, files: &Files) -> Result<bool, LogError> {
+    pub(in crate::serve) fn advance(&mut self, files: &Files) -> Result<bool, LogError> {
         let Ok(size) = std::fs::metadata(&self.file.path).map(|data| data.len()) else { return Ok(false) };
         // A file that is copied again is short for a moment; what was sent of it is behind its end then.
         if size == self.seen || size < self.place.offset || self.looked_at.elapsed() < self.took * SHARE {

@@ -42,7 +42,7 @@ impl std::fmt::Debug for Account {
 
 /// Reason why a peer was not let in.
 #[derive(Debug)]
-pub(super) enum Denied {
+pub(in crate::serve) enum Denied {
     /// The peer is gone, was too slow, or did not speak the protocol.
     Broken(io::Error),
     /// The peer gave a wrong name or password, or no TLS.
@@ -56,16 +56,16 @@ impl From<io::Error> for Denied {
 }
 
 /// Settings of the greeting.
-pub(super) struct Greeting<'a> {
-    pub(super) version: &'a str,
-    pub(super) connection_id: u32,
-    pub(super) account: &'a Account,
+pub(in crate::serve) struct Greeting<'a> {
+    pub(in crate::serve) version: &'a str,
+    pub(in crate::serve) connection_id: u32,
+    pub(in crate::serve) account: &'a Account,
     /// TLS, which is then required.
-    pub(super) tls: Option<&'a Arc<ServerConfig>>,
+    pub(in crate::serve) tls: Option<&'a Arc<ServerConfig>>,
 }
 
 /// Greets a peer, and returns its connection once it has logged in.
-pub(super) fn log_in(link: Link, greeting: &Greeting<'_>) -> Result<Wire<Link>, Denied> {
+pub(in crate::serve) fn log_in(link: Link, greeting: &Greeting<'_>) -> Result<Wire<Link>, Denied> {
     let nonce = nonce()?;
     let mut wire = Wire::new(link);
     wire.write(&[&packet(greeting, &nonce)])?;

@@ -34,12 +34,12 @@ fn event(type_code: u8, flags: u16, position: u64, body: &[u8], server_id: u32, 
 }
 
 /// Returns the rotate event by which a source names the file and the position of what follows.
-pub(super) fn rotate(file: &str, position: u64, server_id: u32, checksums: bool) -> Vec<u8> {
+pub(in crate::serve) fn rotate(file: &str, position: u64, server_id: u32, checksums: bool) -> Vec<u8> {
     event(types::ROTATE, flags::ARTIFICIAL, 0, &rotate_body(file, position), server_id, checksums)
 }
 
 /// Returns a heartbeat with the position up to which everything was sent.
-pub(super) fn heartbeat(file: &str, position: u64, v2: bool, server_id: u32, checksums: bool) -> Vec<u8> {
+pub(in crate::serve) fn heartbeat(file: &str, position: u64, v2: bool, server_id: u32, checksums: bool) -> Vec<u8> {
     if !v2 || u32::try_from(position).is_ok() {
         return event(types::HEARTBEAT, 0, position, file.as_bytes(), server_id, checksums);
     }
@@ -56,7 +56,7 @@ pub(super) fn heartbeat(file: &str, position: u64, v2: bool, server_id: u32, che
 ///
 /// `position` is the offset after it, 0 at a start inside a file. Without `fresh` it does not show that the source was
 /// just started: a replica would then drop its temporary tables.
-pub(super) fn format_description(event: &[u8], position: u64, fresh: bool, summed: bool) -> Vec<u8> {
+pub(in crate::serve) fn format_description(event: &[u8], position: u64, fresh: bool, summed: bool) -> Vec<u8> {
     let mut out = event.to_vec();
     let mut put = |range: std::ops::Range<usize>, bytes: &[u8]| {
         if let Some(field) = out.get_mut(range) {

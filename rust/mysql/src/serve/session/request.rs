@@ -6,7 +6,7 @@ use paraply_binlog::event::gtid_event::previous_gtids;
 use paraply_core::gtid::GtidSet;
 
 /// First bytes of requests.
-pub(super) mod commands {
+pub(in crate::serve) mod commands {
     pub(in crate::serve) const QUIT: u8 = 0x01;
     pub(in crate::serve) const QUERY: u8 = 0x03;
     pub(in crate::serve) const PING: u8 = 0x0e;
@@ -22,26 +22,26 @@ const HEARTBEATS_V2: u16 = 0x02;
 
 /// A replica as it registers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Registration {
-    pub(super) server_id: u32,
-    pub(super) host: String,
-    pub(super) port: u16,
+pub(in crate::serve) struct Registration {
+    pub(in crate::serve) server_id: u32,
+    pub(in crate::serve) host: String,
+    pub(in crate::serve) port: u16,
 }
 
 /// A request for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DumpRequest {
-    pub(super) server_id: u32,
-    pub(super) file: String,
-    pub(super) position: u64,
+pub(in crate::serve) struct DumpRequest {
+    pub(in crate::serve) server_id: u32,
+    pub(in crate::serve) file: String,
+    pub(in crate::serve) position: u64,
     /// Transactions that the replica has; none for a request by file and position.
-    pub(super) received: Option<GtidSet>,
-    pub(super) waits: bool,
-    pub(super) heartbeats_v2: bool,
+    pub(in crate::serve) received: Option<GtidSet>,
+    pub(in crate::serve) waits: bool,
+    pub(in crate::serve) heartbeats_v2: bool,
 }
 
 /// Reads `COM_REGISTER_SLAVE`, without its first byte.
-pub(super) fn registration(body: &[u8]) -> Result<Registration, Fault> {
+pub(in crate::serve) fn registration(body: &[u8]) -> Result<Registration, Fault> {
     let mut cursor = Cursor::new(body);
     let server_id = cursor.u32()?;
     let mut text = || {
@@ -53,7 +53,7 @@ pub(super) fn registration(body: &[u8]) -> Result<Registration, Fault> {
 }
 
 /// Reads `COM_BINLOG_DUMP`, without its first byte.
-pub(super) fn dump(body: &[u8]) -> Result<DumpRequest, Fault> {
+pub(in crate::serve) fn dump(body: &[u8]) -> Result<DumpRequest, Fault> {
     let mut cursor = Cursor::new(body);
     let (position, flags, server_id) = (cursor.u32()?, cursor.u16()?, cursor.u32()?);
     let file = String::from_utf8_lossy(cursor.rest()).into_owned();
@@ -61,7 +61,7 @@ pub(super) fn dump(body: &[u8]) -> Result<DumpRequest, Fault> {
 }
 
 /// Reads `COM_BINLOG_DUMP_GTID`, without its first byte.
-pub(super) fn dump_gtid(body: &[u8]) -> Result<DumpRequest, Fault> {
+pub(in crate::serve) fn dump_gtid(body: &[u8]) -> Result<DumpRequest, Fault> {
     let mut cursor = Cursor::new(body);
     let (flags, server_id) = (cursor.u16()?, cursor.u32()?);
     let length = cursor.u32()? as usize;

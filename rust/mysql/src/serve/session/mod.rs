@@ -1,17 +1,21 @@
 //! The requests of one peer, up to its request for the log.
 
+pub(in crate::serve) mod login;
+pub(in crate::serve) mod request;
+mod variables;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::serve::dump::{Dump, End, Terms};
 use crate::serve::link::Link;
+use crate::serve::log::dump::{Dump, End, Terms};
+use crate::serve::log::start;
 use crate::serve::registry::{Replica, now};
-use crate::serve::request::{self, DumpRequest, Registration, commands};
+use crate::serve::session::request::{DumpRequest, Registration, commands};
+use crate::serve::session::variables::{Answer, Variables, answer};
 use crate::serve::shared::Shared;
-use crate::serve::start;
-use crate::serve::variables::{Answer, Variables, answer};
 use crate::serve::wire::{EventSink, Refusal, Wire};
 
 /// Longest request: a GTID set of a hundred thousand intervals has two megabytes.
@@ -20,7 +24,12 @@ const LONGEST_REQUEST: usize = 16 << 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers a peer that has logged in, until it leaves; returns what there is to say about its end.
-pub(super) fn serve(shared: &Arc<Shared>, mut wire: Wire<Link>, id: u32, address: SocketAddr) -> io::Result<String> {
+pub(in crate::serve) fn serve(
+    shared: &Arc<Shared>,
+    mut wire: Wire<Link>,
+    id: u32,
+    address: SocketAddr,
+) -> io::Result<String> {
     let mut variables = Variables::default();
     let mut registration = Registration::default();
     loop {
