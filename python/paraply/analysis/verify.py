@@ -144,12 +144,7 @@ def verify(
     stamps = batches(paths) if order is not None else None
     burns = (server or server_version(first)) == "5.7"
     verifier = StampVerifier(infer_gc=infer_gc, burn_on_collection=burns, local_server_id=local_server_id)
-    for item in feed:
-        if stamps is not None:
-            feed_stamps(verifier, stamps, item.batch)
-        verifier.observe(item.batch, item.write_sets)
-        if on_progress is not None:
-            on_progress(feed.read_bytes, verifier.transactions)
+    observe_all(verifier, feed, on_progress, before=None if stamps is None else lambda batch: feed_stamps(verifier, stamps, batch))
     report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
     report.checked_exactly = report.transactions
     return report
@@ -183,10 +178,7 @@ def verify_source(
     feed = hashed_log(paths, "writeset", schema, bytewise)
     major, minor = (int(part) for part in (server or server_version(paths[0]) or SERVERS[-1]).split("."))
     verifier = TrackerVerifier(version=(major, minor), history_size=history, tracking=tracking, sessions=sessions)
-    for item in feed:
-        verifier.observe(item.batch, item.write_sets)
-        if on_progress is not None:
-            on_progress(feed.read_bytes, verifier.transactions)
+    observe_all(verifier, feed, on_progress)
     report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
     report.checked_exactly = verifier.exact
     report.check = "exact" if verifier.exact == report.transactions else "bound"
@@ -198,13 +190,25 @@ def verify_dependencies(paths: Sequence[str], schema: Path | None, *, bytewise: 
     started = time.monotonic()
     feed = hashed_log(paths, "fine", schema, bytewise)
     verifier = DependencyVerifier()
-    for item in feed:
-        verifier.observe(item.batch, item.write_sets)
-        if on_progress is not None:
-            on_progress(feed.read_bytes, verifier.transactions)
+    observe_all(verifier, feed, on_progress)
     report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
     report.checked_exactly = report.transactions
     return report
+
+
+def observe_all(
+    verifier: StampVerifier | TrackerVerifier | DependencyVerifier,
+    feed: Feed,
+    on_progress: Progress | None,
+    before: Callable[[TransactionBatch], object] | None = None,
+) -> None:
+    """Give all transactions to a verifier; ``before`` is called with each batch first."""
+    for item in feed:
+        if before is not None:
+            before(item.batch)
+        verifier.observe(item.batch, item.write_sets)
+        if on_progress is not None:
+            on_progress(feed.read_bytes, verifier.transactions)
 
 
 def require_equal(report: VerifyReport, scheme: str = "group") -> None:

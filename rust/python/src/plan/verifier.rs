@@ -15,21 +15,35 @@ use crate::errors::usage;
 use crate::log::transaction_batch::PyTransactionBatch;
 use crate::log::write_sets::PyWriteSets;
 
-#[pyclass(name = "StampVerifier", module = "paraply._native", frozen)]
-pub struct PyStampVerifier {
-    verifier: Mutex<StampVerifier>,
+/// A verifier that several threads may use, and the files of the transactions that it has read.
+struct Guarded<T> {
+    verifier: Mutex<T>,
     files: Mutex<Arc<Vec<String>>>,
-    ordered: bool,
 }
 
-impl PyStampVerifier {
-    fn lock(&self) -> MutexGuard<'_, StampVerifier> {
+impl<T> Guarded<T> {
+    fn new(verifier: T) -> Self {
+        Self { verifier: Mutex::new(verifier), files: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, T> {
         self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn keep_files(&self, files: &Arc<Vec<String>>) {
         *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(files);
     }
+
+    fn comparison(&self, found: &StampComparison<Place>) -> PyComparison {
+        let files = Arc::clone(&self.files.lock().unwrap_or_else(PoisonError::into_inner));
+        PyComparison { found: found.clone(), files }
+    }
+}
+
+#[pyclass(name = "StampVerifier", module = "paraply._native", frozen)]
+pub struct PyStampVerifier {
+    guarded: Guarded<StampVerifier>,
+    ordered: bool,
 }
 
 #[pymethods]
@@ -38,39 +52,38 @@ impl PyStampVerifier {
     #[pyo3(signature = (*, infer_gc=false, burn_on_collection=false, local_server_id=None))]
     fn new(infer_gc: bool, burn_on_collection: bool, local_server_id: Option<u32>) -> Self {
         Self {
-            verifier: Mutex::new(StampVerifier::new(infer_gc, burn_on_collection, local_server_id)),
-            files: Mutex::default(),
+            guarded: Guarded::new(StampVerifier::new(infer_gc, burn_on_collection, local_server_id)),
             ordered: local_server_id.is_some(),
         }
     }
 
     fn add_stamps(&self, py: Python<'_>, batch: &PyTransactionBatch) {
-        self.keep_files(&batch.files);
-        py.detach(|| self.lock().add_stamps(&batch.transactions));
+        self.guarded.keep_files(&batch.files);
+        py.detach(|| self.guarded.lock().add_stamps(&batch.transactions));
     }
 
     #[getter]
     fn stamps_ahead(&self) -> usize {
-        self.lock().stamps_ahead()
+        self.guarded.lock().stamps_ahead()
     }
 
     fn observe(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) -> PyResult<()> {
         if !self.ordered {
-            self.keep_files(&batch.files);
+            self.guarded.keep_files(&batch.files);
         }
-        py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets))
+        py.detach(|| self.guarded.lock().observe(&batch.transactions, &write_sets.sets))
             .map_err(|error| usage(&error.to_string()))
     }
 
     fn finish(&self) -> PyComparison {
-        let mut verifier = self.lock();
+        let mut verifier = self.guarded.lock();
         verifier.finish();
-        PyComparison::new(verifier.comparison(), &self.files)
+        self.guarded.comparison(verifier.comparison())
     }
 
     #[getter]
     fn transactions(&self) -> u64 {
-        self.lock().comparison().transactions()
+        self.guarded.lock().comparison().transactions()
     }
 }
 
@@ -79,13 +92,6 @@ impl PyStampVerifier {
 pub struct PyComparison {
     found: StampComparison<Place>,
     files: Arc<Vec<String>>,
-}
-
-impl PyComparison {
-    fn new(found: &StampComparison<Place>, files: &Mutex<Arc<Vec<String>>>) -> Self {
-        let files = Arc::clone(&files.lock().unwrap_or_else(PoisonError::into_inner));
-        Self { found: found.clone(), files }
-    }
 }
 
 #[pymethods]
@@ -134,14 +140,7 @@ fn dict_of<'py>(py: Python<'py>, difference: &Difference<Place>, files: &[String
 
 #[pyclass(name = "TrackerVerifier", module = "paraply._native", frozen)]
 pub struct PyTrackerVerifier {
-    verifier: Mutex<TrackerVerifier>,
-    files: Mutex<Arc<Vec<String>>>,
-}
-
-impl PyTrackerVerifier {
-    fn lock(&self) -> MutexGuard<'_, TrackerVerifier> {
-        self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    guarded: Guarded<TrackerVerifier>,
 }
 
 #[pymethods]
@@ -163,64 +162,56 @@ impl PyTrackerVerifier {
             "many" => Sessions::Many,
             other => return Err(usage(&format!("unknown sessions `{other}`: it is auto, single or many"))),
         };
-        let verifier = Mutex::new(TrackerVerifier::new(mode, rules, sessions));
-        Ok(Self { verifier, files: Mutex::default() })
+        Ok(Self { guarded: Guarded::new(TrackerVerifier::new(mode, rules, sessions)) })
     }
 
     fn observe(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) {
-        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&batch.files);
-        py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets));
+        self.guarded.keep_files(&batch.files);
+        py.detach(|| self.guarded.lock().observe(&batch.transactions, &write_sets.sets));
     }
 
     fn finish(&self) -> PyComparison {
-        let mut verifier = self.lock();
+        let mut verifier = self.guarded.lock();
         verifier.finish();
-        PyComparison::new(verifier.comparison(), &self.files)
+        self.guarded.comparison(verifier.comparison())
     }
 
     #[getter]
     fn transactions(&self) -> u64 {
-        self.lock().comparison().transactions()
+        self.guarded.lock().comparison().transactions()
     }
 
     #[getter]
     fn exact(&self) -> u64 {
-        self.lock().exact()
+        self.guarded.lock().exact()
     }
 }
 
 #[pyclass(name = "DependencyVerifier", module = "paraply._native", frozen)]
 pub struct PyDependencyVerifier {
-    verifier: Mutex<DependencyVerifier>,
-    files: Mutex<Arc<Vec<String>>>,
-}
-
-impl PyDependencyVerifier {
-    fn lock(&self) -> MutexGuard<'_, DependencyVerifier> {
-        self.verifier.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    guarded: Guarded<DependencyVerifier>,
 }
 
 #[pymethods]
 impl PyDependencyVerifier {
     #[new]
     fn new() -> Self {
-        Self { verifier: Mutex::default(), files: Mutex::default() }
+        Self { guarded: Guarded::new(DependencyVerifier::default()) }
     }
 
     fn observe(&self, py: Python<'_>, batch: &PyTransactionBatch, write_sets: &PyWriteSets) {
-        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&batch.files);
-        py.detach(|| self.lock().observe(&batch.transactions, &write_sets.sets));
+        self.guarded.keep_files(&batch.files);
+        py.detach(|| self.guarded.lock().observe(&batch.transactions, &write_sets.sets));
     }
 
     fn finish(&self) -> PyComparison {
-        let mut verifier = self.lock();
+        let mut verifier = self.guarded.lock();
         verifier.finish();
-        PyComparison::new(verifier.comparison(), &self.files)
+        self.guarded.comparison(verifier.comparison())
     }
 
     #[getter]
     fn transactions(&self) -> u64 {
-        self.lock().comparison().transactions()
+        self.guarded.lock().comparison().transactions()
     }
 }
