@@ -145,7 +145,7 @@ def test_a_program_is_told_which_extra_it_needs_and_has_enough_with_it(without: 
 
 def test_an_unforeseen_import_is_a_mistake_of_use_too(without: Run) -> None:
     body = "import psycopg.sql"
-    program = f"from paraply.cli import output; output.run('x', lambda: exec({body!r}), as_json=False)"
+    program = f"from paraply.cli.terminal import output; output.run('x', lambda: exec({body!r}), as_json=False)"
     assert "paraply[postgres]" in without(program).stderr
 
 

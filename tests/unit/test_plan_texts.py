@@ -11,7 +11,7 @@ from paraply._native import GtidSet
 from paraply.applier.preflight.dry_run import DryRun
 from paraply.applier.preflight.plan import RunPlan, check_stop
 from paraply.cli.apply import show
-from paraply.cli.dry_run import show_dry_run
+from paraply.cli.terminal.dry_run import show_dry_run
 from paraply.errors import SchemaMismatch, ServerError, UsageError
 from paraply.logs.stop_point import parse_stop
 from paraply.observe.counters import ApplyReport

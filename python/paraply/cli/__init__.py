@@ -13,8 +13,8 @@ _COLLECT_AFTER = 60_000
 
 def main() -> None:
     """Run the command line, and end the process with the exit code."""
-    from paraply.cli.interrupt import raises_interrupted
-    from paraply.cli.secrets import hide_arguments
+    from paraply.cli.process.interrupt import raises_interrupted
+    from paraply.cli.process.secrets import hide_arguments
 
     raises_interrupted()
     hide_arguments()  # before anything that takes time

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug, DefaultsFile, Quiet
-from paraply.cli.progress import progress_line
-from paraply.cli.secrets import hide_arguments
+from paraply.cli.process.secrets import hide_arguments
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import progress_line
 
 if TYPE_CHECKING:
     from paraply.analysis.analyze import CostModel
@@ -70,7 +70,7 @@ def analyze(
     """Find out how parallel a log is, what makes its replay serial, and what a change would gain."""
     from paraply.analysis.analyze import AnalyzeOptions, CostModel
     from paraply.analysis.analyze import analyze as run_analyze
-    from paraply.cli.analyze_summary import show
+    from paraply.cli.terminal.analyze_summary import show
     from paraply.logs import log_paths
 
     if calibrate is not None:

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from paraply.cli.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
+from paraply.cli.terminal.output import debug_before_command, error_object, one_line, print_json, show_failure, stderr
 from paraply.errors import Stopped
 
 __all__ = ["app", "main"]

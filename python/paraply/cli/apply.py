@@ -12,8 +12,6 @@ from rich.markup import escape
 
 from paraply._extras import require_extra
 from paraply.applier.schedule.policy import POLICIES
-from paraply.cli import output
-from paraply.cli.dry_run import dry_run_json, show_dry_run, show_plan
 from paraply.cli.options import (
     AllowNontransactional,
     AsJson,
@@ -34,8 +32,10 @@ from paraply.cli.options import (
     Via,
     Workers,
 )
-from paraply.cli.progress import apply_line
-from paraply.cli.signals import stops_on_signal
+from paraply.cli.process.signals import stops_on_signal
+from paraply.cli.terminal import output
+from paraply.cli.terminal.dry_run import dry_run_json, show_dry_run, show_plan
+from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import typer
 from rich.table import Table
 
 from paraply._extras import require_extra
-from paraply.cli import output
 from paraply.cli.bench_loads import LoadOptions, load_results
 from paraply.cli.bench_scale import ScaleOptions, scale_results
 from paraply.cli.demo import demo_log
 from paraply.cli.options import AsJson, Debug
+from paraply.cli.terminal import output
 
 if TYPE_CHECKING:
     from paraply.bench.kernels import KernelResult

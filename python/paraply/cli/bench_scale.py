@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from paraply.cli import output
+from paraply.cli.terminal import output
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:

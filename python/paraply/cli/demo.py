@@ -16,9 +16,9 @@ import typer
 from rich.table import Table
 
 from paraply._extras import require_extra
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug
-from paraply.cli.progress import progress_line
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import progress_line
 
 if TYPE_CHECKING:
     import psycopg

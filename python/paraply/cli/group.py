@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug
-from paraply.cli.progress import progress_line
-from paraply.cli.signals import interrupted_by_signal
+from paraply.cli.process.signals import interrupted_by_signal
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import progress_line
 
 if TYPE_CHECKING:
     from paraply.group import LiveGroup, MemberStats

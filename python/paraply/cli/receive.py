@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from paraply.cli import output
 from paraply.cli.apply import NOTHING_DONE
-from paraply.cli.signals import stops_on_signal
+from paraply.cli.process.signals import stops_on_signal
+from paraply.cli.terminal import output
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from paraply.cli import output
 from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, report_json, show
 from paraply.cli.options import (
     AllowNontransactional,
@@ -29,9 +28,10 @@ from paraply.cli.options import (
     TargetUrl,
     Workers,
 )
-from paraply.cli.progress import apply_line
+from paraply.cli.process.signals import stops_on_signal
 from paraply.cli.receive import ReceptionSettings, parse_place, parse_report_host, receive
-from paraply.cli.signals import stops_on_signal
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import apply_line
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug, Quiet
-from paraply.cli.signals import stops_on_signal
+from paraply.cli.process.signals import stops_on_signal
+from paraply.cli.terminal import output
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:

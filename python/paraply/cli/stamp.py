@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug
-from paraply.cli.progress import progress_line
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import progress_line
 
 if TYPE_CHECKING:
     from paraply.analysis.stamp import StampReport
@@ -58,7 +58,7 @@ def stamp(
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.analysis.stamp import MOST_WORKERS
         from paraply.analysis.stamp import stamp as run_stamp
-        from paraply.cli.signals import interrupted_by_signal
+        from paraply.cli.process.signals import interrupted_by_signal
         from paraply.logs import log_paths
 
         total = sum(Path(path).stat().st_size for path in log_paths(log))

@@ -9,9 +9,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug, DefaultsFile, TargetUrl
-from paraply.cli.progress import time_left
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import time_left
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paraply._extras import require_extra
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug
-from paraply.cli.progress import progress_line
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import progress_line
 
 if TYPE_CHECKING:
     from paraply.analysis.trace_files import TraceReport

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paraply.cli import output
 from paraply.cli.options import AsJson, Debug
-from paraply.cli.progress import progress_line
+from paraply.cli.terminal import output
+from paraply.cli.terminal.progress import progress_line
 
 if TYPE_CHECKING:
     from paraply.analysis.verify import VerifyReport

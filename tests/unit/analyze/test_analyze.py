@@ -13,7 +13,7 @@ from unit.analyze.planted import HOT, ITEM, TRANSACTIONS, hot_row, session_order
 
 from paraply.analysis.analyze import Analysis, AnalyzeOptions, analyze
 from paraply.analysis.trace_files import write_trace
-from paraply.cli.analyze_summary import show
+from paraply.cli.terminal.analyze_summary import show
 from paraply.errors import UsageError
 
 SMALL = AnalyzeOptions(workers=(1, 4, 16), replica_workers=4)

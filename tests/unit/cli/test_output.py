@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from paraply.cli import output
-from paraply.cli.output import PatientConsole
+from paraply.cli.terminal import output
+from paraply.cli.terminal.output import PatientConsole
 
 
 def test_in_a_file_there_is_room_for_every_column(monkeypatch: pytest.MonkeyPatch) -> None:

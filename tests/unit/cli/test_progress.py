@@ -8,8 +8,8 @@ import re
 import pytest
 from rich.console import Console
 
-from paraply.cli import progress
-from paraply.cli.progress import apply_line
+from paraply.cli.terminal import progress
+from paraply.cli.terminal.progress import apply_line
 from paraply.observe.counters import Counters
 
 

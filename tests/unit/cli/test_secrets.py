@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import DATA, paraply, run_json
 
-from paraply.cli.secrets import password_places, redacted
+from paraply.cli.process.secrets import password_places, redacted
 
 LOG = next(DATA.glob("*"))
 
@@ -36,7 +36,9 @@ def test_passwords_are_found_among_arguments() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs Linux's /proc")
 def test_the_process_list_shows_no_password() -> None:
-    program = "import time; from paraply.cli.secrets import hide_arguments; hide_arguments(); print('x', flush=True); time.sleep(60)"
+    program = (
+        "import time; from paraply.cli.process.secrets import hide_arguments; hide_arguments(); print('x', flush=True); time.sleep(60)"
+    )
     command = [sys.executable, "-c", program, "--to", "mysql://app:hunter2@h/d"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from paraply.cli import output
+from paraply.cli.terminal import output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from paraply.cli.output import stderr
+from paraply.cli.terminal.output import stderr
 
 if TYPE_CHECKING:
     from paraply.observe.counters import Counters

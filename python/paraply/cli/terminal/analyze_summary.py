@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from paraply.cli.output import columns_of_numbers
+from paraply.cli.terminal.output import columns_of_numbers
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Column
 
 from paraply._extras import mistake_of_import
-from paraply.cli.secrets import redacted
+from paraply.cli.process.secrets import redacted
 from paraply.errors import ParaplyError, Stopped
 
 __all__ = [

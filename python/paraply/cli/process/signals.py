@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from paraply.cli import output
-from paraply.cli.interrupt import raise_interrupted
+from paraply.cli.process.interrupt import raise_interrupted
+from paraply.cli.terminal import output
 
 __all__ = ["interrupted_by_signal", "stops_on_signal"]
 
