@@ -65,7 +65,7 @@ fn public_logs_are_read_or_refused_with_their_position() {
         ("binlog_savepoint.000001", 0, Some(320)),
         ("binlog_transaction_with_GTID_TAG.000001", 1, None),
         ("binlog_truncated_event.000001", 0, Some(4)),
-        ("corrupt-relay-bin.000624", 0, Some(294)),
+        ("corrupt-relay-bin.000624", 0, Some(322)),
         ("json.binlog.000001", 8, None),
         ("mariadb-bin.000001", 2, None),
         ("minimal_row_metadata.000001", 1, None),
