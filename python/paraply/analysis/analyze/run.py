@@ -17,6 +17,7 @@ from paraply.analysis.analyze.path import critical_path
 from paraply.analysis.analyze.record import is_trace, record_logs, record_trace
 from paraply.analysis.analyze.result import Analysis, OverTime, Totals
 from paraply.analysis.analyze.timeline import write_timeline
+from paraply.analysis.report import check_report, write_report
 from paraply.errors import UsageError
 from paraply.logs import log_paths
 
@@ -49,6 +50,7 @@ class AnalyzeOptions:
         latency_ms: Latency of the group's messages.
         hide_values: Whether to replace key values by a keyed hash.
         timeline: File for the simulated schedule in Perfetto's format.
+        report: File for a report in HTML.
     """
 
     workers: Sequence[int] = WORKERS
@@ -60,6 +62,7 @@ class AnalyzeOptions:
     latency_ms: float = 5.0
     hide_values: bool = False
     timeline: Path | None = None
+    report: Path | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -95,6 +98,8 @@ def analyze(
     """
     started = time.monotonic()
     options = options or AnalyzeOptions()
+    if options.report is not None:
+        check_report(options.report)
     costs = options.costs.native()
     names = KeyNames(hides=options.hide_values)
     recorded = record(logs, options, names, on_progress)
@@ -105,7 +110,7 @@ def analyze(
     if options.timeline is not None:
         write_timeline(recording, costs, explanation, options.timeline)
     reasons = tuple({"reason": reason, "table": table, "count": count} for reason, table, count in recorded.fallbacks)
-    return Analysis(
+    result = Analysis(
         totals=totals_of(recorded),
         costs=options.costs,
         serial_seconds=serial_ns / 1e9,
@@ -118,6 +123,9 @@ def analyze(
         fallback_reasons=reasons,
         seconds=time.monotonic() - started,
     )
+    if options.report is not None:
+        write_report(options.report, log_paths(logs), result, recording, costs)
+    return result
 
 
 def record(

@@ -1,0 +1,242 @@
+"""Charts of a report as Vega-Lite specifications; colours are variables of the page's style sheet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paraply.analysis.analyze.words import scheduler_name, short, times
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paraply.analysis.analyze.result import Curve, OverTime, Scheme
+    from paraply.analysis.report.series import Along
+
+__all__ = ["COLORS", "Chart", "bars", "load", "parallelism", "schedule", "schemes", "speed_up"]
+
+Chart = dict[str, Any]
+
+COLORS = 5
+"""Number of colours of the style sheet: ``--c1`` to ``--c5``."""
+
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
+_BAR_STEP = 44
+_CONFIG: Chart = {
+    "background": "transparent",
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--soft)",
+        "titleColor": "var(--soft)",
+        "gridColor": "var(--line)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    },
+    "text": {"color": "var(--ink)", "fontSize": 12},
+}
+
+
+def chart(height: int, description: str, values: Sequence[Chart], **more: Any) -> Chart:
+    """Return a chart as wide as its place on the page."""
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "config": _CONFIG,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "padding": {"left": 2, "right": 14, "top": 6, "bottom": 2},
+        "description": description,
+        "data": {"name": "values", "values": list(values)},
+    } | more
+
+
+def color_of(names: Sequence[str]) -> Chart:
+    """Return the colours of series; the page has the legend."""
+    return {"domain": list(names), "range": [f"var(--c{place % COLORS + 1})" for place in range(len(names))]}
+
+
+def shown_series(*fields: str) -> list[Chart]:
+    """Return the filter for series whose box in the legend is checked."""
+    return [{"filter": " && ".join(f"indexof(hidden, datum.{field}) < 0" for field in fields)}]
+
+
+def parallelism(along: Along) -> Chart:
+    """Return the busy workers along the log."""
+    names = [name for name, _ in along.series]
+    at = "t" if along.timed else "n"
+    values = [
+        {at: place, "series": name, "workers": number}
+        for name, numbers in along.series
+        for place, number in zip(along.places, numbers, strict=True)
+    ]
+    x: Chart = (
+        {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": "commit time on the source (UTC)"}
+        if along.timed
+        else {"field": "n", "type": "quantitative", "title": "transactions"}
+    )
+    tip: Chart = {"field": at, "title": "from"} | (
+        {"type": "temporal", "format": "%H:%M:%S.%L"} if along.timed else {"type": "quantitative", "format": ","}
+    )
+    mark: Chart = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
+    return chart(
+        260,
+        "Mean number of workers that apply or commit, along the log, by applier.",
+        values,
+        params=[{"name": "hidden", "value": []}],
+        transform=shown_series("series"),
+        mark=mark,
+        encoding={
+            "x": x,
+            "y": {"field": "workers", "type": "quantitative", "title": "busy workers"},
+            "color": {"field": "series", "type": "nominal", "scale": color_of(names), "legend": None},
+            "tooltip": [{"field": "series", "title": "applier"}, tip, {"field": "workers", "type": "quantitative", "format": ".1f"}],
+        },
+    )
+
+
+def load(over_time: OverTime, begins: Sequence[str]) -> Chart:
+    """Return the source's load over time."""
+    values = [
+        {"t": begin, "rate": round(count / over_time.seconds, 2), "rows": round(rows / over_time.seconds, 2)}
+        for begin, count, rows in zip(begins, over_time.transactions, over_time.rows, strict=True)
+    ]
+    return chart(
+        130,
+        "Transactions a second of the source over time.",
+        values,
+        mark={"type": "area", "interpolate": "step-after", "color": "var(--c1)", "opacity": 0.55, "line": {"color": "var(--c1)"}},
+        encoding={
+            "x": {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": "commit time on the source (UTC)"},
+            "y": {"field": "rate", "type": "quantitative", "title": "transactions/s"},
+            "tooltip": [
+                {"field": "t", "type": "temporal", "title": "from", "format": "%H:%M:%S"},
+                {"field": "rate", "type": "quantitative", "title": "transactions/s", "format": ",.0f"},
+                {"field": "rows", "type": "quantitative", "title": "rows/s", "format": ",.0f"},
+            ],
+        },
+    )
+
+
+def speed_up(curves: Sequence[Curve]) -> Chart:
+    """Return the speed-up by number of workers of each applier, and the ideal."""
+    names = list(dict.fromkeys(scheduler_name(curve.applier, curve.numbers) for curve in curves))
+    values = [
+        {
+            "series": scheduler_name(curve.applier, curve.numbers),
+            "order": "in order" if curve.ordered else "no order",
+            "workers": point.workers,
+            "speedup": point.speed_up,
+            "seconds": f"{short(point.seconds)} s",
+        }
+        for curve in curves
+        for point in curve.points
+    ]
+    workers = [point.workers for point in curves[0].points]
+    ideal = {"values": [{"workers": number, "speedup": number} for number in workers]}
+    x = {"field": "workers", "type": "quantitative", "scale": {"type": "log", "base": 2}, "title": "workers"}
+    x["axis"] = {"values": workers, "grid": False, "format": "d"}
+    y = {"field": "speedup", "type": "quantitative", "scale": {"type": "log", "base": 2, "nice": False}, "title": "times as fast as one worker"}
+    y["axis"] = {"format": "~r", "tickCount": 8}
+    color = {"field": "series", "type": "nominal", "scale": color_of(names), "legend": None}
+    shape = {"field": "series", "type": "nominal", "scale": {"domain": names, "range": list(_SHAPES[: len(names)])}, "legend": None}
+    dash = {"field": "order", "type": "nominal", "scale": {"domain": ["in order", "no order"], "range": [[1, 0], [4, 4]]}, "legend": None}
+    tip = [
+        {"field": "series", "title": "applier"},
+        {"field": "order", "title": "commits"},
+        {"field": "workers", "type": "quantitative"},
+        {"field": "speedup", "type": "quantitative", "title": "speed-up", "format": ".3~r"},
+        {"field": "seconds", "title": "time"},
+    ]
+    shown = shown_series("series", "order")
+    return chart(
+        330,
+        "Speed-up against one worker by number of workers, for each applier; the dashed grey line is the ideal.",
+        values,
+        params=[{"name": "hidden", "value": ["no order"]}],
+        layer=[
+            {"data": ideal, "mark": {"type": "line", "color": "var(--soft)", "strokeDash": [2, 4]}, "encoding": {"x": x, "y": y}},
+            {
+                "transform": shown,
+                "mark": {"type": "line", "strokeWidth": 2},
+                "encoding": {"x": x, "y": y, "color": color, "strokeDash": dash},
+            },
+            {
+                "transform": shown,
+                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                "encoding": {"x": x, "y": y, "color": color, "shape": shape, "tooltip": tip},
+            },
+        ],
+    )
+
+
+def schemes(found: Sequence[Scheme]) -> Chart:
+    """Return the parallelism that each scheme of numbers allows."""
+    values = [{"text": f"{scheme.name}: {times(scheme.parallelism)}", "value": scheme.parallelism} for scheme in found]
+    return bars(values, "Greatest possible speed-up by scheme of numbers.", "times as fast as one worker")
+
+
+def bars(values: Sequence[Chart], description: str, title: str, *, second: str | None = None) -> Chart:
+    """Return horizontal bars with a line of text above each.
+
+    Args:
+        values: ``text``, ``value`` and perhaps ``second`` of each bar.
+        description: The chart in a sentence.
+        title: Title of the axis.
+        second: Meaning of the second, thinner bar.
+    """
+    rows = [{"place": place} | value for place, value in enumerate(values)]
+    y = {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0, "paddingOuter": 0}}
+    x = {"field": "value", "type": "quantitative", "title": title, "axis": {"tickCount": 5}, "scale": {"zero": True}}
+    tip = {"field": "text", "title": " "}
+    layers: list[Chart] = [
+        {
+            "mark": {"type": "bar", "height": 10, "yOffset": 6, "color": "var(--c1)", "cornerRadiusEnd": 2, "minBandSize": 1},
+            "encoding": {"x": x, "tooltip": tip},
+        },
+        {
+            "mark": {"type": "text", "align": "left", "dy": -8, "limit": {"expr": "width"}},
+            "encoding": {"x": {"value": 0}, "text": {"field": "text"}, "tooltip": tip},
+        },
+    ]
+    if second is not None:
+        mark = {"type": "bar", "height": 5, "yOffset": 15, "color": "var(--c3)", "cornerRadiusEnd": 2}
+        layers.insert(1, {"transform": [{"filter": "datum.second !== null"}], "mark": mark, "encoding": {"x": x | {"field": "second"}}})
+    return chart(_BAR_STEP * len(rows), description, rows, encoding={"y": y}, layer=layers)
+
+
+def schedule(workers: int) -> Chart:
+    """Return the empty chart of a schedule; the page fills the part of it that is shown."""
+    lane = max(2, min(24, 640 // workers))
+    step = max(1, -(-workers // 32))
+    numbers = [place + 0.5 for place in range(workers) if place % step == 0]
+    names = ["apply", "waiting to commit", "commit"]
+    domain = {"domain": [{"expr": "t0"}, {"expr": "t1"}], "nice": False, "zero": False}
+    return chart(
+        max(120, lane * workers),
+        "Schedule: a row for each worker, with the time in which it applies, waits to commit, and commits.",
+        [],
+        params=[{"name": "t0", "value": 0}, {"name": "t1", "value": 1}],
+        mark={"type": "rect", "clip": True},
+        encoding={
+            "x": {"field": "x0", "type": "quantitative", "scale": domain, "title": "seconds", "axis": {"tickCount": 6, "format": "~r"}},
+            "x2": {"field": "x1"},
+            "y": {
+                "field": "y0",
+                "type": "quantitative",
+                "scale": {"domain": [0, workers], "reverse": True, "nice": False},
+                "title": "worker",
+                "axis": {"values": numbers, "labelExpr": "format(datum.value + 0.5, 'd')", "grid": False, "ticks": False},
+            },
+            "y2": {"field": "y1"},
+            "color": {
+                "field": "state",
+                "type": "nominal",
+                "scale": {"domain": names, "range": ["var(--c1)", "var(--c2)", "var(--c3)"]},
+                "legend": None,
+            },
+            "tooltip": {"field": "tip", "type": "nominal"},
+        },
+    )
