@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from paraply.analysis.analyze.words import scheduler_name, short, times
@@ -9,18 +10,20 @@ from paraply.analysis.analyze.words import scheduler_name, short, times
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply.analysis.analyze.result import Curve, OverTime, Scheme
+    from paraply.analysis.analyze.result import Curve, Scheme
     from paraply.analysis.report.series import Along
 
-__all__ = ["COLORS", "Chart", "bars", "load", "parallelism", "schedule", "schemes", "speed_up"]
+__all__ = ["APPLIER_COLORS", "Chart", "bar", "bars", "load", "parallelism", "schedule", "schemes", "speed_up"]
 
 Chart = dict[str, Any]
 
-COLORS = 5
-"""Number of colours of the style sheet: ``--c1`` to ``--c5``."""
+APPLIER_COLORS = (1, 2, 5, 4, 3)
+"""Colours ``--c1`` to ``--c5`` of the style sheet, in the order of the appliers."""
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _BAR_STEP = 44
+_CHARACTER = 7
+"""Width of a character in pixels, rather too much than too little."""
 _CONFIG: Chart = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
@@ -53,9 +56,23 @@ def chart(height: int, description: str, values: Sequence[Chart], **more: Any) -
     } | more
 
 
-def color_of(names: Sequence[str]) -> Chart:
+def color_of(names: Sequence[str], colors: Sequence[int]) -> Chart:
     """Return the colours of series; the page has the legend."""
-    return {"domain": list(names), "range": [f"var(--c{place % COLORS + 1})" for place in range(len(names))]}
+    return {"domain": list(names), "range": [f"var(--c{color})" for _, color in zip(names, colors, strict=False)]}
+
+
+def time_axis(begins: Sequence[str]) -> Chart:
+    """Return the axis of commit times, with labels that fit the time that they span.
+
+    >>> time_axis(["2026-01-01T00:00:00Z", "2026-01-01T00:00:07Z"])["axis"]["format"]
+    '%H:%M:%S.%L'
+    """
+    first, last = (datetime.fromisoformat(begin) for begin in (begins[0], begins[-1]))
+    span = (last - first).total_seconds()
+    label = "%H:%M:%S.%L" if span < 10 else "%H:%M:%S" if span < 3600 else "%H:%M" if span < 86_400 else "%m-%d %H:%M"
+    axis = {"format": label, "tickCount": {"expr": "max(2, floor(width / 130))"}, "labelOverlap": "greedy", "labelFlush": True}
+    title = f"commit time, {first:%Y-%m-%d} UTC"
+    return {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": title, "axis": axis}
 
 
 def shown_series(*fields: str) -> list[Chart]:
@@ -72,8 +89,8 @@ def parallelism(along: Along) -> Chart:
         for name, numbers in along.series
         for place, number in zip(along.places, numbers, strict=True)
     ]
-    x: Chart = (
-        {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": "commit time on the source (UTC)"}
+    x = (
+        time_axis([str(place) for place in along.places])
         if along.timed
         else {"field": "n", "type": "quantitative", "title": "transactions"}
     )
@@ -81,6 +98,7 @@ def parallelism(along: Along) -> Chart:
         {"type": "temporal", "format": "%H:%M:%S.%L"} if along.timed else {"type": "quantitative", "format": ","}
     )
     mark: Chart = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
+    dashes = [[1, 0], [5, 4], [1, 0]]  # the second line often covers the first one
     return chart(
         260,
         "Mean number of workers that apply or commit, along the log, by applier.",
@@ -91,17 +109,23 @@ def parallelism(along: Along) -> Chart:
         encoding={
             "x": x,
             "y": {"field": "workers", "type": "quantitative", "title": "busy workers"},
-            "color": {"field": "series", "type": "nominal", "scale": color_of(names), "legend": None},
+            "color": {"field": "series", "type": "nominal", "scale": color_of(names, (1, 2, 3)), "legend": None},
+            "strokeDash": {"field": "series", "type": "nominal", "scale": {"domain": names, "range": dashes[: len(names)]}, "legend": None},
             "tooltip": [{"field": "series", "title": "applier"}, tip, {"field": "workers", "type": "quantitative", "format": ".1f"}],
         },
     )
 
 
-def load(over_time: OverTime, begins: Sequence[str]) -> Chart:
-    """Return the source's load over time."""
+def load(begins: Sequence[str], rates: Sequence[tuple[float, float]]) -> Chart:
+    """Return the source's load over time.
+
+    Args:
+        begins: Begin of each span, and the end of the last one.
+        rates: Transactions and rows a second of each span.
+    """
     values = [
-        {"t": begin, "rate": round(count / over_time.seconds, 2), "rows": round(rows / over_time.seconds, 2)}
-        for begin, count, rows in zip(begins, over_time.transactions, over_time.rows, strict=True)
+        {"t": begin, "rate": round(rate, 2), "rows": round(rows, 2)}
+        for begin, (rate, rows) in zip(begins, (*rates, rates[-1]), strict=True)
     ]
     return chart(
         130,
@@ -109,7 +133,7 @@ def load(over_time: OverTime, begins: Sequence[str]) -> Chart:
         values,
         mark={"type": "area", "interpolate": "step-after", "color": "var(--c1)", "opacity": 0.55, "line": {"color": "var(--c1)"}},
         encoding={
-            "x": {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": "commit time on the source (UTC)"},
+            "x": time_axis(begins),
             "y": {"field": "rate", "type": "quantitative", "title": "transactions/s"},
             "tooltip": [
                 {"field": "t", "type": "temporal", "title": "from", "format": "%H:%M:%S"},
@@ -138,9 +162,14 @@ def speed_up(curves: Sequence[Curve]) -> Chart:
     ideal = {"values": [{"workers": number, "speedup": number} for number in workers]}
     x = {"field": "workers", "type": "quantitative", "scale": {"type": "log", "base": 2}, "title": "workers"}
     x["axis"] = {"values": workers, "grid": False, "format": "d"}
-    y = {"field": "speedup", "type": "quantitative", "scale": {"type": "log", "base": 2, "nice": False}, "title": "times as fast as one worker"}
+    y = {
+        "field": "speedup",
+        "type": "quantitative",
+        "scale": {"type": "log", "base": 2, "nice": False},
+        "title": "times as fast as one worker",
+    }
     y["axis"] = {"format": "~r", "tickCount": 8}
-    color = {"field": "series", "type": "nominal", "scale": color_of(names), "legend": None}
+    color = {"field": "series", "type": "nominal", "scale": color_of(names, APPLIER_COLORS), "legend": None}
     shape = {"field": "series", "type": "nominal", "scale": {"domain": names, "range": list(_SHAPES[: len(names)])}, "legend": None}
     dash = {"field": "order", "type": "nominal", "scale": {"domain": ["in order", "no order"], "range": [[1, 0], [4, 4]]}, "legend": None}
     tip = [
@@ -174,15 +203,20 @@ def speed_up(curves: Sequence[Curve]) -> Chart:
 
 def schemes(found: Sequence[Scheme]) -> Chart:
     """Return the parallelism that each scheme of numbers allows."""
-    values = [{"text": f"{scheme.name}: {times(scheme.parallelism)}", "value": scheme.parallelism} for scheme in found]
+    values = [bar(scheme.name, times(scheme.parallelism), scheme.parallelism) for scheme in found]
     return bars(values, "Greatest possible speed-up by scheme of numbers.", "times as fast as one worker")
 
 
+def bar(name: str, text: str, value: float, *, second: float | None = None) -> Chart:
+    """Return a bar: its name, its value in words, its length, and the length of the thinner bar below it."""
+    return {"name": name, "text": text, "value": value, "second": second}
+
+
 def bars(values: Sequence[Chart], description: str, title: str, *, second: str | None = None) -> Chart:
-    """Return horizontal bars with a line of text above each.
+    """Return horizontal bars with their name and value above each.
 
     Args:
-        values: ``text``, ``value`` and perhaps ``second`` of each bar.
+        values: The bars.
         description: The chart in a sentence.
         title: Title of the axis.
         second: Meaning of the second, thinner bar.
@@ -190,15 +224,20 @@ def bars(values: Sequence[Chart], description: str, title: str, *, second: str |
     rows = [{"place": place} | value for place, value in enumerate(values)]
     y = {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0, "paddingOuter": 0}}
     x = {"field": "value", "type": "quantitative", "title": title, "axis": {"tickCount": 5}, "scale": {"zero": True}}
-    tip = {"field": "text", "title": " "}
+    tip = [{"field": "name", "title": " "}, {"field": "text", "title": title}]
+    rest = {"expr": f"max(60, width - {_CHARACTER * max((len(value['text']) for value in values), default=0) + 12})"}
     layers: list[Chart] = [
         {
             "mark": {"type": "bar", "height": 10, "yOffset": 6, "color": "var(--c1)", "cornerRadiusEnd": 2, "minBandSize": 1},
             "encoding": {"x": x, "tooltip": tip},
         },
         {
-            "mark": {"type": "text", "align": "left", "dy": -8, "limit": {"expr": "width"}},
-            "encoding": {"x": {"value": 0}, "text": {"field": "text"}, "tooltip": tip},
+            "mark": {"type": "text", "align": "left", "dy": -8, "limit": rest},
+            "encoding": {"x": {"value": 0}, "text": {"field": "name"}, "tooltip": tip},
+        },
+        {
+            "mark": {"type": "text", "align": "right", "dy": -8},
+            "encoding": {"x": {"value": "width"}, "text": {"field": "text"}, "tooltip": tip},
         },
     ]
     if second is not None:

@@ -83,7 +83,7 @@ def report(logs: Sequence[str], result: Analysis, recording: Recording, costs: C
     shown, most = schedulers_of(result)
     sweeps = [sweep(recording, costs, scheduler, bounds, _MOST_EXACT) for scheduler in shown]
     beside = [sweep(recording, costs, scheduler, bounds, 0) for scheduler in most]
-    panels = panels_of(result, along([sweeps[0], *beside], bounds, result.totals.over_time), sweeps)
+    panels = panels_of(result, along([sweeps[0], *beside], bounds, result.totals), sweeps)
     data = {
         "charts": {figure.id: figure.chart for panel in panels for figure in panel.figures},
         "schedules": schedules_of(recording, sweeps),
@@ -150,10 +150,10 @@ def facts_of(result: Analysis) -> list[tuple[str, str]]:
 
 
 def script_json(data: dict[str, Any]) -> str:
-    """Return JSON that can stand in a script element: no text in it ends the element or begins another.
+    r"""Return JSON that can stand in a script element: no text in it ends the element or begins another.
 
     >>> script_json({"key": "</script><!--"})
-    '{"key":"\\\\u003c/script\\\\u003e\\\\u003c!--"}'
+    '{"key":"\\u003c/script\\u003e\\u003c!--"}'
     """
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from paraply.analysis.analyze.words import duration, scheduler_name, short
 from paraply.analysis.report import charts, tables
+from paraply.analysis.report.charts import bar
+from paraply.analysis.report.series import edges, in_milliseconds, rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paraply.analysis.analyze.result import Analysis, ConflictForecast, CriticalPath, Explanation, OverTime
+    from paraply.analysis.analyze.result import Analysis, ConflictForecast, CriticalPath, Explanation, OverTime, Totals
     from paraply.analysis.report.charts import Chart
     from paraply.analysis.report.lanes import Sweep
     from paraply.analysis.report.series import Along
@@ -92,7 +93,7 @@ def panels_of(result: Analysis, along: Along, sweeps: Sequence[Sweep]) -> list[P
         schemes_panel(result),
     ]
     if result.totals.over_time is not None:
-        found.append(load_panel(result.totals.over_time))
+        found.append(load_panel(result.totals, result.totals.over_time))
     if result.group is not None:
         found.append(conflicts_panel(result.group))
     if result.fallback_reasons:
@@ -104,7 +105,7 @@ def panels_of(result: Analysis, along: Along, sweeps: Sequence[Sweep]) -> list[P
 def speed_panel(result: Analysis) -> Panel:
     """Return the curves of all appliers."""
     names = dict.fromkeys(scheduler_name(curve.applier, curve.numbers) for curve in result.curves)
-    toggles = [Toggle(name, name, f"c{place % charts.COLORS + 1} s{place + 1}") for place, name in enumerate(names)]
+    toggles = [Toggle(name, name, f"c{charts.APPLIER_COLORS[place]} s{place + 1}") for place, name in enumerate(names)]
     toggles.append(Toggle("no order", "also without commit order (dashed)", "dashed", checked=False))
     lead = (
         "Simulated speed-up against one worker. A curve that stays on the dotted line uses all its workers; where it becomes flat,"
@@ -118,19 +119,14 @@ def speed_panel(result: Analysis) -> Panel:
 def lost_panel(found: Explanation) -> Panel:
     """Return the lost time by cause."""
     values = [
-        {
-            "text": f"{cause.title}: {short(cause.seconds)} s lost ({cause.share:.0%})"
-            + (f", gain {short(cause.gain_seconds)} s" if cause.gain_seconds is not None else ""),
-            "value": cause.seconds,
-            "second": cause.gain_seconds,
-        }
+        bar(cause.title, f"{short(cause.seconds)} s, {percent(cause.share)}", cause.seconds, second=cause.gain_seconds)
         for cause in found.causes
         if cause.seconds > 0
     ]
     lead = (
-        f"{scheduler_name(found.applier, found.numbers)} with {found.workers} workers needs {short(found.seconds)} s. That many seconds are"
-        f" lost against {found.ideal_workers} workers that are always busy: {short(found.lost_seconds)}. Each moment belongs to what keeps"
-        " the next transaction from starting. The thin bar is the time saved if the cause were not there. Gains do not add up."
+        f"{scheduler_name(found.applier, found.numbers)} with {found.workers} workers needs {short(found.seconds)} s. Of"
+        f" these {short(found.lost_seconds)} s are lost against {found.ideal_workers} workers that are always busy. Each moment belongs to"
+        " what keeps the next transaction from starting. The thin bar is the time saved if the cause were not there. Gains do not add up."
     )
     description = "Lost seconds by cause, and the gain without each cause."
     figures = one_figure("lost-time", charts.bars(values[:_MOST_BARS], description, "seconds", second="gain"), "Lost time by cause", values)
@@ -141,7 +137,7 @@ def lost_panel(found: Explanation) -> Panel:
 def keys_panel(found: Explanation) -> Panel:
     """Return the keys with most lost time."""
     keys = tables.keys_of(found)
-    values = [{"text": f"{key.name}: {short(key.seconds)} s", "value": key.seconds} for _, key in keys[:_MOST_BARS]]
+    values = [bar(str(key.name), f"{short(key.seconds)} s", key.seconds) for _, key in keys[:_MOST_BARS]]
     lead = (
         "Rows, parents and tables over which most time is lost. The table names the cause of each."
         if keys
@@ -154,7 +150,7 @@ def keys_panel(found: Explanation) -> Panel:
 def parallelism_panel(along: Along) -> Panel:
     """Return the parallelism along the log."""
     names = [name for name, _ in along.series]
-    toggles = tuple(Toggle(name, name, f"c{place + 1} line") for place, name in enumerate(names))
+    toggles = tuple(Toggle(name, name, f"c{place + 1} line{place + 1}") for place, name in enumerate(names))
     lead = (
         "Mean number of workers that apply or commit while each part of the log is replayed. A part where all lines are low is serial"
         " by its keys; a part where only the line of the log's numbers is low would gain from better numbers."
@@ -169,9 +165,9 @@ def path_panel(path: CriticalPath) -> Panel:
         f"The longest chain of transactions that wait for one another: {path.steps:,} transactions, {duration(path.seconds)},"
         f" {path.share:.0%} of one worker's time. No number of workers is faster without putting transactions together."
     )
-    keys = [{"text": f"{key.name}: {key.steps:,} steps", "value": key.steps} for key in path.keys[:_MOST_BARS]]
+    keys = [bar(str(key.name), f"{key.steps:,} steps", key.steps) for key in path.keys[:_MOST_BARS]]
     steps = [
-        {"text": f"{step.gtid or tables.file_name(step.file)}: {short(step.seconds)} s, {step.rows:,} rows", "value": step.seconds}
+        bar(step.gtid or tables.file_name(step.file), f"{short(step.seconds)} s, {step.rows:,} rows", step.seconds)
         for step in path.largest[:_MOST_BARS]
     ]
     by_key = charts.bars(keys, "Steps of the critical path by the key for which they wait.", "steps that wait for the key")
@@ -206,14 +202,12 @@ def schemes_panel(result: Analysis) -> Panel:
     return Panel("schemes", "Parallelism by scheme", lead, (figure,), (tables.schemes_table(result),))
 
 
-def load_panel(over_time: OverTime) -> Panel:
+def load_panel(totals: Totals, over_time: OverTime) -> Panel:
     """Return the load of the source."""
-    begin = datetime.fromisoformat(over_time.begin).astimezone(UTC)
-    moments = [begin + timedelta(seconds=over_time.seconds * place) for place in range(len(over_time.transactions))]
-    begins = [moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in moments]
-    figure = Figure("load-chart", charts.load(over_time, begins), "Load of the source")
+    begins = [in_milliseconds(edge) for edge in edges(totals, over_time)]
+    figure = Figure("load-chart", charts.load(begins, rates(totals, over_time)), "Load of the source")
     lead = "What the source committed: the rate that a replica must keep up with."
-    return Panel("load", "Load of the source", lead, (figure,), (tables.load_table(over_time, begins),))
+    return Panel("load", "Load of the source", lead, (figure,), (tables.load_table(over_time, begins[:-1]),))
 
 
 def conflicts_panel(found: ConflictForecast) -> Panel:
@@ -223,7 +217,7 @@ def conflicts_panel(found: ConflictForecast) -> Panel:
         f"With {found.primaries} primaries and messages that take {found.latency_ms:g} ms, certification would reject {bound}"
         f"{found.conflicts:,.1f} of {found.transactions:,} transactions ({found.share:.2%})."
     )
-    values = [{"text": f"{key.name}: {key.conflicts:,.1f}", "value": key.conflicts} for key in found.keys[:_MOST_BARS]]
+    values = [bar(str(key.name), f"{key.conflicts:,.1f}", key.conflicts) for key in found.keys[:_MOST_BARS]]
     figures = one_figure("conflict-keys", charts.bars(values, "Predicted conflicts by key.", "conflicts"), "Conflicts by key", values)
     return Panel("conflicts", "Conflicts of a group", lead, figures, (tables.conflicts_table(found),) if values else ())
 
@@ -236,3 +230,12 @@ def one_figure(name: str, chart: Chart, label: str, values: Sequence[Chart]) -> 
 def with_legend(figures: tuple[Figure, ...], legend: tuple[tuple[str, str], ...]) -> tuple[Figure, ...]:
     """Return figures with a legend."""
     return tuple(Figure(figure.id, figure.chart, figure.label, figure.toggles, legend) for figure in figures)
+
+
+def percent(share: float) -> str:
+    """Return a share.
+
+    >>> percent(0.25), percent(0.001)
+    ('25%', 'under 1%')
+    """
+    return "under 1%" if 0 < share < 0.005 else f"{share:.0%}"

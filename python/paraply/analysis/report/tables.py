@@ -86,7 +86,8 @@ def schemes_table(result: Analysis) -> Table:
 def causes_table(found: Explanation) -> Table:
     """Return the lost time by cause."""
     rows = tuple(
-        (cause.title, cause.advice, f"{cause.share:.1%}", f"{short(cause.seconds)} s", gain_text(cause.gain_seconds)) for cause in found.causes
+        (cause.title, cause.advice, f"{cause.share:.1%}", f"{short(cause.seconds)} s", gain_text(cause.gain_seconds))
+        for cause in found.causes
     )
     return Table("Lost time by cause", ("cause", "what to do", "share", "lost", "gain without it"), rows, text=2)
 
@@ -119,7 +120,9 @@ def path_table(path: CriticalPath) -> Table:
         )
         for step in path.largest
     )
-    return Table("Transactions of the critical path that take longest", ("GTID", "position", "waits for", "rows", "bytes", "time"), rows, text=3)
+    return Table(
+        "Transactions of the critical path that take longest", ("GTID", "position", "waits for", "rows", "bytes", "time"), rows, text=3
+    )
 
 
 def path_keys_table(path: CriticalPath) -> Table:
@@ -159,9 +162,9 @@ def gain_text(seconds: float | None) -> str:
 
 
 def file_name(path: str) -> str:
-    """Return the last part of a path of any system.
+    r"""Return the last part of a path of any system.
 
-    >>> file_name("/var/lib/mysql/binlog.000001"), file_name(r"C:\\logs\\binlog.000001")
+    >>> file_name("/var/lib/mysql/binlog.000001"), file_name(r"C:\logs\binlog.000001")
     ('binlog.000001', 'binlog.000001')
     """
     return path.replace("\\", "/").rpartition("/")[2]
