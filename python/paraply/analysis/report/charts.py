@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from paraply.analysis.analyze.result import Curve, Scheme
     from paraply.analysis.report.series import Along
 
-__all__ = ["APPLIER_COLORS", "Chart", "bar", "bars", "load", "parallelism", "schedule", "schemes", "speed_up"]
+__all__ = ["MARKS", "Chart", "bar", "bars", "load", "parallelism", "schedule", "schemes", "speed_up"]
 
 Chart = dict[str, Any]
 
-APPLIER_COLORS = (1, 2, 5, 4, 3)
-"""Colours ``--c1`` to ``--c5`` of the style sheet, in the order of the appliers."""
+MARKS = {
+    "MySQL": (1, "circle"),
+    "MySQL with keys' numbers": (2, "square"),
+    "Change Stream*": (5, "triangle-up"),
+    "MariaDB optimistic": (4, "diamond"),
+    "paraply": (3, "cross"),
+}
+"""Colour of each applier, ``--c1`` to ``--c5`` of the style sheet, and its shape."""
 
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 _BAR_STEP = 44
 _CHARACTER = 7
 """Width of a character in pixels, rather too much than too little."""
@@ -58,18 +63,18 @@ def chart(height: int, description: str, values: Sequence[Chart], **more: Any) -
 
 def color_of(names: Sequence[str], colors: Sequence[int]) -> Chart:
     """Return the colours of series; the page has the legend."""
-    return {"domain": list(names), "range": [f"var(--c{color})" for _, color in zip(names, colors, strict=False)]}
+    return {"domain": list(names), "range": [f"var(--c{color})" for color in colors[: len(names)]]}
 
 
 def time_axis(begins: Sequence[str]) -> Chart:
     """Return the axis of commit times, with labels that fit the time that they span.
 
-    >>> time_axis(["2026-01-01T00:00:00Z", "2026-01-01T00:00:07Z"])["axis"]["format"]
+    >>> time_axis(["2026-01-01T00:00:00Z", "2026-01-01T00:00:03Z"])["axis"]["format"]
     '%H:%M:%S.%L'
     """
     first, last = (datetime.fromisoformat(begin) for begin in (begins[0], begins[-1]))
     span = (last - first).total_seconds()
-    label = "%H:%M:%S.%L" if span < 10 else "%H:%M:%S" if span < 3600 else "%H:%M" if span < 86_400 else "%m-%d %H:%M"
+    label = "%H:%M:%S.%L" if span < 4 else "%H:%M:%S" if span < 3600 else "%H:%M" if span < 86_400 else "%m-%d %H:%M"
     axis = {"format": label, "tickCount": {"expr": "max(2, floor(width / 130))"}, "labelOverlap": "greedy", "labelFlush": True}
     title = f"commit time, {first:%Y-%m-%d} UTC"
     return {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": title, "axis": axis}
@@ -169,8 +174,8 @@ def speed_up(curves: Sequence[Curve]) -> Chart:
         "title": "times as fast as one worker",
     }
     y["axis"] = {"format": "~r", "tickCount": 8}
-    color = {"field": "series", "type": "nominal", "scale": color_of(names, APPLIER_COLORS), "legend": None}
-    shape = {"field": "series", "type": "nominal", "scale": {"domain": names, "range": list(_SHAPES[: len(names)])}, "legend": None}
+    color = {"field": "series", "type": "nominal", "scale": color_of(names, [MARKS[name][0] for name in names]), "legend": None}
+    shape = {"field": "series", "type": "nominal", "scale": {"domain": names, "range": [MARKS[name][1] for name in names]}, "legend": None}
     dash = {"field": "order", "type": "nominal", "scale": {"domain": ["in order", "no order"], "range": [[1, 0], [4, 4]]}, "legend": None}
     tip = [
         {"field": "series", "title": "applier"},

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Figure", "Panel", "Toggle", "panels_of"]
 
 _MOST_BARS = 12
+_MOST_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def panels_of(result: Analysis, along: Along, sweeps: Sequence[Sweep]) -> list[P
 def speed_panel(result: Analysis) -> Panel:
     """Return the curves of all appliers."""
     names = dict.fromkeys(scheduler_name(curve.applier, curve.numbers) for curve in result.curves)
-    toggles = [Toggle(name, name, f"c{charts.APPLIER_COLORS[place]} s{place + 1}") for place, name in enumerate(names)]
+    toggles = [Toggle(name, name, "c{} {}".format(*charts.MARKS[name])) for name in names]
     toggles.append(Toggle("no order", "also without commit order (dashed)", "dashed", checked=False))
     lead = (
         "Simulated speed-up against one worker. A curve that stays on the dotted line uses all its workers; where it becomes flat,"
@@ -155,8 +156,10 @@ def parallelism_panel(along: Along) -> Panel:
         "Mean number of workers that apply or commit while each part of the log is replayed. A part where all lines are low is serial"
         " by its keys; a part where only the line of the log's numbers is low would gain from better numbers."
     )
+    if not along.places:
+        return Panel("parallelism", "Parallelism over time", "The log has no transactions.")
     figure = Figure("parallelism-over-time", charts.parallelism(along), "Busy workers along the log", toggles)
-    return Panel("parallelism", "Parallelism over time", lead, (figure,) if along.places else (), (tables.along_table(along),))
+    return Panel("parallelism", "Parallelism over time", lead, (figure,), (tables.along_table(along),))
 
 
 def path_panel(path: CriticalPath) -> Panel:
@@ -168,7 +171,7 @@ def path_panel(path: CriticalPath) -> Panel:
     keys = [bar(str(key.name), f"{key.steps:,} steps", key.steps) for key in path.keys[:_MOST_BARS]]
     steps = [
         bar(step.gtid or tables.file_name(step.file), f"{short(step.seconds)} s, {step.rows:,} rows", step.seconds)
-        for step in path.largest[:_MOST_BARS]
+        for step in path.largest[:_MOST_STEPS]
     ]
     by_key = charts.bars(keys, "Steps of the critical path by the key for which they wait.", "steps that wait for the key")
     by_step = charts.bars(steps, "Transactions of the critical path that take longest.", "seconds of the transaction")

@@ -44,7 +44,7 @@ def bounds_of(transactions: int) -> list[int]:
 
 def along(sweeps: Sequence[Sweep], bounds: Sequence[int], totals: Totals) -> Along:
     """Return the parallelism of schedules along the log."""
-    numbers, over_time = [0, *bounds], totals.over_time
+    numbers, over_time = [0, *bounds] if bounds else [], totals.over_time
     at: Sequence[str | int] = numbers if over_time is None else places(edges(totals, over_time), over_time.transactions, numbers)
     found = tuple((sweep.name, twice_last(round(number, 2) for number in sweep.busy_workers())) for sweep in sweeps)
     return Along(tuple(at), over_time is not None, found)
