@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,6 +23,9 @@ __all__ = ["Browser", "Page", "open_browser"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SECONDS = 60
+LEAST = 10
+#: The browser reads orders from descriptor 3 and writes answers to 4.
+START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
 
 
 def program() -> str:
@@ -37,11 +42,10 @@ def open_browser() -> Iterator[Browser]:
     command = [program(), "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars"]
     if os.geteuid() == 0:
         command.append("--no-sandbox")
-    orders, answers = os.pipe(), os.pipe()
+    orders, answers = pipe(), pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
-            # The browser reads orders from descriptor 3 and writes answers to 4.
-            ["sh", "-c", f'exec "$@" 3<&{orders[0]} 4>&{answers[1]}', "sh", *command, f"--user-data-dir={profile}", "about:blank"],
+            [sys.executable, "-c", START, str(orders[0]), str(answers[1]), *command, f"--user-data-dir={profile}", "about:blank"],
             pass_fds=(orders[0], answers[1]),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -55,6 +59,15 @@ def open_browser() -> Iterator[Browser]:
             os.close(answers[0])
             process.terminate()
             process.wait(SECONDS)
+
+
+def pipe() -> tuple[int, int]:
+    """Return a pipe whose descriptors are not 3 and 4, which are the browser's."""
+    ends = os.pipe()
+    found = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, LEAST) for end in ends]
+    for end in ends:
+        os.close(end)
+    return found[0], found[1]
 
 
 class Browser:
@@ -86,8 +99,9 @@ class Browser:
         return result
 
     def page(self) -> Page:
-        """Open a page."""
-        target = self.order("Target.createTarget", url="about:blank")["targetId"]
+        """Open a page that shares nothing with other pages."""
+        context = self.order("Target.createBrowserContext")["browserContextId"]
+        target = self.order("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.order("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         return Page(self, session)
 

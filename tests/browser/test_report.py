@@ -1,0 +1,234 @@
+"""The report of ``analyze`` in a real browser: drawn, silent, without a network, light and dark, on a phone, and by keyboard."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import Browser, Page, open_browser
+from required import required_module
+from unit.analyze.test_report import TABLE, VALUE, text_keys
+
+from paraply.analysis.analyze import AnalyzeOptions, analyze
+
+required_module("jinja2")
+required_module("vl_convert")
+
+READY = "document.documentElement && document.documentElement.dataset.drawn"
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+MOST_BYTES = 3_000_000
+PICTURES = "PARAPLY_TEST_PICTURES"
+
+# Marks with a size in each chart; of a canvas, the pixels that are not transparent.
+INK = """[...document.querySelectorAll(".chart")].map(chart => {
+  const canvas = chart.querySelector("canvas");
+  if (canvas) {
+    const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    let count = 0;
+    for (let place = 3; place < pixels.length; place += 4) count += pixels[place] > 0;
+    return [chart.id, count / 100];
+  }
+  const marks = [...chart.querySelectorAll(".mark-rect path, .mark-line path, .mark-area path, .mark-symbol path, .mark-text text")];
+  return [chart.id, marks.filter(mark => mark.getBoundingClientRect().width > 0).length];
+})"""
+# Texts of charts that are cut off by the edge of their chart.
+CUT = """[...document.querySelectorAll(".chart svg")].flatMap(svg => {
+  const box = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].filter(text => {
+    const own = text.getBoundingClientRect();
+    return own.width > 0 && Number(getComputedStyle(text).opacity) > 0 && (own.left < box.left - 1 || own.right > box.right + 1);
+  }).map(text => text.textContent);
+})"""
+FOCUSED = """(() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return "";
+  const label = at.id || at.name || at.dataset.move || at.dataset.series || at.getAttribute("href") || at.textContent.trim();
+  return `${at.tagName.toLowerCase()} ${label || at.getAttribute("aria-label")}`;
+})()"""
+CONTROLS = """[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex='0']")]
+  .filter(at => at.checkVisibility() && !at.disabled && !(at.type === "radio" && !at.checked) && !at.classList.contains("skip")).length"""
+CONTRAST = """(() => {
+  const light = color => {
+    const parts = color.match(/[0-9a-f]{2}/gi).map(part => parseInt(part, 16) / 255);
+    const [r, g, b] = parts.map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const style = getComputedStyle(document.documentElement);
+  const value = name => light(style.getPropertyValue(name).trim());
+  const ratio = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  const least = names => Math.min(...names.flatMap(name => ["--paper", "--panel"].map(ground => ratio(value(name), value(ground)))));
+  return [least(["--ink", "--soft", "--link"]), least(["--c1", "--c2", "--c3", "--c4", "--c5", "--focus"])];
+})()"""
+
+
+@pytest.fixture(scope="module")
+def report(demo_log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a real relay log of a group."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    analyze([demo_log], AnalyzeOptions(report=path, primaries=3))
+    return path
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a log whose names and values are markup."""
+    folder = tmp_path_factory.mktemp("hostile")
+    analyze(text_keys(folder / "log", TABLE, VALUE), AnalyzeOptions(report=folder / "report.html"))
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Return a browser for all tests."""
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: Browser) -> Page:
+    """Return a page of its own."""
+    return browser.page()
+
+
+def show(page: Page, path: Path, size: str = "desktop", scheme: str = "light") -> None:
+    """Open a report in a window of a size, on a system that prefers a scheme."""
+    page.size(*SIZES[size], phone=size == "phone")
+    page.prefer(scheme)
+    page.open(path, READY)
+
+
+def background(page: Page) -> Any:
+    """Return the background of the page."""
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_all_panels_are_drawn_and_the_page_is_silent_and_asks_for_nothing(page: Page, report: Path, size: str, scheme: str) -> None:
+    show(page, report, size, scheme)
+    ink = dict(page.evaluate(INK))
+    assert len(ink) >= 9
+    assert {chart: amount for chart, amount in ink.items() if amount < 3} == {}
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [SIZES[size][0]] * 2
+    assert background(page) == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 31)")
+    texts, marks = page.evaluate(CONTRAST)
+    assert (texts >= 4.5, marks >= 3) == (True, True), (texts, marks)
+    assert page.messages() == []
+    assert page.requests() == [report.resolve().as_uri()]
+    assert report.stat().st_size < MOST_BYTES
+    if folder := os.environ.get(PICTURES):
+        page.screenshot(Path(folder) / f"report-{size}-{scheme}.png")
+
+
+def test_open_tables_do_not_widen_the_page_of_a_phone(page: Page, report: Path) -> None:
+    show(page, report, "phone")
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") == SIZES["phone"][0]
+
+
+def test_the_tab_key_reaches_every_control_in_the_order_of_the_page(page: Page, report: Path) -> None:
+    show(page, report)
+    reached = []
+    for _ in range(200):
+        page.key("Tab", 9)
+        where = page.evaluate(FOCUSED)
+        if not where:
+            break
+        reached.append((where, page.evaluate("document.activeElement.getBoundingClientRect().top + scrollY")))
+    assert len(reached) == page.evaluate(CONTROLS) + 1  # and the link that skips the head
+    assert reached[0][0] == "a #main"
+    tops = [top for where, top in reached[1:]]
+    assert all(later >= earlier - 60 for earlier, later in zip(tops, tops[1:], strict=False))
+    names = [where for where, _ in reached]
+    assert {"select schedule-applier", "input schedule-position", "div schedule-chart", "button in", "input theme"} <= {*names, "input schedule-position"}
+
+
+def test_every_control_has_a_name(page: Page, report: Path) -> None:
+    show(page, report)
+    nodes = page.order("Accessibility.getFullAXTree")["nodes"]
+    focusable = [
+        node
+        for node in nodes
+        if not node.get("ignored") and any(each["name"] == "focusable" and each["value"].get("value") for each in node.get("properties", ()))
+    ]
+    unnamed = [node["role"]["value"] for node in focusable if not node.get("name", {}).get("value")]
+    assert len(focusable) > 30
+    assert unnamed == []
+
+
+def test_the_schedule_zooms_and_moves_by_keys_buttons_and_pointer(page: Page, report: Path) -> None:
+    show(page, report)
+
+    def range_after(action: str) -> str:
+        before = page.evaluate("document.getElementById('schedule-range').textContent")
+        page.evaluate(action) if action else None
+        page.wait(f"document.getElementById('schedule-range').textContent !== {before!r}")
+        return str(page.evaluate("document.getElementById('schedule-range').textContent"))
+
+    whole = str(page.evaluate("document.getElementById('schedule-range').textContent"))
+    page.evaluate("document.getElementById('schedule-chart').focus()")
+    for _ in range(6):
+        page.key("+", 187, "+")
+    page.wait("document.getElementById('schedule-range').textContent.endsWith('single transactions')")
+    near = str(page.evaluate("document.getElementById('schedule-range').textContent"))
+    later = range_after("document.querySelector('[data-move=right]').click()")
+    assert later != near
+    box = page.evaluate("(b => [b.x + b.width / 2, b.y + 40])(document.getElementById('schedule-chart').getBoundingClientRect())")
+    x, y = box
+    page.order("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+    page.order("Input.dispatchMouseEvent", type="mouseMoved", x=x - 200, y=y, button="left", buttons=1)
+    page.order("Input.dispatchMouseEvent", type="mouseReleased", x=x - 200, y=y, button="left")
+    page.wait(f"document.getElementById('schedule-range').textContent !== {later!r}")
+    page.key("0", 48, "0")
+    page.wait(f"document.getElementById('schedule-range').textContent === {whole!r}")
+    other = range_after("(s => { s.value = '2'; s.dispatchEvent(new Event('change')); })(document.getElementById('schedule-applier'))")
+    assert other != whole
+    assert page.messages() == []
+
+
+def test_the_switch_overrides_the_system_and_is_kept(page: Page, report: Path) -> None:
+    show(page, report)
+    pixel = "(c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].reduce((a, b) => a + b, 0))"
+    canvas = f"{pixel}(document.querySelector('#schedule-chart canvas'))"
+    light = page.evaluate(canvas)
+    page.evaluate("document.querySelector('input[value=dark]').click()")
+    page.wait(f"{canvas} !== {light}")
+    assert background(page) == "rgb(20, 24, 31)"
+    axis = "getComputedStyle(document.querySelector('#speed-up .role-axis-label text')).fill"
+    assert page.evaluate(axis) == "rgb(167, 177, 190)"
+    page.prefer("dark")
+    page.evaluate("document.querySelector('input[value=light]').click()")
+    assert background(page) == "rgb(255, 255, 255)"
+    assert page.messages() == []
+
+
+def test_a_box_of_a_legend_hides_its_series(page: Page, report: Path) -> None:
+    show(page, report)
+    lines = "document.querySelectorAll('#speed-up .mark-line path[stroke]').length"
+    before = page.evaluate(lines)
+    page.evaluate("document.querySelector('[data-chart=speed-up][data-series=paraply]').click()")
+    page.wait(f"{lines} === {before} - 1")
+    page.evaluate("document.querySelector('[data-chart=speed-up][data-series=\"no order\"]').click()")
+    page.wait(f"{lines} > {before}")
+    assert page.messages() == []
+
+
+def test_names_and_values_stay_text_in_tables_charts_and_tips(page: Page, hostile: Path) -> None:
+    show(page, hostile)
+    texts = page.evaluate("[...document.querySelectorAll('#hot-keys text')].map(text => text.textContent)")
+    assert any(VALUE in text for text in texts)
+    x, y = page.evaluate("""(text => {
+      text.scrollIntoView({ block: "center", behavior: "instant" });
+      const box = text.getBoundingClientRect();
+      return [box.x + 5, box.y + box.height / 2];
+    })(document.querySelector("#hot-keys .role-mark.mark-text text"))""")
+    page.order("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    page.order("Input.dispatchMouseEvent", type="mouseMoved", x=x + 1, y=y)
+    page.wait("document.querySelector('#vg-tooltip-element.visible')")
+    assert VALUE in page.evaluate("document.getElementById('vg-tooltip-element').textContent")
+    assert page.evaluate("[document.querySelectorAll('img').length, document.scripts.length]") == [0, 3]
+    assert page.messages() == []
