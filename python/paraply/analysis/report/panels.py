@@ -23,6 +23,7 @@ __all__ = ["Figure", "Panel", "Toggle", "panels_of"]
 
 _MOST_BARS = 12
 _MOST_STEPS = 8
+_UUID_BEGIN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ def path_panel(path: CriticalPath) -> Panel:
     )
     keys = [bar(str(key.name), f"{key.steps:,} steps", key.steps) for key in path.keys[:_MOST_BARS]]
     steps = [
-        bar(step.gtid or tables.file_name(step.file), f"{short(step.seconds)} s, {step.rows:,} rows", step.seconds)
+        bar(short_gtid(step.gtid) or tables.file_name(step.file), f"{short(step.seconds)} s, {step.rows:,} rows", step.seconds)
         for step in path.largest[:_MOST_STEPS]
     ]
     by_key = charts.bars(keys, "Steps of the critical path by the key for which they wait.", "steps that wait for the key")
@@ -233,6 +234,16 @@ def one_figure(name: str, chart: Chart, label: str, values: Sequence[Chart]) -> 
 def with_legend(figures: tuple[Figure, ...], legend: tuple[tuple[str, str], ...]) -> tuple[Figure, ...]:
     """Return figures with a legend."""
     return tuple(Figure(figure.id, figure.chart, figure.label, figure.toggles, legend) for figure in figures)
+
+
+def short_gtid(gtid: str | None) -> str:
+    """Return a GTID with the begin of its UUID only; the table has the whole one.
+
+    >>> short_gtid("1d518e33-e4d6-11f1-bfda-02fc00000001:2299"), short_gtid("0-1-7"), short_gtid(None)
+    ('1d518e33...:2299', '0-1-7', '')
+    """
+    source, _, number = (gtid or "").partition(":")
+    return f"{source[:_UUID_BEGIN]}...:{number}" if number else source
 
 
 def percent(share: float) -> str:
