@@ -75,6 +75,7 @@ def analyze(
     """Find out how parallel a log is, what makes its replay serial, and what a change would gain."""
     from paraply.analysis.analyze import AnalyzeOptions, CostModel
     from paraply.analysis.analyze import analyze as run_analyze
+    from paraply.analysis.report import analyze_with_report
     from paraply.cli.terminal.analyze_summary import show
     from paraply.logs import log_paths
 
@@ -93,10 +94,16 @@ def analyze(
             latency_ms=latency,
             hide_values=hide_values,
             timeline=trace,
-            report=html,
         )
         with progress_line("analyze", total, quiet=as_json or quiet) as line:
-            result = run_analyze(logs, options, on_progress=lambda done, count: line.update(done, f"{count:,} transactions"))
+
+            def show_progress(done: float, count: int) -> None:
+                line.update(done, f"{count:,} transactions")
+
+            if html is None:
+                result = run_analyze(logs, options, on_progress=show_progress)
+            else:
+                result = analyze_with_report(html, logs, options, on_progress=show_progress)
         if not as_json:
             show(result, output.console)
             if html is not None:

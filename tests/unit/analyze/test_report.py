@@ -12,9 +12,10 @@ import pytest
 from command_line import paraply
 from required import required_module
 from unit.analyze.made_log import MadeLog
-from unit.analyze.planted import HOT, TRANSACTIONS, hot_row
+from unit.analyze.planted import HOT, MARKUP_TABLE, MARKUP_VALUE, TRANSACTIONS, hot_row, text_keys
 
-from paraply.analysis.analyze import AnalyzeOptions, analyze
+from paraply.analysis.analyze import AnalyzeOptions
+from paraply.analysis.report import analyze_with_report
 from paraply.analysis.report.lanes import Scheduler, sweep
 from paraply.analysis.report.series import bounds_of
 from paraply.errors import UsageError
@@ -22,8 +23,6 @@ from paraply.errors import UsageError
 required_module("jinja2")
 required_module("vl_convert")
 
-TABLE = "<script>"
-VALUE = "</script><img onerror=alert(1)>"
 MOST_BYTES = 3_000_000
 PANELS = ["speed", "lost", "keys", "parallelism", "path", "schedule", "schemes", "load", "model"]
 
@@ -62,18 +61,9 @@ class Reader(HTMLParser):
         return json.loads(self.scripts[0])
 
 
-def text_keys(folder: Path, table: str, value: str) -> list[str]:
-    """Return a log in which all transactions change one row with a text as its key."""
-    log = MadeLog(folder, f"create table `{table}` (id varchar(80) collate utf8mb4_bin primary key, n bigint)")
-    last = log.number
-    for n in range(200):
-        last = log.write((table, {"id": value, "n": n}, {"id": value, "n": n + 1}), need=last)
-    return log.close()
-
-
 def report_of(logs: list[str], path: Path, **options: Any) -> str:
     """Return the text of a report."""
-    analyze(logs, AnalyzeOptions(workers=(1, 4, 16), replica_workers=4, report=path, **options))
+    analyze_with_report(path, logs, AnalyzeOptions(workers=(1, 4, 16), replica_workers=4, **options))
     return path.read_text(encoding="utf-8")
 
 
@@ -128,14 +118,14 @@ def test_shares_of_time_add_up_to_the_time_that_workers_are_busy(hot: list[str])
 
 
 def test_names_of_tables_and_values_of_keys_are_no_markup(tmp_path: Path) -> None:
-    text = report_of(text_keys(tmp_path / "log", TABLE, VALUE), tmp_path / "report.html")
+    text = report_of(text_keys(tmp_path / "log", MARKUP_TABLE, MARKUP_VALUE), tmp_path / "report.html")
     page = Reader(text)
     assert len(page.of("script")) == 3
     assert page.of("img") == []
-    assert VALUE not in text
-    assert f"d.{TABLE}" in page.texts
-    assert VALUE in page.texts
-    assert any(VALUE in row["name"] for row in page.data["charts"]["hot-keys"]["data"]["values"])
+    assert MARKUP_VALUE not in text
+    assert f"d.{MARKUP_TABLE}" in page.texts
+    assert MARKUP_VALUE in page.texts
+    assert any(MARKUP_VALUE in row["name"] for row in page.data["charts"]["hot-keys"]["data"]["values"])
 
 
 def test_hidden_values_are_nowhere_in_the_report(tmp_path: Path) -> None:
@@ -171,4 +161,4 @@ def test_the_command_replaces_a_report_and_no_other_file(hot: list[str], tmp_pat
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_log_is_read(hot: list[str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="its folder does not exist"):
-        analyze(hot, AnalyzeOptions(report=tmp_path / "none" / "report.html"), on_progress=lambda *_: pytest.fail("read"))
+        analyze_with_report(tmp_path / "none" / "report.html", hot, on_progress=lambda *_: pytest.fail("read"))

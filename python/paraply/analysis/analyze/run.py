@@ -17,14 +17,13 @@ from paraply.analysis.analyze.path import critical_path
 from paraply.analysis.analyze.record import is_trace, record_logs, record_trace
 from paraply.analysis.analyze.result import Analysis, OverTime, Totals
 from paraply.analysis.analyze.timeline import write_timeline
-from paraply.analysis.report import check_report, write_report
 from paraply.errors import UsageError
 from paraply.logs import log_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import LogTotals
+    from paraply._native import LogTotals, Recording
     from paraply.analysis.analyze.record import Recorded
 
 __all__ = ["WORKERS", "AnalyzeOptions", "analyze"]
@@ -50,7 +49,6 @@ class AnalyzeOptions:
         latency_ms: Latency of the group's messages.
         hide_values: Whether to replace key values by a keyed hash.
         timeline: File for the simulated schedule in Perfetto's format.
-        report: File for a report in HTML.
     """
 
     workers: Sequence[int] = WORKERS
@@ -62,7 +60,6 @@ class AnalyzeOptions:
     latency_ms: float = 5.0
     hide_values: bool = False
     timeline: Path | None = None
-    report: Path | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -81,6 +78,7 @@ def analyze(
     options: AnalyzeOptions | None = None,
     *,
     on_progress: Callable[[float, int], None] | None = None,
+    on_result: Callable[[Analysis, Recording], None] | None = None,
 ) -> Analysis:
     """Find out how parallel a log is, what makes its replay serial, and what a change would gain.
 
@@ -88,6 +86,7 @@ def analyze(
         logs: Binlogs or relay logs in order, folders of them, or one or several Parquet files of a trace.
         options: The options.
         on_progress: Called with the bytes read and the transactions recorded.
+        on_result: Called with the result and the recorded log, from which more schedules can be simulated.
 
     Returns:
         The result.
@@ -98,8 +97,6 @@ def analyze(
     """
     started = time.monotonic()
     options = options or AnalyzeOptions()
-    if options.report is not None:
-        check_report(options.report)
     costs = options.costs.native()
     names = KeyNames(hides=options.hide_values)
     recorded = record(logs, options, names, on_progress)
@@ -123,8 +120,8 @@ def analyze(
         fallback_reasons=reasons,
         seconds=time.monotonic() - started,
     )
-    if options.report is not None:
-        write_report(options.report, log_paths(logs), result, recording, costs)
+    if on_result is not None:
+        on_result(result, recording)
     return result
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from paraply.analysis.report.page import check_report, write_report
+from paraply.analysis.report.page import analyze_with_report, check_report, write_report
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["analyze_with_report", "check_report", "write_report"]

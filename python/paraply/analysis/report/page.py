@@ -12,25 +12,58 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._extras import require_extra
 from paraply._version import __version__
+from paraply.analysis.analyze import AnalyzeOptions, analyze
 from paraply.analysis.analyze.words import duration, scheduler_name, short, times
 from paraply.analysis.report.lanes import Scheduler, sweep, transactions_of
 from paraply.analysis.report.panels import panels_of
 from paraply.analysis.report.series import along, bounds_of
 from paraply.analysis.report.tables import file_name
 from paraply.errors import UsageError
+from paraply.logs import log_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paraply._native import Costs, Recording
     from paraply.analysis.analyze.result import Analysis
     from paraply.analysis.report.lanes import Sweep
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["analyze_with_report", "check_report", "write_report"]
 
 _HEAD = "<!doctype html>\n<!-- paraply analyze -->\n"
 _MOST_EXACT = 15_000
 _MOST_SCHEDULE_BYTES = 1_400_000
+
+
+def analyze_with_report(
+    path: Path,
+    logs: Path | str | Sequence[Path | str],
+    options: AnalyzeOptions | None = None,
+    *,
+    on_progress: Callable[[float, int], None] | None = None,
+) -> Analysis:
+    """Analyze logs, and write a report.
+
+    Args:
+        path: The file; an older report is replaced.
+        logs: What ``paraply.analysis.analyze.analyze`` takes.
+        options: The options.
+        on_progress: Called with the bytes read and the transactions recorded.
+
+    Returns:
+        The result.
+
+    Raises:
+        UsageError: A file is missing, an option is not possible, or the report cannot be made or written.
+        LogError: The log is damaged or not understood.
+    """
+    chosen = options or AnalyzeOptions()
+    check_report(path)
+
+    def write(result: Analysis, recording: Recording) -> None:
+        write_report(path, log_paths(logs), result, recording, chosen.costs.native())
+
+    return analyze(logs, chosen, on_progress=on_progress, on_result=write)
 
 
 def check_report(path: Path) -> None:

@@ -249,7 +249,7 @@ def short_gtid(gtid: str | None) -> str:
 def percent(share: float) -> str:
     """Return a share.
 
-    >>> percent(0.25), percent(0.001)
-    ('25%', 'under 1%')
+    >>> percent(0.25), percent(0.005), percent(0.0)
+    ('25%', 'under 1%', '0%')
     """
-    return "under 1%" if 0 < share < 0.005 else f"{share:.0%}"
+    return "under 1%" if 0 < share < 0.01 else f"{share:.0%}"
