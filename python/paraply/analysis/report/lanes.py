@@ -63,7 +63,7 @@ class Sweep:
         cells: Nanoseconds of each worker in each span, by state.
         ends: Time at which the transactions below each bound are committed.
         first: The first transactions or blocks.
-        count: Number of all transactions or blocks.
+        later_ns: Time at which the first of the other ones begins; the total if there are none.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Sweep:
     cells: list[list[list[float]]]
     ends: list[int]
     first: list[ScheduleSlot]
-    count: int
+    later_ns: int
 
     @property
     def width(self) -> float:
@@ -101,15 +101,14 @@ class Sweep:
             most: Most transactions with exact times.
         """
         width = self.width or 1.0
-        exact = slots_of(self.first, most)
-        whole = len(exact[0]) == self.count
+        until = min((slot.start for slot in self.first if slot.first >= most), default=self.later_ns)
         return {
             "name": self.name,
             "workers": len(self.cells),
             "total": max(1, self.total_ns // 1000),
             "cells": [[[round(100 * part / width) for part in state] for state in lane] for lane in self.cells],
-            "slots": exact,
-            "exact_until": max(1, self.total_ns // 1000) if whole else (exact[1] or [0])[-1],
+            "slots": slots_of(self.first, most),
+            "exact_until": max(1, min(until, self.later_ns) // 1000),
         }
 
 
@@ -140,21 +139,30 @@ def sweep(recording: Recording, costs: Costs, scheduler: Scheduler, bounds: Sequ
     width = max(1, total) / bins
     ends: list[int] = []
     first: list[ScheduleSlot] = []
-    latest = place = count = 0
+    latest = place = 0
+    later = total
     for slot in every_slot(recording, setup):
         while place < len(bounds) and slot.first >= bounds[place]:
             ends.append(latest)
             place += 1
-        latest = max(latest, slot.end)
+        start, applied, commit, end = slot.start, slot.applied, slot.commit, slot.end
+        latest = max(latest, end)
         applying, waiting, committing = cells[slot.worker]
-        spread(applying, slot.start, slot.applied, width)
-        spread(waiting, slot.applied, slot.commit, width)
-        spread(committing, slot.commit, slot.end, width)
-        count += 1
+        cell = min(int(start / width), bins - 1)
+        if end < (cell + 1) * width:  # as most of a long log do
+            applying[cell] += applied - start
+            waiting[cell] += commit - applied
+            committing[cell] += end - commit
+        else:
+            spread(applying, start, applied, width)
+            spread(waiting, applied, commit, width)
+            spread(committing, commit, end, width)
         if len(first) < most:
             first.append(slot)
+        elif start < later:
+            later = start
     ends += [latest] * (len(bounds) - len(ends))
-    return Sweep(str(scheduler), total, cells, ends, first, count)
+    return Sweep(str(scheduler), total, cells, ends, first, later)
 
 
 def every_slot(recording: Recording, setup: Setup) -> Iterator[ScheduleSlot]:
