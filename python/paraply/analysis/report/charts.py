@@ -281,6 +281,7 @@ def schedule(workers: int) -> Chart:
                 "scale": {"domain": names, "range": ["var(--c1)", "var(--c2)", "var(--c3)"]},
                 "legend": None,
             },
+            "opacity": {"field": "strength", "type": "quantitative", "scale": None, "legend": None},
             "tooltip": {"field": "tip", "type": "nominal"},
         },
     )

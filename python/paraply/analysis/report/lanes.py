@@ -20,7 +20,7 @@ STATES = ("apply", "waiting to commit", "commit")
 """States of a worker that has a transaction."""
 
 MOST_BINS = 2048
-MOST_CELLS = 65_536
+MOST_CELLS = 32_768
 """Spans of a schedule, and spans of all workers together."""
 
 _CHUNK = 250_000

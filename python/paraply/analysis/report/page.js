@@ -32,6 +32,7 @@
   const MOST_EXACT = 700;
   const MOST_CELLS = 12000;
   const LANE = 0.84;
+  const LOW = 9;
   const STATES = ["apply", "waiting to commit", "commit"];
   const { each, transactions } = data.schedules;
   let shown = each[0];
@@ -64,7 +65,7 @@
       parts.forEach((length, state) => {
         if (length > 0) {
           const tip = { worker: String(workers[place] + 1), state: STATES[state], from: seconds(at), for: seconds(length), ...about };
-          rows.push({ x0: at / 1e6, x1: (at + length) / 1e6, y0, y1: y0 + LANE, state: STATES[state], tip });
+          rows.push({ x0: at / 1e6, x1: (at + length) / 1e6, y0, y1: y0 + LANE, state: STATES[state], strength: 1, tip });
         }
         at += length;
       });
@@ -79,22 +80,29 @@
     const last = Math.min(bins - 1, Math.floor(until / width));
     const columns = Math.max(12, Math.min(240, Math.floor(MOST_CELLS / shown.workers)));
     const step = Math.max(1, Math.ceil((last - first + 1) / columns));
+    // A lane that is too low for heights shows its shares by the strength of the colour.
+    const low = views[CHART].height() / shown.workers < LOW;
     const rows = [];
     shown.cells.forEach((lane, worker) => {
       for (let begin = first - (first % step); begin <= last; begin += step) {
         const end = Math.min(begin + step, bins);
-        let y1 = worker + 1 - (1 - LANE) / 2;
-        lane.forEach((shares, state) => {
+        const shares = lane.map((state) => {
           let sum = 0;
-          for (let bin = begin; bin < end; bin++) sum += shares[bin];
-          const share = Math.min(1, sum / (end - begin) / 100);
-          if (share < 0.005) return;
-          const y0 = Math.max(worker, y1 - LANE * share);
+          for (let bin = begin; bin < end; bin++) sum += state[bin];
+          return Math.min(1, sum / (end - begin) / 100);
+        });
+        const busy = Math.min(1, shares[0] + shares[1] + shares[2]);
+        const most = shares.indexOf(Math.max(...shares));
+        let y1 = worker + 1 - (1 - LANE) / 2;
+        shares.forEach((share, state) => {
+          if (share < 0.005 || (low && state !== most)) return;
+          const y0 = low ? worker : Math.max(worker, y1 - LANE * share);
           const tip = {
             worker: String(worker + 1), state: STATES[state], "share of the time": `${Math.round(100 * share)} %`,
             from: seconds(begin * width), until: seconds(end * width),
           };
-          rows.push({ x0: (begin * width) / 1e6, x1: (end * width) / 1e6, y0, y1, state: STATES[state], tip });
+          const strength = low ? 0.2 + 0.8 * busy : 1;
+          rows.push({ x0: (begin * width) / 1e6, x1: (end * width) / 1e6, y0, y1: low ? worker + 1 : y1, state: STATES[state], strength, tip });
           y1 = y0;
         });
       }
