@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -164,33 +165,60 @@ def test_every_control_has_a_name(page: Page, report: Path) -> None:
     assert unnamed == []
 
 
+def shown_part(page: Page) -> str:
+    """Return the text about the shown part of the schedule, once everything is drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))")
+    return str(page.evaluate("document.getElementById('schedule-range').textContent"))
+
+
+def middle_of_schedule(page: Page) -> tuple[float, float]:
+    """Scroll to the schedule, and return its middle in the window."""
+    x, y = page.evaluate("""(chart => {
+      chart.scrollIntoView({ block: "center", behavior: "instant" });
+      const box = chart.getBoundingClientRect();
+      return [box.x + box.width / 2, box.y + box.height / 2];
+    })(document.getElementById("schedule-chart"))""")
+    return x, y
+
+
 def test_the_schedule_zooms_and_moves_by_keys_buttons_and_pointer(page: Page, report: Path) -> None:
     show(page, report)
-
-    def range_after(action: str) -> str:
-        before = page.evaluate("document.getElementById('schedule-range').textContent")
-        page.evaluate(action) if action else None
-        page.wait(f"document.getElementById('schedule-range').textContent !== {before!r}")
-        return str(page.evaluate("document.getElementById('schedule-range').textContent"))
-
-    whole = str(page.evaluate("document.getElementById('schedule-range').textContent"))
-    page.evaluate("document.getElementById('schedule-chart').focus()")
+    x, y = middle_of_schedule(page)
+    seen = [shown_part(page)]
+    page.evaluate("document.getElementById('schedule-chart').focus({ preventScroll: true })")
     for _ in range(6):
         page.key("+", 187, "+")
-    page.wait("document.getElementById('schedule-range').textContent.endsWith('single transactions')")
-    near = str(page.evaluate("document.getElementById('schedule-range').textContent"))
-    later = range_after("document.querySelector('[data-move=right]').click()")
-    assert later != near
-    box = page.evaluate("(b => [b.x + b.width / 2, b.y + 40])(document.getElementById('schedule-chart').getBoundingClientRect())")
-    x, y = box
+    seen.append(shown_part(page))
+    assert seen[-1].endswith("single transactions")
+    page.evaluate("document.querySelector('[data-move=right]').click()")
+    seen.append(shown_part(page))
     page.order("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
     page.order("Input.dispatchMouseEvent", type="mouseMoved", x=x - 200, y=y, button="left", buttons=1)
     page.order("Input.dispatchMouseEvent", type="mouseReleased", x=x - 200, y=y, button="left")
-    page.wait(f"document.getElementById('schedule-range').textContent !== {later!r}")
+    seen.append(shown_part(page))
+    page.evaluate("(at => { at.value = 0; at.dispatchEvent(new Event('input')); })(document.getElementById('schedule-position'))")
+    seen.append(shown_part(page))
+    assert seen[-1].startswith("0.000 s")
+    page.order("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-100, modifiers=2)
+    seen.append(shown_part(page))
+    assert len(set(seen)) == len(seen), seen
     page.key("0", 48, "0")
-    page.wait(f"document.getElementById('schedule-range').textContent === {whole!r}")
-    other = range_after("(s => { s.value = '2'; s.dispatchEvent(new Event('change')); })(document.getElementById('schedule-applier'))")
-    assert other != whole
+    assert shown_part(page) == seen[0]
+    page.evaluate("(at => { at.value = '2'; at.dispatchEvent(new Event('change')); })(document.getElementById('schedule-applier'))")
+    assert shown_part(page) not in seen
+    assert page.messages() == []
+
+
+def test_two_fingers_zoom_the_schedule_of_a_phone(page: Page, report: Path) -> None:
+    page.order("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    show(page, report, "phone")
+    x, y = middle_of_schedule(page)
+    for kind, half in (("touchStart", 30), ("touchMove", 60), ("touchMove", 110), ("touchEnd", 0)):
+        fingers = [{"x": x - half, "y": y, "id": 1}, {"x": x + half, "y": y, "id": 2}] if half else []
+        page.order("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
+    begin, end, total = (float(number) for number in re.findall(r"[\d.]+", shown_part(page)))
+    assert end - begin < 0.5 * total
+    assert begin > 0
     assert page.messages() == []
 
 

@@ -39,7 +39,7 @@
   let from = 0;
   let until = shown.total;
 
-  const seconds = (micros) => `${(micros / 1e6).toPrecision(4)} s`;
+  const seconds = (micros) => `${micros < 1e9 ? (micros / 1e6).toPrecision(4) : (micros / 1e6).toFixed(1)} s`;
 
   const details = (first, count) => {
     const [source, number, rows, bytes, file, position] = transactions.columns.map((column) => column[first]);
