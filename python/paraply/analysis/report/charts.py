@@ -217,14 +217,14 @@ def bar(name: str, text: str, value: float, *, second: float | None = None) -> C
     return {"name": name, "text": text, "value": value, "second": second}
 
 
-def bars(values: Sequence[Chart], description: str, title: str, *, second: str | None = None) -> Chart:
+def bars(values: Sequence[Chart], description: str, title: str, *, second: bool = False) -> Chart:
     """Return horizontal bars with their name and value above each.
 
     Args:
         values: The bars.
         description: The chart in a sentence.
         title: Title of the axis.
-        second: Meaning of the second, thinner bar.
+        second: True for a second, thinner bar below each.
     """
     rows = [{"place": place} | value for place, value in enumerate(values)]
     y = {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0, "paddingOuter": 0}}
@@ -245,7 +245,7 @@ def bars(values: Sequence[Chart], description: str, title: str, *, second: str |
             "encoding": {"x": {"value": "width"}, "text": {"field": "text"}, "tooltip": tip},
         },
     ]
-    if second is not None:
+    if second:
         mark = {"type": "bar", "height": 5, "yOffset": 15, "color": "var(--c3)", "cornerRadiusEnd": 2}
         layers.insert(1, {"transform": [{"filter": "datum.second !== null"}], "mark": mark, "encoding": {"x": x | {"field": "second"}}})
     return chart(_BAR_STEP * len(rows), description, rows, encoding={"y": y}, layer=layers)

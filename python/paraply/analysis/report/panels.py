@@ -131,7 +131,7 @@ def lost_panel(found: Explanation) -> Panel:
         " what keeps the next transaction from starting. The thin bar is the time saved if the cause were not there. Gains do not add up."
     )
     description = "Lost seconds by cause, and the gain without each cause."
-    figures = one_figure("lost-time", charts.bars(values[:_MOST_BARS], description, "seconds", second="gain"), "Lost time by cause", values)
+    figures = one_figure("lost-time", charts.bars(values[:_MOST_BARS], description, "seconds", second=True), "Lost time by cause", values)
     legend = (("c1 box", "lost time"), ("c3 box", "gain without the cause"))
     return Panel("lost", "Lost time by cause", lead, with_legend(figures, legend), (tables.causes_table(found),))
 
