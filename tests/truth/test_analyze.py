@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from required import required_module
 from tests.conftest import Log
 
 from paraply.analysis.analyze import Analysis, AnalyzeOptions, analyze
@@ -46,3 +49,15 @@ def test_a_source_without_numbers_is_explained_by_mariadbs_applier(truth: Log) -
     found = analyze(truth("mariadb-binlog/plain.binlog"), OPTIONS)
     assert (found.explanation.applier, "stamped" in parallelism(found)) == ("mariadb", False)
     assert found.explanation.causes[0].keys[0].name.table.startswith("shop.")
+
+
+@pytest.mark.parametrize("name", ["mariadb-binlog/plain.binlog", "group-single-primary/member3.relay"])
+def test_a_report_of_a_real_log_is_small(truth: Log, name: str, tmp_path: Path) -> None:
+    required_module("jinja2")
+    required_module("vl_convert")
+    from paraply.analysis.report import analyze_with_report
+
+    path = tmp_path / "report.html"
+    found = analyze_with_report(path, truth(name), OPTIONS)
+    assert path.stat().st_size < 3_000_000
+    assert f"{found.totals.transactions:,}" in path.read_text(encoding="utf-8")

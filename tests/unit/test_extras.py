@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from paraply._extras import EXTRAS
+from paraply._extras import EXTRAS, PACKAGES
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 ADVICE = re.compile(r"pip install '?paraply\[([\w,]+)\]'?")
 RELAY_LOG = ROOT / "tests" / "data" / "xa-group.relay"
+MODULES = {package: module for module, package in PACKAGES.items()}
 EVERY_MODULE = {module for modules in EXTRAS.values() for module in modules}
 LEFT_OUT = {*EVERY_MODULE, "py4j", "psycopg_binary", "psycopg_c", "psycopg_pool", "pymysql"}
 COMMAND = "from paraply.cli import main; main()"
@@ -35,7 +36,8 @@ def brought_by(extra: str) -> set[str]:
         if own := re.fullmatch(r"paraply\[([\w,]+)\]", requirement):
             modules |= {module for name in own[1].split(",") for module in brought_by(name)}
         else:
-            modules.add(re.split(r"[\[<>=]", requirement)[0].replace("-", "_"))
+            package = re.split(r"[\[<>=]", requirement)[0]
+            modules.add(MODULES.get(package, package.replace("-", "_")))
     return modules
 
 
@@ -72,7 +74,7 @@ def test_every_extra_that_code_or_docs_recommend_is_there() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb"), *(ROOT / "python").rglob("*.py")]
     named = re.compile(r"paraply\[([\w,]+)\]")
     found = {extra for page in pages for names in named.findall(page.read_text(encoding="utf-8")) for extra in names.split(",")}
-    assert {"arrow", "embedded", "metrics", "postgres", "spark"} <= found
+    assert {"arrow", "embedded", "metrics", "postgres", "report", "spark"} <= found
     assert found <= set(OPTIONAL)
 
 
@@ -105,6 +107,7 @@ def test_apply_to_mysql_needs_no_extra(without: Run) -> None:
         (["status"], "embedded"),
         (["status", "--to", "postgresql://nobody@127.0.0.1:1/x"], "postgres"),
         (["trace", RELAY_LOG, "-o", "trace.parquet"], "arrow"),
+        (["analyze", RELAY_LOG, "--html", "report.html"], "report"),
         (["demo"], "embedded"),
         (["group", "--seconds", "1"], "embedded"),
         (["bench", "--kernels"], "arrow"),
@@ -132,6 +135,7 @@ def test_a_command_says_which_extra_it_needs(without: Run, arguments: list[objec
         ("import paraply; paraply.trace([sys.argv[1]])", "arrow"),
         ("from paraply.cli.app import invoke; sys.exit(invoke(['trace', sys.argv[1], '-o', 'x.parquet']) == 2)", "arrow"),
         ("import paraply; paraply.rows([sys.argv[1]])", "arrow"),
+        ("import pathlib; from paraply.analysis.report import check_report; check_report(pathlib.Path('report.html'))", "report"),
         ("import paraply; paraply.events([sys.argv[1]])", "arrow"),
     ],
 )

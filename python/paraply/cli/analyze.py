@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from paraply.cli.options import AsJson, Debug, DefaultsFile, Quiet
 from paraply.cli.process.secrets import hide_arguments
@@ -23,6 +24,7 @@ EXAMPLES = """
 
   paraply analyze binlog.000001 binlog.000002
   paraply analyze /var/lib/mysql/relay --replica-workers 16
+  paraply analyze binlog.000001 --html report.html
   paraply analyze binlog.000001 --schema dump.sql --json > analysis.json
   paraply analyze binlog.000001 --calibrate mysql://app@replica:3306
   paraply analyze binlog.000001 --primaries 3 --latency 2
@@ -63,6 +65,9 @@ def analyze(
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the simulated schedule as a timeline for Perfetto.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a report with charts, one file that needs no network.")
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -70,6 +75,7 @@ def analyze(
     """Find out how parallel a log is, what makes its replay serial, and what a change would gain."""
     from paraply.analysis.analyze import AnalyzeOptions, CostModel
     from paraply.analysis.analyze import analyze as run_analyze
+    from paraply.analysis.report import analyze_with_report
     from paraply.cli.terminal.analyze_summary import show
     from paraply.logs import log_paths
 
@@ -90,9 +96,18 @@ def analyze(
             timeline=trace,
         )
         with progress_line("analyze", total, quiet=as_json or quiet) as line:
-            result = run_analyze(logs, options, on_progress=lambda done, count: line.update(done, f"{count:,} transactions"))
+
+            def show_progress(done: float, count: int) -> None:
+                line.update(done, f"{count:,} transactions")
+
+            if html is None:
+                result = run_analyze(logs, options, on_progress=show_progress)
+            else:
+                result = analyze_with_report(html, logs, options, on_progress=show_progress)
         if not as_json:
             show(result, output.console)
+            if html is not None:
+                output.console.print(f"report: {escape(str(html))}", soft_wrap=True)
         return 0, result.as_json()
 
     output.run("analyze", body, as_json=as_json, debug=debug)

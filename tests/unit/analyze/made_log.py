@@ -13,6 +13,7 @@ SOURCE = "00000000-0000-0000-0000-00000000000a"
 VERSION = (9, 7, 0)
 START = 1_700_000_000_000_000
 STEP = 1000
+COLLATIONS = {"utf8mb4_bin": 46}
 
 Change = tuple[str, dict[str, Any] | None, dict[str, Any] | None]
 
@@ -58,7 +59,7 @@ class MadeLog:
             need: Its ``last_committed``.
             session: Session that wrote it.
         """
-        rows = encode_rows(self._catalog, {}, 1, START, [("d", table, before, after) for table, before, after in changes])
+        rows = encode_rows(self._catalog, COLLATIONS, 1, START, [("d", table, before, after) for table, before, after in changes])
         self._log.append(encode_transaction(self._front(need, session), rows))
         return self.number
 

@@ -15,6 +15,9 @@ TRANSACTIONS = 600
 SESSIONS = 2
 HOT = 7
 LARGE = 20_000
+MARKUP_TABLE = "<script>"
+MARKUP_VALUE = "</script><img onerror=alert(1)>"
+"""Name and value that would be markup in a page, if they were not escaped."""
 
 
 def hot_row(folder: Path, *, planted: bool = True) -> list[str]:
@@ -104,6 +107,15 @@ def rotation(folder: Path, *, planted: bool = True) -> list[str]:
 def too_few_workers(folder: Path, *, planted: bool = True) -> list[str]:
     """Nothing depends on anything."""
     return narrow_numbers(folder, planted=not planted)
+
+
+def text_keys(folder: Path, table: str, value: str) -> list[str]:
+    """Return a log in which all transactions change one row with a text as its key."""
+    log = MadeLog(folder, f"create table `{table}` (id varchar(80) collate utf8mb4_bin primary key, n bigint)")
+    last = log.number
+    for n in range(200):
+        last = log.write((table, {"id": value, "n": n}, {"id": value, "n": n + 1}), need=last)
+    return log.close()
 
 
 PLANTED = {

@@ -23,7 +23,7 @@ from paraply.logs import log_paths
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import LogTotals
+    from paraply._native import LogTotals, Recording
     from paraply.analysis.analyze.record import Recorded
 
 __all__ = ["WORKERS", "AnalyzeOptions", "analyze"]
@@ -78,6 +78,7 @@ def analyze(
     options: AnalyzeOptions | None = None,
     *,
     on_progress: Callable[[float, int], None] | None = None,
+    on_result: Callable[[Analysis, Recording], None] | None = None,
 ) -> Analysis:
     """Find out how parallel a log is, what makes its replay serial, and what a change would gain.
 
@@ -85,6 +86,7 @@ def analyze(
         logs: Binlogs or relay logs in order, folders of them, or one or several Parquet files of a trace.
         options: The options.
         on_progress: Called with the bytes read and the transactions recorded.
+        on_result: Called with the result and the recorded log, from which more schedules can be simulated.
 
     Returns:
         The result.
@@ -105,7 +107,7 @@ def analyze(
     if options.timeline is not None:
         write_timeline(recording, costs, explanation, options.timeline)
     reasons = tuple({"reason": reason, "table": table, "count": count} for reason, table, count in recorded.fallbacks)
-    return Analysis(
+    result = Analysis(
         totals=totals_of(recorded),
         costs=options.costs,
         serial_seconds=serial_ns / 1e9,
@@ -118,6 +120,9 @@ def analyze(
         fallback_reasons=reasons,
         seconds=time.monotonic() - started,
     )
+    if on_result is not None:
+        on_result(result, recording)
+    return result
 
 
 def record(

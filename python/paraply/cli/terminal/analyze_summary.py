@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
+from paraply.analysis.analyze.words import APPLIERS, curve_name, duration, short, times
 from paraply.cli.terminal.output import columns_of_numbers
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from paraply.analysis.analyze import Analysis, ConflictForecast, Curve, LostTime
+    from paraply.analysis.analyze import Analysis, ConflictForecast, LostTime
 
 __all__ = ["show"]
 
 _CAUSES = 4
 _MORE_CAUSES = 9
 _TALL = 32
-_APPLIERS = {"mysql": "MySQL", "change_stream": "Change Stream*", "mariadb": "MariaDB optimistic", "paraply": "paraply"}
-_NUMBERS = {("mysql", "fine"): " with keys' numbers"}
 _SMALL = 0.0005
 _BAR = 10
 _LAST_WORD = 15
@@ -81,17 +79,12 @@ def show_curves(result: Analysis, console: Console, tall: bool) -> None:
     console.print(table)
 
 
-def curve_name(curve: Curve) -> str:
-    """Return the name of an applier's row."""
-    return _APPLIERS[curve.applier] + _NUMBERS.get((curve.applier, curve.numbers), "") + ("" if curve.ordered else ", no order")
-
-
 def show_causes(result: Analysis, console: Console, most: int) -> None:
     """Print why the server's own applier is serial."""
     found = result.explanation
     line(
         console,
-        f"[bold]why serial[/bold]: {_APPLIERS[found.applier]}, {found.workers} workers, {short(found.seconds)} s;"
+        f"[bold]why serial[/bold]: {APPLIERS[found.applier]}, {found.workers} workers, {short(found.seconds)} s;"
         f" {short(found.lost_seconds)} s lost against {found.ideal_workers} always busy",
         marked=True,
     )
@@ -130,37 +123,3 @@ def bar(share: float) -> str:
     """
     full = round(share * _BAR)
     return "#" * full + "." * (_BAR - full)
-
-
-def times(factor: float) -> str:
-    """Return a factor with two or three digits.
-
-    >>> times(3.14159), times(31.4159), times(3141.59)
-    ('3.1x', '31x', '3,142x')
-    """
-    return f"{factor:.1f}x" if factor < _BAR else f"{factor:,.0f}x"
-
-
-def short(seconds: float) -> str:
-    """Return seconds with three digits.
-
-    >>> short(0.01234), short(1.234), short(123.4), short(0)
-    ('0.0123', '1.23', '123', '0')
-    """
-    if seconds <= 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(seconds)))
-    return f"{seconds:,.{min(digits, 4)}f}"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words.
-
-    >>> duration(0.5), duration(75), duration(7300)
-    ('0.500 s', '1 min 15 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{short(seconds)} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
