@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paraply._native import LogTotals
     from paraply.analysis.analyze.record import Recorded
 
-__all__ = ["WORKERS", "AnalyzeOptions", "analyze"]
+__all__ = ["WORKERS", "AnalyzeOptions", "analysis_of", "analyze"]
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of workers that are simulated."""
@@ -95,10 +95,14 @@ def analyze(
     """
     started = time.monotonic()
     options = options or AnalyzeOptions()
-    costs = options.costs.native()
     names = KeyNames(hides=options.hide_values)
-    recorded = record(logs, options, names, on_progress)
-    recording = recorded.recording
+    analysis = analysis_of(record(logs, options, names, on_progress), options, names)
+    return replace(analysis, seconds=time.monotonic() - started)
+
+
+def analysis_of(recorded: Recorded, options: AnalyzeOptions, names: KeyNames) -> Analysis:
+    """Simulate the appliers over a recorded log, and explain the lost time; the time that it takes is not in the result."""
+    recording, costs = recorded.recording, options.costs.native()
     serial_ns = recording.work(costs)
     most = max(*options.workers, options.replica_workers)
     explanation = explain(recording, costs, names, workers=options.replica_workers, most_workers=most, serial_ns=serial_ns)
@@ -116,7 +120,7 @@ def analyze(
         group=forecast(recorded, names, options.primaries, options.latency_ms) if options.primaries else None,
         hidden_values=options.hide_values,
         fallback_reasons=reasons,
-        seconds=time.monotonic() - started,
+        seconds=0.0,
     )
 
 
