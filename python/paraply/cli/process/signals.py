@@ -25,7 +25,6 @@ def stops_on_signal(stop: Callable[[], None], notice: str = "stopping at a trans
         stop: Called at each signal. The first call asks for a stop at a boundary; the second one rolls back the blocks in progress.
         notice: Text for people at each signal.
     """
-
     asked = False
 
     def handler(number: int, _frame: FrameType | None) -> None:
