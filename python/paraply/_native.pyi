@@ -1055,6 +1055,25 @@ def log_gtids(path: str) -> GtidSet:
     """Return the GTIDs of a log file's transactions; scans its events without decoding them."""
 
 @final
+class Unpacker:
+    """Reader of a compressed file, as far as Python's standard library has none.
+
+    Args:
+        path: The file.
+        compression: ``zst`` or ``lz4``.
+
+    Raises:
+        OSError: The file cannot be opened; when reading, it is damaged or cut off.
+    """
+
+    def __new__(cls, path: str | PathLike[str], compression: str) -> Unpacker: ...
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes; none at the end."""
+
+    def close(self) -> None:
+        """Close the file; nothing more can be read."""
+
+@final
 class WriteSets:
     """Write sets of a batch."""
 

@@ -122,3 +122,10 @@ def test_a_child_without_parent_and_a_parent_with_children_are_named(prepared: P
     prepared.applies("insert")
     failure = prepared.failure("parent", "INSERT INTO errs.line VALUES (60,6)")
     assert (failure.table, failure.key) == ("errs.item", "id=6")
+
+
+def test_a_parent_table_that_the_target_lacks_is_named(prepared: Prepared) -> None:
+    failure = prepared.failure("child", "DROP TABLE errs.item")
+    assert (failure.table, failure.key) == ("errs.line", "id=3")
+    assert "refers to errs.item, which is not in the target" in str(failure)
+    assert "load that table too, or drop the foreign key" in str(failure)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from paraply._native import Catalog, Comparison, DependencyVerifier, LogReader, StampVerifier, TrackerVerifier, TransactionBatch
+from paraply._native import Catalog, Comparison, DependencyVerifier, LogReader, StampVerifier, TrackerVerifier, TransactionBatch, log_head
 from paraply.errors import LogNotUnderstood, NumbersDiffer, UsageError
 from paraply.logs import log_paths
 from paraply.logs.feed import Feed, FeedRules
@@ -21,7 +21,7 @@ from paraply.schema.readers.dump import read_dump
 
 __all__ = ["VerifyReport", "require_equal", "verify"]
 
-SCHEMES = ("group", "writeset", "fine")
+SCHEMES = ("auto", "group", "writeset", "fine")
 SERVERS = ("5.7", "8.0", "9.7")
 SESSIONS = ("auto", "single", "many")
 TRACKING = ("writeset", "writeset-session", "commit-order")
@@ -53,6 +53,7 @@ class VerifyReport:
             does not show how sessions overlapped.
         checked_exactly: Number of transactions with one possible pair of numbers.
         seconds: Duration.
+        scheme: Origin of the numbers by which they were compared.
     """
 
     transactions: int = 0
@@ -66,17 +67,28 @@ class VerifyReport:
     check: Literal["exact", "bound"] = "exact"
     checked_exactly: int = 0
     seconds: float = 0.0
+    scheme: str = "group"
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the contract."""
-        names = ("transactions", "different", "first_difference", "gc_after", "fallbacks", "fallback_reasons", "check", "checked_exactly")
+        names = (
+            "scheme",
+            "transactions",
+            "different",
+            "first_difference",
+            "gc_after",
+            "fallbacks",
+            "fallback_reasons",
+            "check",
+            "checked_exactly",
+        )
         return {name: getattr(self, name) for name in names}
 
 
 def verify(
     log: Path | str | Sequence[Path | str],
     *,
-    scheme: str = "group",
+    scheme: str = "auto",
     server: str | None = None,
     schema: Path | None = None,
     infer_gc: bool = False,
@@ -92,7 +104,8 @@ def verify(
 
     Args:
         log: Relay log of a group member or binary log of a source, or several in order.
-        scheme: Origin of the log's numbers: ``group``, the certifier's, or ``writeset``, a source's tracker's (R16). With ``fine`` a number
+        scheme: Origin of the log's numbers: ``group``, the certifier's, or ``writeset``, a source's tracker's (R16); by default the
+            first for a relay log, and the second for a binary log. With ``fine`` a number
             differs if it is below that of a transaction on which its own depends, whatever its origin (R37).
         server: Server version whose rules apply, if they differ; by default the log's.
         schema: A dump of the tables at the start of the log; by default only the log's own DDL is used.
@@ -120,10 +133,13 @@ def verify(
     if (order is None) != (local_server_id is None):
         raise UsageError("--order and --local-server-id go together: name the server whose transactions were local on this member")
     started = time.monotonic()
+    tracked = (sessions, history, tracking) != ("auto", None, "writeset")
+    if scheme == "auto":
+        scheme = "group" if infer_gc or order is not None else "writeset" if tracked else scheme_of(log_paths(log)[0])
     if scheme != "group":
         refuse_group_options(infer_gc=infer_gc, order=order)
     if scheme == "writeset":
-        return verify_source(
+        report = verify_source(
             log_paths(log),
             server,
             schema,
@@ -133,12 +149,16 @@ def verify(
             bytewise=bytewise,
             on_progress=on_progress,
         )
-    if (sessions, history, tracking) != ("auto", None, "writeset"):
+        report.scheme = scheme
+        return report
+    if tracked:
         raise UsageError("--sessions, --history and --tracking go with --scheme writeset")
     if scheme == "fine":
         if server is not None:
             raise UsageError("--server goes with --scheme group and --scheme writeset")
-        return verify_dependencies(log_paths(log), schema, bytewise=bytewise, on_progress=on_progress)
+        report = verify_dependencies(log_paths(log), schema, bytewise=bytewise, on_progress=on_progress)
+        report.scheme = scheme
+        return report
     first, *_ = paths = log_paths(log)
     feed = hashed_log([str(order)] if order is not None else paths, scheme, schema, bytewise)
     stamps = batches(paths) if order is not None else None
@@ -148,6 +168,11 @@ def verify(
     report = report_of(verifier.finish(), feed.fallbacks, time.monotonic() - started)
     report.checked_exactly = report.transactions
     return report
+
+
+def scheme_of(path: str) -> str:
+    """Return the scheme of a log's numbers: a group member writes them into its relay log, a source into its binary log."""
+    return "group" if log_head(path).relay_log else "writeset"
 
 
 def refuse_group_options(*, infer_gc: bool, order: Path | None) -> None:
@@ -211,18 +236,18 @@ def observe_all(
             on_progress(feed.read_bytes, verifier.transactions)
 
 
-def require_equal(report: VerifyReport, scheme: str = "group") -> None:
+def require_equal(report: VerifyReport, scheme: str | None = None) -> None:
     """Raise an error unless every number is the log's own.
 
     Args:
         report: Result of ``verify``.
-        scheme: Expected origin of the log's numbers.
+        scheme: Expected origin of the log's numbers; by default the one by which they were compared.
 
     Raises:
         LogNotUnderstood: The log has no numbers at all.
         NumbersDiffer: Some numbers differ; the message names the first.
     """
-    first = report.first_difference
+    scheme, first = scheme or report.scheme, report.first_difference
     if not report.different or first is None:
         return
     place = {"file": first["file"], "position": first["position"], "gtid": first["gtid"]}

@@ -34,7 +34,7 @@ EXAMPLES = """
 
 def analyze(
     logs: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(metavar="LOG...", help="Binlogs or relay logs in order, folders of them, or a trace in Parquet."),
     ],
     workers: Annotated[

@@ -24,6 +24,7 @@ from paraply.cli.options import (
     ExcludedTables,
     GtidMode,
     Listen,
+    Logs,
     Merge,
     Quiet,
     StartAfter,
@@ -68,7 +69,7 @@ NOTHING_DONE: Mapping[str, Any] = {"transactions": 0, "commits": 0, "skipped": 0
 
 
 def apply(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order, or folders with them.")],
+    log: Logs,
     to: TargetUrl = None,
     defaults_file: DefaultsFile = None,
     workers: Workers = None,

@@ -21,6 +21,7 @@ __all__ = [
     "ExcludedTables",
     "GtidMode",
     "Listen",
+    "Logs",
     "Merge",
     "Quiet",
     "StartAfter",
@@ -29,6 +30,16 @@ __all__ = [
     "Via",
     "Workers",
 ]
+
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LOG...",
+        help="Binlogs or relay logs, in order: files, compressed too; folders; a binlog.index; - for standard input; s3://, gs://, az:// or"
+        " https:// URLs.",
+    ),
+]
+"""The logs."""
 
 TargetUrl = Annotated[
     str | None,

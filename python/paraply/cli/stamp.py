@@ -29,7 +29,7 @@ EXAMPLES = """
 
 def stamp(
     log: Annotated[
-        list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs of MySQL 5.7 or later, in order, or folders with them.")
+        list[str], typer.Argument(metavar="LOG...", help="Binlogs or relay logs of MySQL 5.7 or later, in order, or folders with them.")
     ],
     out: Annotated[Path, typer.Option("--output", "-o", help="The folder for the new files; none in it is replaced.")],
     workers: Annotated[

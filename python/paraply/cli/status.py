@@ -27,6 +27,8 @@ EXAMPLES = """
   paraply status --to mysql://app@db.example.org
 
   paraply status --to postgresql://app@db.example.org/copy --channel shop --json
+
+  paraply status --to mysql://app@db.example.org --max-lag 60     # exit code 1 if something is wrong
 """
 
 _LONGEST = 300
@@ -36,10 +38,16 @@ def status(
     to: TargetUrl = None,
     defaults_file: DefaultsFile = None,
     channel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this channel.")] = None,
+    max_lag: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Exit with 1 if a channel lags more, is not connected, or does not run.")
+    ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Show what a target holds, and what an apply running there is doing; writes nothing."""
+    """Show what a target holds, and what an apply running there is doing; writes nothing.
+
+    The exit code is 1 if a channel has failed, or its process is gone; with --max-lag also if it lags more or is not connected.
+    """
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.targets import open_target
@@ -50,11 +58,42 @@ def status(
             found = [one for one in found if one.name == channel]
             if not found:
                 raise UsageError(f"the target has no channel {channel!r}; without --channel all of them are shown")
+        troubles = {one.name: trouble for one in found if (trouble := trouble_of(one, max_lag)) is not None}
         if not as_json:
             show(found)
-        return 0, {"channels": [channel_json(one) for one in found]}
+            for name, trouble in troubles.items():
+                output.console.print(escape(f"channel {name}: {trouble}"), soft_wrap=True)
+        return int(bool(troubles)), {"channels": [channel_json(one) | {"trouble": troubles.get(one.name)} for one in found]}
 
     output.run("status", body, as_json=as_json, debug=debug)
+
+
+def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
+    """Return what is wrong with a channel, for monitoring; None if nothing is.
+
+    Args:
+        channel: The channel.
+        max_lag: Seconds that it may lag; None for any lag, and for a channel that does not run.
+    """
+    sign = channel.sign
+    run: Mapping[str, Any] = sign.status if sign is not None and sign.epoch == channel.epoch else {}
+    if channel.state == "failed":
+        return f"failed: {(run.get('error') or {}).get('message')}"
+    if channel.pending is not None:
+        return "a crash inside a DDL is undecided"
+    if channel.state == "incomplete" and run and run.get("outcome") is None:
+        return "its process has stopped reporting"
+    if max_lag is None:
+        return None
+    if channel.state != "running":
+        return "it does not run"
+    receiver = run.get("receiver")
+    if receiver and not receiver["connected"]:
+        return "it is not connected to its source, so that its lag is not known"
+    lag = 0.0 if receiver and receiver["lag_transactions"] == 0 else run["counters"]["lag"] if run else None
+    if lag is not None and lag > max_lag:
+        return f"it lags {lag:,.0f} s, more than {max_lag:g} s"
+    return None
 
 
 def channel_json(channel: ChannelStatus) -> dict[str, Any]:
@@ -161,6 +200,8 @@ def _received(receiver: Mapping[str, Any], counters: Mapping[str, Any]) -> list[
     pending = receiver["lag_transactions"]
     seconds = 0.0 if pending == 0 else counters["lag"] or 0.0
     behind = f"{pending:,} transactions, {seconds:,.0f} s" if pending is not None else f"{seconds:,.0f} s"
+    if not receiver["connected"]:
+        behind = f"not known while the source is not connected; {behind} of what was received"
     return [
         f"source     {receiver['source']}: {state}{heard}{_semi_sync(receiver)}",
         (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paraply._extras import require_extra
-from paraply.cli.options import AsJson, Debug
+from paraply.cli.options import AsJson, Debug, Logs
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
 
@@ -28,7 +28,7 @@ EXAMPLES = """
 
 
 def trace(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order, or folders with them.")],
+    log: Logs,
     out: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write, or the folder with --by-file.")],
     scheme: Annotated[
         str,

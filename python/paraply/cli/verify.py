@@ -30,17 +30,18 @@ EXAMPLES = """
 
 def verify(
     log: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(metavar="LOG...", help="Relay logs of a group member, or binary logs of a source, in order."),
     ],
     scheme: Annotated[
         str,
         typer.Option(
             help="Origin of the log's numbers: [bold]group[/bold] (the certifier's, in a group member's relay log) or"
-            " [bold]writeset[/bold] (a source's tracker's, in its binary log). [bold]fine[/bold] only checks that no number is below what"
+            " [bold]writeset[/bold] (a source's tracker's, in its binary log); [bold]auto[/bold] goes by the kind of the log."
+            " [bold]fine[/bold] only checks that no number is below what"
             " the dependencies need."
         ),
-    ] = "group",
+    ] = "auto",
     server: Annotated[str | None, typer.Option(help="Rules of this server version (5.7, 8.0, 9.7); default: as in the log.")] = None,
     schema: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="A dump with the tables as they were at the start of the log.")
@@ -106,7 +107,7 @@ def verify(
             )
         if not as_json:
             show(report)
-        require_equal(report, scheme)
+        require_equal(report)
         return 0, report.as_json()
 
     output.run("verify", body, as_json=as_json, debug=debug, so_far=lambda: report.as_json() if report is not None else {})
@@ -119,9 +120,9 @@ def show(report: VerifyReport) -> None:
         f"{report.transactions:,} transactions, [{colour}]{report.different:,} different[/{colour}], fallbacks {report.fallbacks:,}"
     )
     if report.check == "bound":
-        output.console.print(f"check: bound ({report.checked_exactly:,} exactly; for the others the log gives only bounds)")
+        output.console.print(f"scheme {report.scheme}, check: bound ({report.checked_exactly:,} exactly; the others by bounds)")
     else:
-        output.console.print("check: exact")
+        output.console.print(f"scheme {report.scheme}, check: exact")
     if report.gc_after:
         output.console.print("collections after " + ", ".join(str(number) for number in report.gc_after))
     if report.first_difference:

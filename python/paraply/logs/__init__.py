@@ -9,13 +9,14 @@ from paraply._native import LogReader, Transaction
 from paraply.errors import UsageError
 from paraply.logs.companions import without_companions
 from paraply.logs.folders import logs_in
+from paraply.logs.inputs import STANDARD_INPUT, is_index, is_url, joined_url, logs_of_index, plain_files
 
 __all__ = ["beside_logs", "log_paths", "open_log"]
 
 
 def beside_logs(paths: Path | str | Sequence[Path | str]) -> list[str]:
     """Return the given files that servers keep beside their logs, and that are skipped."""
-    return without_companions([str(path) for path in _given(paths) if not Path(path).is_dir()])[1]
+    return without_companions([str(path) for path in _given(paths) if Path(path).is_file()])[1]
 
 
 def _given(paths: Path | str | Sequence[Path | str]) -> list[Path | str]:
@@ -26,10 +27,13 @@ def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
     """Return the file names of one or several logs, for the native reader.
 
     Files that servers keep beside their logs are skipped, if there are also logs among the paths. A folder stands for the logs in it, in
-    the order of their numbers.
+    the order of their numbers, and a server's list of its logs, given alone, for those. ``-`` is standard input. What is compressed,
+    comes from standard input or has a URL becomes a plain file in a temporary folder first, once in a process.
 
     Raises:
         UsageError: No path is given, a path does not exist, or a folder holds no logs or logs of several series.
+        LogDamaged: Compressed data are damaged or, as ``LogTruncated``, cut off.
+        ConnectionFailed: A storage cannot be reached, or refuses.
 
     >>> log_paths("no/such/log")
     Traceback (most recent call last):
@@ -39,18 +43,33 @@ def log_paths(paths: Path | str | Sequence[Path | str]) -> list[str]:
     given = _given(paths)
     if not given:
         raise UsageError("name at least one log file")
-    files: list[str] = []
-    for path in given:
-        if not Path(path).exists():
-            raise UsageError(f"there is no log file {path}", file=str(path))
-        if Path(path).is_dir():
-            files += logs_in(Path(path))
-        elif Path(path).is_file():
-            files.append(str(path))
-        else:
-            raise UsageError(f"{path} is neither a file nor a folder", file=str(path))
-    logs, _ = without_companions(files)
+    listed = [Path(path) for path in given if is_index(Path(path))]
+    if len(listed) == len(given):
+        return [str(path) for path in plain_files([log for index in listed for log in logs_of_index(index)])]
+    found: list[Path | str] = [log for path in given for log in _logs_at(path)]
+    logs, _ = without_companions([str(path) for path in plain_files(found)])
     return logs
+
+
+def _logs_at(location: Path | str) -> Sequence[Path | str]:
+    """Return the logs at one of the given locations."""
+    if str(location) == STANDARD_INPUT:
+        return [STANDARD_INPUT]
+    if is_url(location):
+        url = joined_url(location)
+        if not url.endswith("/"):
+            return [url]
+        from paraply.logs.inputs.cloud import logs_below
+
+        return logs_below(url)
+    path = Path(location)
+    if not path.exists():
+        raise UsageError(f"there is no log file {path}", file=str(path))
+    if path.is_dir():
+        return logs_in(path)
+    if path.is_char_device() or path.is_block_device():
+        raise UsageError(f"{path} is neither a file nor a folder", file=str(path))
+    return [path]
 
 
 def open_log(paths: Path | str | Sequence[Path | str], *, verify_checksums: bool = True) -> Iterator[Transaction]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from paraply.errors import UsageError
 from paraply.logs.companions import LOG_STARTS, companion_kind
 from paraply.logs.file_names import split_name
+from paraply.logs.inputs.compression import plain_name, start_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,14 +30,24 @@ def logs_in(folder: Path) -> list[str]:
     logs = [path for path in files if _is_log(path) or path.suffix == _IN_INNODB]
     if not logs:
         raise UsageError(f"there is no log in the folder {folder}; name the logs themselves", file=str(folder))
-    stems = sorted({split_name(path)[0] for path in logs})
+    stems = sorted({split_name(plain_name(path.name))[0] for path in logs})
     if len(stems) > 1:
         examples = " or ".join(f"{folder / stem}.[0-9]*[0-9]" for stem in stems[:2])
         raise UsageError(
             f"{folder} holds logs of several series ({', '.join(stems)}); name those of one, such as {examples}", file=str(folder)
         )
     _refuse_others(set(files) - set(logs), stems[0])
-    return [str(path) for path in sorted(logs, key=lambda path: split_name(path)[1] or 0)]
+    _refuse_twice(logs)
+    return [str(path) for path in sorted(logs, key=lambda path: split_name(plain_name(path.name))[1] or 0)]
+
+
+def _refuse_twice(logs: Iterable[Path]) -> None:
+    """Refuse a log that is there twice, such as plain and compressed."""
+    seen: dict[str, Path] = {}
+    for path in logs:
+        other = seen.setdefault(plain_name(path.name), path)
+        if other is not path:
+            raise UsageError(f"{other} and {path} are one log; remove one of them, or name the logs themselves", file=str(path))
 
 
 def _refuse_others(files: Iterable[Path], stem: str) -> None:
@@ -50,5 +61,4 @@ def _refuse_others(files: Iterable[Path], stem: str) -> None:
 
 
 def _is_log(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) in LOG_STARTS
+    return start_of(path, 4) in LOG_STARTS

@@ -14,6 +14,7 @@ except ModuleNotFoundError as missing:
         raise
     raise ModuleNotFoundError(f"paraply.spark needs the package {missing.name}: pip install 'paraply[spark]'", name=missing.name) from None
 
+from paraply.spark.analyze import analyze
 from paraply.spark.apply import apply_batch, apply_upto
 from paraply.spark.dependencies import dependencies
 from paraply.spark.failures import unwrap
@@ -22,6 +23,7 @@ from paraply.spark.setup import register, session
 from paraply.spark.workload import conflicts, parallelism
 
 __all__ = [
+    "analyze",
     "apply_batch",
     "apply_upto",
     "conflicts",

@@ -46,6 +46,8 @@ mod _native {
     #[pymodule_export]
     use crate::log::transaction_batch::PyTransactionBatch;
     #[pymodule_export]
+    use crate::log::unpack::PyUnpacker;
+    #[pymodule_export]
     use crate::log::write_sets::PyWriteSets;
     #[pymodule_export]
     use crate::plan::block::{PyBlock, PyBlockSums};

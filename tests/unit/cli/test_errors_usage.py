@@ -119,7 +119,9 @@ def test_an_unknown_command_and_no_command() -> None:
 
 
 def test_verify_without_numbers_to_compare_and_with_other_numbers() -> None:
-    outcome = run_json("verify", LOG)
+    outcome = run_json("verify", LOG)  # a source's own log, and by default verified as one
+    assert (outcome.code, outcome.report["scheme"], outcome.report["different"]) == (0, "writeset", 0)
+    outcome = run_json("verify", LOG, "--scheme", "group")
     assert (outcome.code, outcome.error["class"]) == (1, "NumbersDiffer")
     assert outcome.report["different"] == outcome.report["transactions"] == 7
     assert outcome.error["gtid"].endswith(":1")
@@ -128,7 +130,7 @@ def test_verify_without_numbers_to_compare_and_with_other_numbers() -> None:
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_output_that_cannot_be_written_does_not_change_the_exit_code(options: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = paraply("verify", LOG, *options, stdout=full)
+        done = paraply("verify", LOG, "--scheme", "group", *options, stdout=full)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
 
@@ -138,7 +140,7 @@ def test_a_reader_that_is_gone_does_not_change_the_exit_code(options: list[str])
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = paraply("verify", LOG, *options, stdout=writing, stderr=subprocess.PIPE)
+        done = paraply("verify", LOG, "--scheme", "group", *options, stdout=writing, stderr=subprocess.PIPE)
     finally:
         os.close(writing)
     assert done.returncode == 1

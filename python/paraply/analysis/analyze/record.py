@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from paraply._native import Costs, TransactionBatch, WriteSets
     from paraply.analysis.analyze.names import KeyNames
 
-__all__ = ["Predicted", "Recorded", "is_trace", "record_logs", "record_trace"]
+__all__ = ["TRACE_COLUMNS", "Predicted", "Recorded", "is_trace", "record_logs", "record_trace", "recorded"]
 
 _LIMITS = FeedLimits(batch_bytes=4 << 20, queue_batches=4, queue_bytes=16 << 20)
 _MOST_PREDICTED = 64
 _TRACE_ROWS = 16_384
-_TRACE_COLUMNS = (
+TRACE_COLUMNS = (
     "gtid",
     "session",
     "committed_at",
@@ -41,6 +41,7 @@ _TRACE_COLUMNS = (
     "offset",
     "barrier",
 )
+"""Columns of a trace that are recorded, as far as it has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def record_trace(
     for path in paths:
         try:
             with pq.ParquetFile(path) as file:
-                columns = [name for name in _TRACE_COLUMNS if name in file.schema_arrow.names]
+                columns = [name for name in TRACE_COLUMNS if name in file.schema_arrow.names]
                 for batch in file.iter_batches(_TRACE_ROWS, columns=columns):
                     recorder.observe_trace(batch)
                     done += batch.nbytes

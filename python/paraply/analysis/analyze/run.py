@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from paraply._native import LogTotals, Recording
     from paraply.analysis.analyze.record import Recorded
 
-__all__ = ["WORKERS", "AnalyzeOptions", "analyze"]
+__all__ = ["WORKERS", "AnalyzeOptions", "analysis_of", "analyze"]
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of workers that are simulated."""
@@ -97,17 +97,24 @@ def analyze(
     """
     started = time.monotonic()
     options = options or AnalyzeOptions()
-    costs = options.costs.native()
     names = KeyNames(hides=options.hide_values)
     recorded = record(logs, options, names, on_progress)
-    recording = recorded.recording
+    result = replace(analysis_of(recorded, options, names), seconds=time.monotonic() - started)
+    if on_result is not None:
+        on_result(result, recorded.recording)
+    return result
+
+
+def analysis_of(recorded: Recorded, options: AnalyzeOptions, names: KeyNames) -> Analysis:
+    """Simulate the appliers over a recorded log, and explain the lost time; the time that it takes is not in the result."""
+    recording, costs = recorded.recording, options.costs.native()
     serial_ns = recording.work(costs)
     most = max(*options.workers, options.replica_workers)
     explanation = explain(recording, costs, names, workers=options.replica_workers, most_workers=most, serial_ns=serial_ns)
     if options.timeline is not None:
         write_timeline(recording, costs, explanation, options.timeline)
     reasons = tuple({"reason": reason, "table": table, "count": count} for reason, table, count in recorded.fallbacks)
-    result = Analysis(
+    return Analysis(
         totals=totals_of(recorded),
         costs=options.costs,
         serial_seconds=serial_ns / 1e9,
@@ -118,11 +125,8 @@ def analyze(
         group=forecast(recorded, names, options.primaries, options.latency_ms) if options.primaries else None,
         hidden_values=options.hide_values,
         fallback_reasons=reasons,
-        seconds=time.monotonic() - started,
+        seconds=0.0,
     )
-    if on_result is not None:
-        on_result(result, recording)
-    return result
 
 
 def record(

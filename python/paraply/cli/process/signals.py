@@ -1,10 +1,10 @@
-"""Handling of Ctrl-C and SIGTERM."""
+"""Handling of Ctrl-C, SIGTERM, and SIGHUP of a terminal that is closed."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from paraply.cli.process.interrupt import raise_interrupted
@@ -12,20 +12,28 @@ from paraply.cli.terminal import output
 
 __all__ = ["interrupted_by_signal", "stops_on_signal"]
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def stops_on_signal(stop: Callable[[], None], notice: str = "stopping at a transaction boundary ...") -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop at a transaction boundary during the ``with`` block.
+    """Let Ctrl-C, SIGTERM and SIGHUP stop at a transaction boundary during the ``with`` block.
+
+    A closed terminal may send SIGHUP twice, by the shell and by the kernel: only the first signal that is one counts.
 
     Args:
         stop: Called at each signal. The first call asks for a stop at a boundary; the second one rolls back the blocks in progress.
         notice: Text for people at each signal.
     """
+    asked = False
 
-    def handler(_signal: int, _frame: FrameType | None) -> None:
-        output.stderr.print(notice)
+    def handler(number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if number == signal.SIGHUP and asked:
+            return
+        asked = True
+        with suppress(OSError):  # the terminal may be gone
+            output.stderr.print(notice)
         stop()
 
     with _handled_by(handler):
@@ -34,7 +42,7 @@ def stops_on_signal(stop: Callable[[], None], notice: str = "stopping at a trans
 
 @contextmanager
 def interrupted_by_signal() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt during the ``with`` block.
+    """Let Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt during the ``with`` block.
 
     This includes a script's background process, which starts with SIGINT ignored, so that Python raises no exception by itself.
     """
@@ -44,7 +52,9 @@ def interrupted_by_signal() -> Iterator[None]:
 
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    # `nohup` starts a process with SIGHUP ignored, and means it.
+    wanted = [number for number in SIGNALS if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in wanted}
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from paraply.errors import AlreadyRunning, ConnectionLost, ParaplyError, ServerE
 from paraply.targets.mysql.batch_commit import apply_and_commit
 from paraply.targets.mysql.ddl.statement import StatementRunner
 from paraply.targets.mysql.errors import cascade_hint, explain, interrupted, names_a_row, table_of
-from paraply.targets.mysql.rows.row_finder import RowFinder
+from paraply.targets.mysql.rows.row_finder import FoundRow, RowFinder
 from paraply.targets.mysql.rows.sequences import row_statements
 from paraply.targets.mysql.sql import query_all, rows_of, to_text
 from paraply.targets.mysql.xa.branches import end, prepare
@@ -312,7 +312,8 @@ class MySqlSession:
                     return self._context.store.taken_over()
                 # The transactions of a merged block are applied again one by one. Only then is it known which of them fails.
                 if block.transaction_count == 1:
-                    table, key = self._find_row(error, block, table)
+                    table, key, more = self._find_row(error, block, table)
+                    hint = more or hint
         found = explain(error, file=block.file, position=block.offset, gtid=block.first_gtid, table=table, key=key)
         found.message += hint
         return found
@@ -323,8 +324,8 @@ class MySqlSession:
             return not self._context.store.owns_channel(self._connection, self._context.epoch)
         return False
 
-    def _find_row(self, error: ServerError, block: Block, table: str | None) -> tuple[str | None, str | None]:
-        """Return table and key of the row that an error is about. An error without a key is better than none."""
+    def _find_row(self, error: ServerError, block: Block, table: str | None) -> FoundRow:
+        """Return the row that an error is about. An error without a key is better than none."""
         with contextlib.suppress(ParaplyError):
             return RowFinder(self._connection, block).find(error.code, error.message, table)
-        return table, None
+        return FoundRow(table)

@@ -16,4 +16,5 @@ pub mod selection;
 mod start;
 pub mod stop;
 pub mod unmatched;
+pub mod unpack;
 pub mod xa_scan;

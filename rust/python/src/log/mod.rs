@@ -10,3 +10,4 @@ pub mod table_map;
 pub mod transaction;
 pub mod transaction_batch;
 pub mod write_sets;
+pub mod unpack;

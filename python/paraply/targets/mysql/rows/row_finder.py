@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block
 
-__all__ = ["RowFinder", "TableKeys", "UniqueKey"]
+__all__ = ["FoundRow", "RowFinder", "TableKeys", "UniqueKey"]
 
 DUPLICATE = frozenset({1022, 1062, 1586, 1859})
 MISSING = 1032
@@ -69,6 +69,20 @@ class UniqueKey:
     def where(self, values: Sequence[Any]) -> str:
         """Return the condition that finds the row."""
         return " AND ".join(condition(column, value) for column, value in zip(self.columns, values, strict=True))
+
+
+class FoundRow(NamedTuple):
+    """The row that an error is about.
+
+    Attributes:
+        table: Its table as ``database.table``; None if it is not known.
+        key: Its key as text; None if it cannot be determined.
+        hint: What else the target shows about the cause, to be added to the message.
+    """
+
+    table: str | None
+    key: str | None = None
+    hint: str = ""
 
 
 class _Row(NamedTuple):
@@ -157,8 +171,8 @@ class RowFinder:
         self._connection = connection
         self._block = block
 
-    def find(self, code: int, message: str, table: str | None) -> tuple[str | None, str | None]:
-        """Return the table and the key of the row; each is None if it cannot be determined.
+    def find(self, code: int, message: str, table: str | None) -> FoundRow:
+        """Return the table and the key of the row.
 
         Args:
             code: The server's error number.
@@ -169,13 +183,13 @@ class RowFinder:
             return self._foreign_key(code, message, table)
         keys = self._table(table)
         if keys is None:
-            return table, None
+            return FoundRow(table)
         rows = self._rows(keys)
         if code == MISSING:
-            return table, self._named(keys, rows, self._missing(keys, rows))
+            return FoundRow(table, self._named(keys, rows, self._missing(keys, rows)))
         if code in DUPLICATE:
-            return table, self._duplicate(keys, rows)
-        return table, self._named(keys, rows, None)
+            return FoundRow(table, self._duplicate(keys, rows))
+        return FoundRow(table, self._named(keys, rows, None))
 
     def _table(self, name: str | None) -> TableKeys | None:
         for table_map in self._block.table_maps():
@@ -233,11 +247,11 @@ class RowFinder:
         values = (key.values(image) for image in images)
         return {value for value in values if value is not None and None not in value}
 
-    def _foreign_key(self, code: int, message: str, table: str | None) -> tuple[str | None, str | None]:
+    def _foreign_key(self, code: int, message: str, table: str | None) -> FoundRow:
         """Return table and key of the child without a parent, or of the parent with remaining children."""
         named = _CONSTRAINT.search(message)
         if named is None:
-            return table, None
+            return FoundRow(table)
         database, child, constraint = (part.replace("``", "`") for part in named.groups())
         results = self._connection.query(
             "SELECT column_name, referenced_table_schema, referenced_table_name, referenced_column_name, ordinal_position"
@@ -246,21 +260,28 @@ class RowFinder:
         )
         parts = [[to_text(value) for value in row] for row in by_last_column(rows_of(results))]
         if not parts:
-            return table, None
+            return FoundRow(table)
         parent = f"{parts[0][1]}.{parts[0][2]}"
         ours = f"{database}.{child}" if code in NO_PARENT else parent
         own, far = (0, 3) if code in NO_PARENT else (3, 0)
         keys = self._table(ours)
         if keys is None:
-            return ours, None
+            return FoundRow(ours)
         others = TableKeys.read(self._connection, *((parts[0][1], parts[0][2]) if code in NO_PARENT else (database, child)))
         link = _Link(
             UniqueKey(tuple(c for part in parts for c in keys.columns if c.name == part[own]), unique=False),
             UniqueKey(tuple(c for part in parts for c in others.columns if c.name == part[far]), unique=False),
         )
         rows = self._rows(keys, link.ours.columns)
+        if code in NO_PARENT and len(link.theirs.columns) < len(link.ours.columns):
+            row = next((row for row in rows if None not in (link.ours.values(row.after) or (None,))), None)
+            hint = (
+                f"; the foreign key {constraint} of {ours} refers to {parent}, which is not in the target or has no such column: load that"
+                " table too, or drop the foreign key in the target"
+            )
+            return FoundRow(ours, self._named(keys, rows, row), hint)
         row = self._orphan(others, link, rows) if code in NO_PARENT else self._referred(others, link, rows)
-        return ours, self._named(keys, rows, row)
+        return FoundRow(ours, self._named(keys, rows, row))
 
     def _orphan(self, parents: TableKeys, link: _Link, rows: list[_Row]) -> _Row | None:
         """Return the first row whose parent neither exists nor is inserted by the transaction."""

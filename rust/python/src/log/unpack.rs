@@ -1,0 +1,42 @@
+//! Decompression of whole log files.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use paraply_binlog::read::unpack::{Compression, open};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+#[pyclass(name = "Unpacker", module = "paraply._native", frozen)]
+pub struct PyUnpacker(Mutex<Box<dyn Read + Send + Sync>>);
+
+#[pymethods]
+impl PyUnpacker {
+    #[new]
+    fn new(path: PathBuf, compression: &str) -> PyResult<Self> {
+        let compression = match compression {
+            "zst" => Compression::Zstd,
+            "lz4" => Compression::Lz4,
+            other => return Err(PyValueError::new_err(format!("there is no compression `{other}`: zst or lz4"))),
+        };
+        Ok(Self(Mutex::new(open(&path, compression)?)))
+    }
+
+    /// Returns up to `size` bytes; none at the end.
+    fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let read = py.detach(|| {
+            let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut bytes = Vec::new();
+            reader.by_ref().take(size as u64).read_to_end(&mut bytes)?;
+            Ok::<_, std::io::Error>(bytes)
+        })?;
+        Ok(PyBytes::new(py, &read))
+    }
+
+    /// Closes the file; nothing more can be read.
+    fn close(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(std::io::empty());
+    }
+}
