@@ -43,12 +43,12 @@ def test_alone_it_is_said_what_they_are(folder: Path) -> None:
     for name, what in {
         "binlog.000001.idx": "GTID index",
         "binlog.000002.idx": "GTID index",
-        "binlog.index": "list of its logs",
         "binlog.state": "GTID state",
         "binlog.index~": "copy of the list",
     }.items():
         with pytest.raises(UsageError, match=f"{what}.*name the logs themselves"):
             log_paths(folder / name)
+    assert log_paths(folder / "binlog.index") == [str(folder / "binlog.000001")]
 
 
 def test_content_decides_and_not_the_name(folder: Path) -> None:
@@ -58,6 +58,9 @@ def test_content_decides_and_not_the_name(folder: Path) -> None:
     index = folder / "binlog.000009"
     index.write_bytes(GTID_INDEX)
     assert log_paths([log, index]) == [str(log)]
+    named = folder / "odd.index"
+    shutil.copyfile(folder / "binlog.000001", named)
+    assert log_paths(named) == [str(named)]
 
 
 def test_the_binlog_in_innodb_is_refused_and_never_passed_over(folder: Path) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from paraply.errors import UsageError
-from paraply.logs.inputs.compression import ENDINGS
+from paraply.logs.companions import LOG_STARTS
+from paraply.logs.inputs.compression import ENDINGS, start_of
 
 __all__ = ["is_index", "logs_of_index"]
 
 
 def is_index(path: Path) -> bool:
-    """Return True for a file with the name of a server's list of its logs."""
-    return path.suffix == ".index" and path.is_file()
+    """Return True for a file with the name of a server's list of its logs that is no log itself."""
+    return path.suffix == ".index" and path.is_file() and start_of(path, 4) not in LOG_STARTS
 
 
 def logs_of_index(path: Path) -> list[Path]:
