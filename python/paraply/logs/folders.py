@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraply.errors import UsageError
+from paraply.errors import LogDamaged, UsageError
 from paraply.logs.companions import LOG_STARTS, companion_kind
 from paraply.logs.file_names import split_name
 from paraply.logs.inputs.compression import plain_name, start_of
@@ -55,10 +55,13 @@ def _refuse_others(files: Iterable[Path], stem: str) -> None:
     for path in sorted(files):
         if re.match(rf"{re.escape(stem)}\.\d{{6}}", path.name) and companion_kind(path) is None:
             raise UsageError(
-                f"{path} is named as one of the logs beside it, and does not begin as one; unpack it, or name the logs themselves",
+                f"{path} is named as one of the logs beside it, and does not begin as one; fetch it again, or name the logs themselves",
                 file=str(path),
             )
 
 
 def _is_log(path: Path) -> bool:
-    return start_of(path, 4) in LOG_STARTS
+    try:
+        return start_of(path, 4) in LOG_STARTS
+    except LogDamaged:
+        return False
