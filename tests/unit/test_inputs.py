@@ -111,6 +111,7 @@ def test_a_folder_may_hold_compressed_and_plain_logs(tmp_path: Path) -> None:
     tmp_path.joinpath("binlog.000001.gz").write_bytes(gzip.compress(data))
     tmp_path.joinpath("binlog.000010.xz").write_bytes(lzma.compress(data))
     tmp_path.joinpath("notes.txt.gz").write_bytes(gzip.compress(b"no log"))
+    tmp_path.joinpath("half.sql.gz").write_bytes(gzip.compress(b"no log either")[:12])
     assert [Path(path).name for path in log_paths(tmp_path)] == ["binlog.000001", "binlog.000002", "binlog.000010"]
     tmp_path.joinpath("binlog.000002.gz").write_bytes(gzip.compress(data))
     with pytest.raises(UsageError, match="are one log; remove one"):
