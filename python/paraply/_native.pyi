@@ -1791,7 +1791,7 @@ class RowStatements:
     """Writer of row changes as SQL statements, each with the exact row that it must find.
 
     Args:
-        reversed: True for the statements that take the changes back, the last change first.
+        backwards: True for the statements that take the changes back, the last change first.
         postgres: Renderer that knows the tables of a PostgreSQL; None for statements for MySQL and MariaDB.
         tables: Tables whose rows are written; None for all.
         kept: Finder whose kept dependents' rows are left as they are.
@@ -1800,7 +1800,7 @@ class RowStatements:
     def __new__(
         cls,
         *,
-        reversed: bool,  # noqa: A002 - the native name
+        backwards: bool,
         postgres: PostgresRenderer | None = None,
         tables: TableFilter | None = None,
         kept: DependentFinder | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paraply._native import Catalog, GtidSet, LogReader, RowStatements, Selection, TableFilter
+from paraply._native import Catalog, LogReader, RowStatements, Selection, TableFilter
 from paraply.analysis.parts import LogPart
 from paraply.analysis.rows import RowSource
 from paraply.applier.selection.filters import Filters
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from paraply._native import Transaction, TransactionBatch, WriteSets
+    from paraply.logs.transaction_set import TransactionSet
     from paraply.schema.model import Table
 
 __all__ = ["IMAGES", "ChangeFilter", "SqlSource", "batches", "changes", "parse_keys", "takes"]
@@ -45,7 +46,7 @@ class ChangeFilter:
     filters: Filters = field(default_factory=Filters)
     since: int | None = None
     until: int | None = None
-    gtids: GtidSet | None = None
+    gtids: TransactionSet | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -157,7 +158,7 @@ class SqlSource:
         self.rows = 0
         """Number of row changes so far."""
         self._wanted = wanted
-        self._statements = RowStatements(reversed=False, tables=wanted.tables)
+        self._statements = RowStatements(backwards=False, tables=wanted.tables)
         self._now: tuple[TransactionBatch, Catalog] | None = None
         reader = LogReader(list(paths), selection=wanted.selection, count_rows=False)
         limits = FeedLimits(batch_transactions=4096)

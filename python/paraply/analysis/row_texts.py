@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from paraply.logs.stop_point import moment_text
+from paraply.targets.mysql.row_sql import ROW_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -15,17 +16,11 @@ if TYPE_CHECKING:
 
     from paraply.analysis.row_changes import SqlSource
 
-__all__ = ["FORMATS", "SETTINGS", "as_csv", "as_json_lines", "as_sql", "as_text"]
+__all__ = ["FORMATS", "as_csv", "as_json_lines", "as_sql", "as_text"]
 
 FORMATS = ("text", "jsonl", "csv", "sql")
 FIELDS = ("gtid", "committed_at", "database", "table", "operation", "key", "before", "after")
 WIDTH = 80
-SETTINGS = (
-    "SET NAMES utf8mb4",
-    "SET SESSION time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES,NO_BACKSLASH_ESCAPES'",
-)
-"""Settings of a session under which the statements have their meaning."""
-
 _MARK = "..."
 
 
@@ -149,7 +144,7 @@ def as_sql(source: SqlSource) -> Iterator[str]:
         open_ = False
         for sql, rows in statements:
             if first:
-                yield from (f"{setting};\n" for setting in SETTINGS)
+                yield from (f"{setting};\n" for setting in ROW_SETTINGS)
                 first = False
             if not open_:
                 at = transaction.committed_at

@@ -131,16 +131,16 @@ def filter_of(
     database: list[str] | None, table: list[str] | None, since: str | None, until: str | None, gtid: str | None, key: list[str] | None
 ) -> ChangeFilter:
     """Return the conditions of the options."""
-    from paraply._native import GtidSet
     from paraply.analysis.row_changes import ChangeFilter, parse_keys
     from paraply.applier.selection.filters import parse_filters
     from paraply.logs.stop_point import parse_moment
+    from paraply.logs.transaction_set import TransactionSet
 
     return ChangeFilter(
         filters=parse_filters(database or [], table or []),
         since=None if since is None else parse_moment("--since", since),
         until=None if until is None else parse_moment("--until", until),
-        gtids=None if gtid is None else GtidSet(gtid),
+        gtids=None if gtid is None else TransactionSet.parse("--gtid", gtid),
         keys=parse_keys(key or []),
     )
 

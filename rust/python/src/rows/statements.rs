@@ -45,7 +45,7 @@ struct Open {
 
 struct State {
     renderer: Option<Arc<Renderer>>,
-    reversed: bool,
+    backwards: bool,
     filter: TableFilter,
     kept: HashSet<u64>,
     known: KnownTables,
@@ -64,16 +64,16 @@ pub struct PyRowStatements {
 #[pymethods]
 impl PyRowStatements {
     #[new]
-    #[pyo3(signature = (*, reversed, postgres=None, tables=None, kept=None))]
+    #[pyo3(signature = (*, backwards, postgres=None, tables=None, kept=None))]
     fn new(
-        reversed: bool,
+        backwards: bool,
         postgres: Option<&PyPostgresRenderer>,
         tables: Option<&PyTableFilter>,
         kept: Option<&PyDependentFinder>,
     ) -> Self {
         let state = State {
             renderer: postgres.map(PyPostgresRenderer::shared),
-            reversed,
+            backwards,
             filter: tables.map_or_else(TableFilter::default, |tables| tables.0.clone()),
             kept: kept.map(|finder| finder.lock().kept().clone()).unwrap_or_default(),
             known: KnownTables::default(),
@@ -138,7 +138,7 @@ impl State {
         let mut statements = RowStatements::default();
         let count = self.plan.len();
         while open.done < count && statements.bytes() < max_bytes {
-            let place = if self.reversed { count - 1 - open.done } else { open.done };
+            let place = if self.backwards { count - 1 - open.done } else { open.done };
             open.done += 1;
             let Some(step) = self.plan.steps().get(place).copied() else { continue };
             let Some(table) = self.known.get(step.table) else { continue };
@@ -158,13 +158,13 @@ impl State {
             };
             let form = match self.forms.remove(&step.table) {
                 Some(form) => form,
-                None => form_of(self.renderer.as_deref(), table, &open.catalog, transaction, self.reversed)
+                None => form_of(self.renderer.as_deref(), table, &open.catalog, transaction, self.backwards)
                     .map_err(|(message, cause)| refuse(message, cause))?,
             };
             let step_rows = step_rows(transaction, step, &self.known).map_err(|error| failed(&error))?;
             let hides = step_rows.hides_cascades();
             let mut rows = step_rows.rows;
-            if self.reversed {
+            if self.backwards {
                 rows.reverse();
                 if hides && rows.iter().any(|row| cascading_keys(&open.catalog, &name).iter().any(|k| k.acts_on(row))) {
                     return Err(refuse(unlogged_cascade(&name), Cause::ApplyFailed));
@@ -176,7 +176,7 @@ impl State {
                     self.skipped.push((name.to_string(), form.key_text(&row)));
                     continue;
                 }
-                let row = if self.reversed { row.reversed() } else { row };
+                let row = if self.backwards { row.reversed() } else { row };
                 if let Some(statement) = form.statement(&row).map_err(|message| refuse(message, Cause::ApplyFailed))? {
                     statements.push(statement);
                 }
