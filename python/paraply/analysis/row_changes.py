@@ -158,7 +158,7 @@ class SqlSource:
         self.rows = 0
         """Number of row changes so far."""
         self._wanted = wanted
-        self._statements = RowStatements(reversed=False, tables=wanted.tables)
+        self._statements = RowStatements(backwards=False, tables=wanted.tables)
         self._now: tuple[TransactionBatch, Catalog] | None = None
         reader = LogReader(list(paths), selection=wanted.selection, count_rows=False)
         limits = FeedLimits(batch_transactions=4096)

@@ -99,6 +99,8 @@ def find_dependents(
             transaction = batch[index]
             if unknown:
                 raise _unknown(transaction)
+            if transaction.kind != "dml":
+                raise _no_rows_alone(transaction)
             named = len(report.dependents) < NAMED
             report.add_dependent(_dependent(transaction, catalog, hashes if named else []))
             if options.dependents == "include":
@@ -121,6 +123,15 @@ def _unknown(transaction: Transaction) -> UndoRefused:
     return UndoRefused(
         "a later transaction changed rows of an undone table, and it is not known which: its keys cannot be read from the log; give the"
         " definitions of its tables with --schema",
+        gtid=transaction.gtid,
+        file=transaction.file,
+        position=transaction.offset,
+    )
+
+
+def _no_rows_alone(transaction: Transaction) -> UndoRefused:
+    return UndoRefused(
+        "a later XA transaction, or a statement that makes a table of rows, depends on those to undo: undo what is after it by hand",
         gtid=transaction.gtid,
         file=transaction.file,
         position=transaction.offset,

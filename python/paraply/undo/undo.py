@@ -119,8 +119,8 @@ class Undo:
         keeps = self._options.dependents == "keep"
         renderer = self._writer.renderer
         writers = {
-            CHOSEN: RowStatements(reversed=True, postgres=renderer, tables=self._options.tables, kept=finder if keeps else None),
-            WHOLE: RowStatements(reversed=True, postgres=renderer),
+            CHOSEN: RowStatements(backwards=True, postgres=renderer, tables=self._options.tables, kept=finder if keeps else None),
+            WHOLE: RowStatements(backwards=True, postgres=renderer),
         }
 
         def visit(batch: TransactionBatch, begun: int, _sets: WriteSets, catalog: Catalog) -> None:
