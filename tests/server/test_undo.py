@@ -400,3 +400,27 @@ def test_an_unknown_transaction_and_missing_options_are_mistakes_of_use(shop: Sh
     ended = run_json("undo", *log, "--to", shop.live.url, "--transactions", "0-99-1")
     assert (ended.code, "these logs do not hold" in ended.error["message"]) == (2, True)
     assert run_json("undo", *log, "--to", shop.live.url).code == 2
+
+
+def test_the_progress_of_a_channel_is_never_undone(shop: Shop) -> None:
+    shop.live.sql("CREATE DATABASE IF NOT EXISTS paraply")
+    shop.live.sql("CREATE TABLE IF NOT EXISTS paraply.mine (id INT PRIMARY KEY, n INT) ENGINE=InnoDB")
+    shop.live.sql("REPLACE INTO paraply.mine VALUES (1, 0)")
+    shop.run("bad", "UPDATE us.item SET price = 0 WHERE id = 1", "UPDATE paraply.mine SET n = 1")
+    shop.run("later", "UPDATE us.item SET price = 5 WHERE id = 1", "UPDATE paraply.mine SET n = 2")
+    shop.run("other", "UPDATE us.item SET price = 7 WHERE id = 2", "UPDATE paraply.mine SET n = 3")
+    report = shop.undo("bad", dependents="include")
+    assert [each.gtid for each in report.dependents] == [shop.gtids["later"]]
+    assert shop.items()[:2] == [(1, "a", 10), (2, "b", 7)]
+    assert shop.live.sql("SELECT n FROM paraply.mine") == [(3,)]
+
+
+def test_updates_of_several_rows_share_a_statement(shop: Shop, tmp_path: Path) -> None:
+    shop.run("bad", "UPDATE item SET price = NULL", "UPDATE item SET price = 4 WHERE id = 2")
+    options = ("undo", *shop.live.log(), "--to", shop.live.url, "--transactions", shop.gtids["bad"])
+    shown = command(*options, "--sql", tmp_path / "undo.sql")
+    assert shown.returncode == 0, shown.stderr
+    text = (tmp_path / "undo.sql").read_text()
+    assert text.index("`price`=CASE `id` WHEN 2 THEN NULL WHEN 3 THEN 30 END WHERE (") < text.index("CASE `id` WHEN 2 THEN 20 WHEN 1 THEN 10 END")
+    shop.undo("bad")
+    assert shop.items() == [(1, "a", 10), (2, "b", 20), (3, "c", 30)]

@@ -131,7 +131,8 @@ def _is_chosen(transaction: Transaction, options: UndoOptions) -> bool:
         since, until = options.between
         if transaction.committed_at is None or not since <= transaction.committed_at < until or transaction.kind == "ddl":
             return False
-    tables = [name for name in transaction.tables if options.tables is None or options.tables.chooses(*name.split(".", 1))]
+    chosen = options.chosen
+    tables = [name for name in transaction.tables if chosen.chooses(*name.split(".", 1))]
     if options.transactions is None and not tables:
         return False
     if transaction.kind not in ("dml", "empty"):

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from paraply._native import TableFilter
 from paraply.logs.stop_point import moment_text
 
 if TYPE_CHECKING:
-    from paraply._native import TableFilter
     from paraply.logs.transaction_set import TransactionSet
     from paraply.schema.model import Table
 
-__all__ = ["Dependent", "Dependents", "UndoOptions", "UndoReport"]
+__all__ = ["Dependent", "Dependents", "UndoOptions", "UndoReport", "everything"]
 
 Dependents = Literal["stop", "include", "keep"]
 
+OWN_DATABASE = "paraply"
+"""Database of the progress of channels, which is never undone."""
 NAMED = 1000
 """Most dependents, and most kept rows, that are listed; the others are counted."""
 
@@ -39,6 +41,16 @@ class UndoOptions:
     dependents: Dependents = "stop"
     channel: str = "default"
     schema: tuple[Table, ...] = ()
+
+    @property
+    def chosen(self) -> TableFilter:
+        """Filter of the tables that are undone."""
+        return self.tables or everything()
+
+
+def everything() -> TableFilter:
+    """Return the filter of all tables but paraply's own."""
+    return TableFilter((), (), (OWN_DATABASE,))
 
 
 @dataclass(frozen=True, slots=True)

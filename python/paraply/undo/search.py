@@ -90,7 +90,7 @@ def find_dependents(
         SchemaMismatch: The definition of an affected table is unknown.
         LogError: The log is damaged or not understood.
     """
-    finder = DependentFinder(options.tables, keep=options.dependents == "keep")
+    finder = DependentFinder(options.chosen, keep=options.dependents == "keep")
 
     def visit(batch: TransactionBatch, begun: int, sets: WriteSets, catalog: Catalog) -> None:
         marks = choice.marks[begun : begun + len(batch)]

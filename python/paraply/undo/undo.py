@@ -13,7 +13,7 @@ from paraply.errors import UsageError
 from paraply.logs import log_paths
 from paraply.targets import MYSQL, POSTGRESQL
 from paraply.undo.choice import CHOSEN, WHOLE, choose
-from paraply.undo.options import UndoOptions, UndoReport
+from paraply.undo.options import UndoOptions, UndoReport, everything
 from paraply.undo.search import ChosenFeed, find_dependents
 from paraply.undo.spool import open_spool
 from paraply.undo.writer import batches, script
@@ -119,8 +119,8 @@ class Undo:
         keeps = self._options.dependents == "keep"
         renderer = self._writer.renderer
         writers = {
-            CHOSEN: RowStatements(backwards=True, postgres=renderer, tables=self._options.tables, kept=finder if keeps else None),
-            WHOLE: RowStatements(backwards=True, postgres=renderer),
+            CHOSEN: RowStatements(backwards=True, postgres=renderer, tables=self._options.chosen, kept=finder if keeps else None),
+            WHOLE: RowStatements(backwards=True, postgres=renderer, tables=everything()),
         }
 
         def visit(batch: TransactionBatch, begun: int, _sets: WriteSets, catalog: Catalog) -> None:

@@ -17,6 +17,9 @@ use crate::write_sets::{Options, may_be_checked_by_flags};
 /// Most hashes that are returned of a dependent.
 const MOST_NAMED: usize = 4;
 
+/// Database of the progress of channels, whose rows are nobody's data.
+const OWN_DATABASE: &str = "paraply";
+
 /// Error of the search.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
@@ -143,6 +146,9 @@ impl DependentFinder {
         for step in self.plan.steps() {
             let Some(table) = self.known.get(step.table) else { continue };
             let name = &table.map.name;
+            if name.database == OWN_DATABASE {
+                continue;
+            }
             let definition = table.definition.as_ref().map_err(|reason| unknown_keys(table, *reason))?;
             let is_undone = whole || self.filter.chooses(&name.database, &name.table);
             let keyless = is_keyless(table, catalog);

@@ -88,8 +88,8 @@ impl ExactTable {
         };
         // A row of a table without a key is found by one that is equal: each needs a statement of its own.
         let tail = if change_has_key(table, change) { "" } else { " " };
-        let keys = vec![key.unwrap_or_default()];
-        Ok(Some(RowStatement { kind, table: table.source.clone(), head: Arc::clone(head), parts: vec![part], tail, keys }))
+        let (keys, head, table) = (vec![key.unwrap_or_default()], Arc::clone(head), table.source.clone());
+        Ok(Some(RowStatement { kind, table, head, parts: vec![part], tail, keys, updates: Vec::new() }))
     }
 
     /// Returns the key of a row as text.

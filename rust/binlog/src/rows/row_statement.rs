@@ -34,6 +34,44 @@ impl StatementKind {
     }
 }
 
+/// Values that an UPDATE gives to one row, in a form in which several rows can share a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowUpdate {
+    /// The columns that are set, as identifiers.
+    pub columns: Vec<Arc<str>>,
+    /// Their values as literals.
+    pub values: Vec<Vec<u8>>,
+    /// The column of the key, as an identifier.
+    pub key: Arc<str>,
+    /// Its value as a literal.
+    pub key_value: Vec<u8>,
+    /// The condition for the whole row.
+    pub condition: Vec<u8>,
+}
+
+impl RowUpdate {
+    /// Returns true if another row may be changed by the same statement: other rows, and literals of the same kind.
+    fn goes_with(&self, other: &Self) -> bool {
+        let is_alike = |(one, other): (&Vec<u8>, &Vec<u8>)| match (literal_class(one), literal_class(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        };
+        self.key == other.key
+            && self.columns == other.columns
+            && self.key_value != other.key_value
+            && self.values.iter().zip(&other.values).all(is_alike)
+    }
+}
+
+/// Returns a letter for a kind of literals, which a CASE may mix; none for NULL.
+fn literal_class(literal: &[u8]) -> Option<u8> {
+    match literal.first() {
+        Some(b'N') => None,
+        Some(letter @ (b'\'' | b'X' | b'_')) => Some(*letter),
+        _ => Some(b'0'),
+    }
+}
+
 /// One statement for one row or several. It must affect exactly as many rows as it has parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowStatement {
@@ -49,12 +87,18 @@ pub struct RowStatement {
     pub tail: &'static str,
     /// The key of each row, for messages.
     pub keys: Vec<String>,
+    /// The changes of an UPDATE whose row may share the statement with others.
+    pub updates: Vec<RowUpdate>,
 }
 
 impl RowStatement {
     /// Returns the whole text, without a semicolon.
     pub fn sql(&self) -> Vec<u8> {
         let mut sql = self.head.as_bytes().to_vec();
+        if self.updates.len() > 1 {
+            self.write_updates(&mut sql);
+            return sql;
+        }
         for (index, part) in self.parts.iter().enumerate() {
             if index > 0 {
                 sql.extend_from_slice(self.kind.separator());
@@ -64,11 +108,44 @@ impl RowStatement {
         sql.extend_from_slice(self.tail.as_bytes());
         sql
     }
+
+    /// Returns the condition of each row of a statement that finds several.
+    pub fn conditions(&self) -> Vec<Vec<u8>> {
+        match self.kind {
+            StatementKind::Update if self.updates.len() > 1 => {
+                self.updates.iter().map(|update| update.condition.clone()).collect()
+            }
+            StatementKind::Delete if self.parts.len() > 1 => self.parts.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn write_updates(&self, sql: &mut Vec<u8>) {
+        let Some(first) = self.updates.first() else { return };
+        for (index, column) in first.columns.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            sql.extend_from_slice(format!("{comma}{column}=CASE {}", first.key).as_bytes());
+            for update in &self.updates {
+                let Some(value) = update.values.get(index) else { continue };
+                sql.extend_from_slice(b" WHEN ");
+                sql.extend_from_slice(&update.key_value);
+                sql.extend_from_slice(b" THEN ");
+                sql.extend_from_slice(value);
+            }
+            sql.extend_from_slice(b" END");
+        }
+        for (index, update) in self.updates.iter().enumerate() {
+            sql.extend_from_slice(if index == 0 { b" WHERE (" } else { b"\n  OR (" });
+            sql.extend_from_slice(&update.condition);
+            sql.push(b')');
+        }
+    }
 }
 
 /// Most rows and bytes of one statement.
 const MOST_INSERTED: usize = 500;
 const MOST_DELETED: usize = 40;
+const MOST_UPDATED: usize = 24;
 const MOST_BYTES: usize = 256 * 1024;
 
 /// Statements in order; consecutive rows that fit into one statement are joined.
@@ -85,6 +162,18 @@ impl RowStatements {
         let added: usize = statement.parts.iter().map(Vec::len).sum();
         self.bytes += added;
         if let Some(last) = self.done.last_mut() {
+            if let [update] = statement.updates.as_slice()
+                && last.head == statement.head
+                && last.updates.len() < MOST_UPDATED
+                && self.last_bytes < MOST_BYTES
+                && !last.updates.is_empty()
+                && last.updates.iter().all(|earlier| earlier.goes_with(update))
+            {
+                self.last_bytes += added;
+                last.updates.extend(statement.updates);
+                last.keys.extend(statement.keys);
+                return;
+            }
             let most = match last.kind {
                 StatementKind::Insert => MOST_INSERTED,
                 StatementKind::Update => 1,

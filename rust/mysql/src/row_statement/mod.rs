@@ -5,11 +5,12 @@
 
 mod literal;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use paraply_binlog::rows::image_cursor::Malformed;
 use paraply_binlog::rows::known_tables::KnownTable;
-use paraply_binlog::rows::row_statement::{RowStatement, StatementKind};
+use paraply_binlog::rows::row_statement::{RowStatement, RowUpdate, StatementKind};
 use paraply_binlog::rows::step_rows::{CascadingKey, StepRow, Values, cascading_keys};
 use paraply_binlog::rows::values::value_text::{ColumnForm, TableForm};
 use paraply_core::schema::{Catalog, KeyPart, Table, TableName};
@@ -71,12 +72,14 @@ pub enum StatementError {
 #[derive(Debug)]
 struct StatementColumn {
     name: String,
-    quoted: String,
+    quoted: Arc<str>,
     kind: ColumnKind,
     form: ColumnForm,
     generated: bool,
     /// True if the server may set the column by itself when others change.
     sets_itself: bool,
+    /// True if the order in which rows get their values matters: the column is part of a key.
+    in_key: bool,
 }
 
 /// A table as statements write it.
@@ -88,7 +91,7 @@ pub struct StatementTable {
     cascades: Vec<CascadingKey>,
     insert: Arc<str>,
     delete: Arc<str>,
-    update: String,
+    update: Arc<str>,
 }
 
 impl StatementTable {
@@ -96,6 +99,7 @@ impl StatementTable {
     pub fn of(known: &KnownTable, catalog: &Catalog, mariadb: bool) -> Self {
         let form = TableForm::of(known, mariadb);
         let definition = known.definition.as_deref().ok();
+        let keyed = definition.map(|table| keyed_columns(table, catalog));
         let columns: Vec<StatementColumn> = form
             .columns
             .iter()
@@ -105,11 +109,12 @@ impl StatementTable {
                 let declared = definition.and_then(|table| table.columns.get(index));
                 StatementColumn {
                     name: column.name.clone(),
-                    quoted: quoted(&column.name),
+                    quoted: quoted(&column.name).into(),
                     kind: ColumnKind::of(&column.form, mapped, declared, mariadb),
                     form: column.clone(),
                     generated: declared.is_some_and(|column| column.generated.is_some()),
                     sets_itself: literal::may_set_itself(mapped.type_code),
+                    in_key: keyed.as_ref().is_none_or(|keyed| keyed.contains(&index)),
                 }
             })
             .collect();
@@ -117,11 +122,11 @@ impl StatementTable {
         keys.extend(definition.map(unique_keys).unwrap_or_default());
         let name = known.map.name.clone();
         let table = format!("{}.{}", quoted(&name.database), quoted(&name.table));
-        let written: Vec<&str> = columns.iter().filter(|c| !c.generated).map(|c| c.quoted.as_str()).collect();
+        let written: Vec<&str> = columns.iter().filter(|c| !c.generated).map(|c| &*c.quoted).collect();
         Self {
             insert: format!("INSERT INTO {table} ({}) VALUES\n  ", written.join(", ")).into(),
             delete: format!("DELETE FROM {table} WHERE ").into(),
-            update: format!("UPDATE {table} SET "),
+            update: format!("UPDATE {table} SET ").into(),
             cascades: cascading_keys(catalog, &name),
             name,
             columns,
@@ -136,8 +141,9 @@ impl StatementTable {
     pub fn statement(&self, row: &StepRow<'_>) -> Result<Option<RowStatement>, StatementError> {
         let image = row.before.as_ref().or(row.after.as_ref());
         let key = image.map(|image| self.key_text(image)).unwrap_or_default();
+        let mut updates = Vec::new();
         let (kind, head, part, tail) = match (&row.before, &row.after) {
-            (None, Some(after)) => (StatementKind::Insert, Arc::clone(&self.insert), self.new_row(after)?, ""),
+            (None, Some(after)) => (StatementKind::Insert, &self.insert, self.new_row(after)?, ""),
             (Some(before), None) => {
                 let (mut part, tail) = self.condition(before)?;
                 self.write_guards(row, before, &mut part)?;
@@ -145,19 +151,54 @@ impl StatementTable {
                     part.insert(0, b'(');
                     part.push(b')');
                 }
-                (StatementKind::Delete, Arc::clone(&self.delete), part, tail)
+                (StatementKind::Delete, &self.delete, part, tail)
             }
             (Some(before), Some(after)) => {
-                let mut part = self.assignments(before, after)?;
-                let (condition, tail) = self.condition(before)?;
+                let assignments = self.assignments(before, after)?;
+                let mut part = Vec::new();
+                for (index, literal) in &assignments {
+                    let Some(column) = self.columns.get(*index) else { continue };
+                    part.extend_from_slice(if part.is_empty() { b"" } else { b", " });
+                    part.extend_from_slice(column.quoted.as_bytes());
+                    part.push(b'=');
+                    part.extend_from_slice(literal);
+                }
+                let (mut condition, tail) = self.condition(before)?;
+                self.write_guards(row, before, &mut condition)?;
                 part.extend_from_slice(b" WHERE ");
                 part.extend_from_slice(&condition);
-                self.write_guards(row, before, &mut part)?;
-                (StatementKind::Update, self.update.as_str().into(), part, tail)
+                updates.extend(self.shared_update(before, assignments, condition));
+                (StatementKind::Update, &self.update, part, tail)
             }
             (None, None) => return Ok(None),
         };
-        Ok(Some(RowStatement { kind, table: self.name.clone(), head, parts: vec![part], tail, keys: vec![key] }))
+        let (table, head) = (self.name.clone(), Arc::clone(head));
+        Ok(Some(RowStatement { kind, table, head, parts: vec![part], tail, keys: vec![key], updates }))
+    }
+
+    /// Returns an update in the form in which rows can share a statement, if their order does not matter.
+    fn shared_update(
+        &self,
+        before: &Values<'_>,
+        assignments: Vec<(usize, Vec<u8>)>,
+        condition: Vec<u8>,
+    ) -> Option<RowUpdate> {
+        let [key] = self.usable_key(before)? else { return None };
+        let key_column = self.columns.get(*key)?;
+        let in_order = assignments.iter().any(|(index, _)| self.columns.get(*index).is_none_or(|column| column.in_key));
+        if in_order || !key_column.kind.is_exact() {
+            return None;
+        }
+        let mut key_value = Vec::new();
+        key_column.write(before.get(*key)?.as_ref()?, &mut key_value).ok()?;
+        let columns = assignments.iter().filter_map(|(index, _)| self.columns.get(*index));
+        Some(RowUpdate {
+            columns: columns.map(|column| Arc::clone(&column.quoted)).collect(),
+            values: assignments.into_iter().map(|(_, literal)| literal).collect(),
+            key: Arc::clone(&key_column.quoted),
+            key_value,
+            condition,
+        })
     }
 
     /// Returns the key of a row as text, such as `id=7`; of a table without key the first columns.
@@ -225,23 +266,23 @@ impl StatementTable {
     }
 
     /// Returns the assignments of an update: of the columns that change, and of those that the server would set by itself.
-    fn assignments(&self, before: &Values<'_>, after: &Values<'_>) -> Result<Vec<u8>, StatementError> {
-        let mut part = Vec::new();
+    fn assignments(
+        &self,
+        before: &Values<'_>,
+        after: &Values<'_>,
+    ) -> Result<Vec<(usize, Vec<u8>)>, StatementError> {
+        let mut found = Vec::new();
         let changes = |index: usize| before.get(index) != after.get(index);
         let nothing = !(0..self.columns.len()).any(changes);
         for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.generated) {
             let value = self.value(after, index, column)?;
-            if !(changes(index) || column.sets_itself || nothing) {
-                continue;
+            if changes(index) || column.sets_itself || nothing {
+                let mut literal = Vec::new();
+                self.write(column, value, &mut literal)?;
+                found.push((index, literal));
             }
-            if !part.is_empty() {
-                part.extend_from_slice(b", ");
-            }
-            part.extend_from_slice(column.quoted.as_bytes());
-            part.push(b'=');
-            self.write(column, value, &mut part)?;
         }
-        Ok(part)
+        Ok(found)
     }
 
     /// Returns the condition for exactly this row, and the end of its statement.
@@ -294,6 +335,18 @@ fn unique_keys(table: &Table) -> Vec<Vec<usize>> {
         KeyPart::Prefix { .. } | KeyPart::Expression => None,
     };
     table.unique_keys.iter().filter_map(|key| key.parts.iter().map(whole).collect()).collect()
+}
+
+/// Returns the columns that unique keys, foreign keys or children's foreign keys have.
+fn keyed_columns(table: &Table, catalog: &Catalog) -> HashSet<usize> {
+    let parts = table.unique_keys.iter().flat_map(|key| &key.parts).filter_map(|part| match part {
+        KeyPart::Column(index) | KeyPart::Prefix { column: index, .. } => Some(*index),
+        KeyPart::Expression => None,
+    });
+    let own = table.foreign_keys.iter().flat_map(|key| key.columns.iter().copied());
+    let children = catalog.children(&table.name).iter().flat_map(|child| &child.foreign_keys);
+    let referred = children.filter(|key| key.parent == table.name).flat_map(|key| &key.parent_columns);
+    parts.chain(own).chain(referred.filter_map(|name| table.column_index(name))).collect()
 }
 
 fn and(out: &mut Vec<u8>) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use paraply_arrow::batch::{Batch, file_name, gtid_text};
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::known_tables::{KnownTable, KnownTables};
-use paraply_binlog::rows::row_statement::{RowStatement, RowStatements, StatementKind};
+use paraply_binlog::rows::row_statement::{RowStatement, RowStatements};
 use paraply_binlog::rows::row_walk::RowPlan;
 use paraply_binlog::rows::step_rows::{StepRow, cascading_keys, step_rows};
 use paraply_binlog::transaction::Transaction;
@@ -111,11 +111,7 @@ impl PyRowStatements {
 
 fn for_python(py: Python<'_>, statement: RowStatement) -> StatementOf<'_> {
     let sql = PyBytes::new(py, &statement.sql());
-    let parts = if statement.kind == StatementKind::Delete && statement.parts.len() > 1 {
-        statement.parts.iter().map(|part| PyBytes::new(py, part)).collect()
-    } else {
-        Vec::new()
-    };
+    let parts = statement.conditions().iter().map(|part| PyBytes::new(py, part)).collect();
     (statement.kind.name(), statement.table.to_string(), sql, statement.keys, parts)
 }
 
