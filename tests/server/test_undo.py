@@ -421,6 +421,8 @@ def test_updates_of_several_rows_share_a_statement(shop: Shop, tmp_path: Path) -
     shown = command(*options, "--sql", tmp_path / "undo.sql")
     assert shown.returncode == 0, shown.stderr
     text = (tmp_path / "undo.sql").read_text()
-    assert text.index("`price`=CASE `id` WHEN 2 THEN NULL WHEN 3 THEN 30 END WHERE (") < text.index("CASE `id` WHEN 2 THEN 20 WHEN 1 THEN 10 END")
+    assert text.index("`price`=CASE `id` WHEN 2 THEN NULL WHEN 3 THEN 30 END WHERE (") < text.index(
+        "CASE `id` WHEN 2 THEN 20 WHEN 1 THEN 10 END"
+    )
     shop.undo("bad")
     assert shop.items() == [(1, "a", 10), (2, "b", 20), (3, "c", 30)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from paraply._extras import require_extra
 from paraply._native import DependentFinder, RowStatements
-from paraply.errors import UsageError
+from paraply.errors import UndoRefused, UsageError
 from paraply.logs import log_paths
 from paraply.targets import MYSQL, POSTGRESQL
 from paraply.undo.choice import CHOSEN, WHOLE, choose
@@ -103,7 +105,7 @@ class Undo:
         finder = find_dependents(self._paths, choice, self._options, tables, self.report, self._progress("dependents", 0))
         self._writer.check(finder.affected)
         with open_spool() as spool:
-            self._fill(spool, choice, tables, finder)
+            self._spool(spool, choice, tables, finder)
             if sql is not None:
                 with sql.open("wb") as file:
                     file.writelines(script(self._writer.settings, spool.backwards()))
@@ -113,6 +115,18 @@ class Undo:
 
     def _progress(self, words: str, done: float) -> Callable[[float, int], None]:
         return lambda read, count: self._on_progress(done + read, f"{words}: {count:,} transactions read")
+
+    def _spool(self, spool: Spool, choice: Choice, tables: Sequence[Table], finder: DependentFinder) -> None:
+        """Write the statements to disk, and turn a full disk into advice."""
+        try:
+            self._fill(spool, choice, tables, finder)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            folder = tempfile.gettempdir()
+            raise UndoRefused(
+                f"the statements do not fit into {folder}; nothing was changed: set TMPDIR to a folder with more room"
+            ) from None
 
     def _fill(self, spool: Spool, choice: Choice, tables: Sequence[Table], finder: DependentFinder) -> None:
         """Write the statements of all undone transactions to disk."""

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::known_tables::{KnownTable, KnownTables, Unusable};
@@ -93,7 +93,11 @@ impl DependentFinder {
             let rest = self.add(transaction, catalog, false)?;
             // The rest of a transaction of which only some tables are undone may depend on that part.
             let hashes = self.touched(&rest);
-            return if hashes.is_empty() { Ok(None) } else { self.found(transaction, &rest, catalog, hashes).map(Some) };
+            return if hashes.is_empty() {
+                Ok(None)
+            } else {
+                self.found(transaction, &rest, catalog, hashes).map(Some)
+            };
         }
         if self.affected.is_empty() || transaction.events.is_empty() {
             return Ok(None);
@@ -202,7 +206,8 @@ impl DependentFinder {
             let Some(table) = self.known.get(step.table) else { continue };
             if keyless.contains(&table.map.name) {
                 let rows = step_rows(transaction, *step, &self.known)?;
-                touches |= rows.rows.iter().flat_map(|row| image_hashes(&table.map.name, row)).any(|h| written.contains(&h));
+                touches |=
+                    rows.rows.iter().flat_map(|row| image_hashes(&table.map.name, row)).any(|h| written.contains(&h));
             }
         }
         Ok(touches)
@@ -233,10 +238,9 @@ impl DependentFinder {
             let rows = step_rows(transaction, *step, &self.known)?;
             for row in &rows.rows {
                 let whole = hashed(row, true);
-                for (builder, row) in [
-                    (&mut before, Row { after: None, ..whole }),
-                    (&mut after, Row { before: None, ..whole }),
-                ] {
+                for (builder, row) in
+                    [(&mut before, Row { after: None, ..whole }), (&mut after, Row { before: None, ..whole })]
+                {
                     let plan = builder.plan_of(catalog, definition);
                     builder.add_row(&plan, &row);
                 }
@@ -254,14 +258,16 @@ impl DependentFinder {
         Ok(tables.map(|table| &table.map.name).any(|name| {
             self.affected.contains(name)
                 || catalog.children(name).iter().any(|child| self.affected.contains(&child.name))
-                || catalog.get(name).is_some_and(|t| t.foreign_keys.iter().any(|key| self.affected.contains(&key.parent)))
+                || catalog
+                    .get(name)
+                    .is_some_and(|t| t.foreign_keys.iter().any(|key| self.affected.contains(&key.parent)))
         }))
     }
 }
 
 /// Returns true if a kept dependent uses a key of a row, or an equal row of a table without a key.
-pub fn uses_kept(
-    kept: &HashSet<u64>,
+pub fn uses_kept<S: BuildHasher>(
+    kept: &HashSet<u64, S>,
     table: &KnownTable,
     catalog: &Catalog,
     format: &Format,

@@ -86,7 +86,7 @@ fn is_temporal(code: u8) -> bool {
     )
 }
 
-/// Returns true if a column of this type may be declared ON UPDATE CURRENT_TIMESTAMP.
+/// Returns true if a column of this type may be declared `ON UPDATE CURRENT_TIMESTAMP`.
 pub(super) fn may_set_itself(code: u8) -> bool {
     use type_code as t;
     matches!(code, t::DATETIME | t::DATETIME2 | t::TIMESTAMP | t::TIMESTAMP2)
@@ -168,9 +168,7 @@ impl StatementColumn {
     /// Returns the bytes of a text, a binary string, a geometry or a vector.
     fn bytes<'v>(&self, value: &Value<'v>) -> Result<Cow<'v, [u8]>, Reason> {
         Ok(match *value {
-            Value::Compressed { stored, limit } => {
-                Cow::Owned(decompress(stored, limit).map_err(Reason::Damaged)?)
-            }
+            Value::Compressed { stored, limit } => Cow::Owned(decompress(stored, limit).map_err(Reason::Damaged)?),
             Value::Bytes(bytes) => match self.form.form {
                 Form::Binary(width) if width > bytes.len() => {
                     let mut padded = bytes.to_vec();
@@ -188,7 +186,8 @@ impl StatementColumn {
     fn write_readable(&self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         let ColumnKind::Text { is_ascii_compatible, is_utf8, .. } = self.kind else { return false };
         let is_plain = !bytes.iter().any(u8::is_ascii_control);
-        let is_same = if bytes.is_ascii() { is_ascii_compatible } else { is_utf8 && std::str::from_utf8(bytes).is_ok() };
+        let is_same =
+            if bytes.is_ascii() { is_ascii_compatible } else { is_utf8 && std::str::from_utf8(bytes).is_ok() };
         if is_plain && is_same {
             quote(bytes, out);
         }

@@ -51,7 +51,9 @@ pub enum StatementError {
         what: &'static str,
     },
     /// A foreign key within a table that changes other rows.
-    #[error("a foreign key of {table} to itself changes other rows (CASCADE or SET NULL), which no condition can prevent")]
+    #[error(
+        "a foreign key of {table} to itself changes other rows (CASCADE or SET NULL), which no condition can prevent"
+    )]
     OwnCascade {
         /// The table.
         table: TableName,
@@ -241,12 +243,12 @@ impl StatementTable {
     }
 
     fn write(&self, column: &StatementColumn, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), StatementError> {
-        column.write(value, out).map_err(|reason| self.error(column, reason))
+        column.write(value, out).map_err(|reason| self.error(column, &reason))
     }
 
-    fn error(&self, column: &StatementColumn, reason: literal::Reason) -> StatementError {
+    fn error(&self, column: &StatementColumn, reason: &literal::Reason) -> StatementError {
         let (table, column) = (self.name.clone(), column.name.clone());
-        match reason {
+        match *reason {
             literal::Reason::PartialJson => StatementError::PartialJson { table, column },
             literal::Reason::NotExpressible(what) => StatementError::NotExpressible { table, column, what },
             literal::Reason::Damaged(what) => StatementError::Damaged { table, column, what },
@@ -266,11 +268,7 @@ impl StatementTable {
     }
 
     /// Returns the assignments of an update: of the columns that change, and of those that the server would set by itself.
-    fn assignments(
-        &self,
-        before: &Values<'_>,
-        after: &Values<'_>,
-    ) -> Result<Vec<(usize, Vec<u8>)>, StatementError> {
+    fn assignments(&self, before: &Values<'_>, after: &Values<'_>) -> Result<Vec<(usize, Vec<u8>)>, StatementError> {
         let mut found = Vec::new();
         let changes = |index: usize| before.get(index) != after.get(index);
         let nothing = !(0..self.columns.len()).any(changes);
@@ -301,7 +299,7 @@ impl StatementTable {
         for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.generated) {
             and(&mut out);
             let value = self.value(image, index, column)?;
-            column.write_same(value, &mut out).map_err(|reason| self.error(column, reason))?;
+            column.write_same(value, &mut out).map_err(|reason| self.error(column, &reason))?;
         }
         Ok((out, if key.is_some() { "" } else { " LIMIT 1" }))
     }

@@ -306,7 +306,8 @@ impl PyDependentFinder {
                         table: Some(table.to_string()),
                         key: None,
                     };
-                    let message = format!("nothing of {table} can be undone: {reason}; give its definition with --schema");
+                    let message =
+                        format!("nothing of {table} can be undone: {reason}; give its definition with --schema");
                     return Err(Error::Of(Cause::SchemaMismatch, message, Box::new(place)));
                 }
             }
