@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from paraply._extras import require_extra
-from paraply.cli.options import AsJson, Channel, Databases, Debug, DefaultsFile, Tables
+from paraply.cli.options import AsJson, Channel, Databases, Debug, DefaultsFile, Logs, Tables
 from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.errors import UsageError
@@ -36,7 +36,7 @@ PARQUET = ".parquet"
 
 
 def rows(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Binlogs or relay logs, in order, or folders with them.")],
+    log: Logs,
     format_: Annotated[str, typer.Option("--format", metavar="text|jsonl|csv|sql", help="Form of the output.")] = "text",
     out: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file; Parquet if its name ends in .parquet.")

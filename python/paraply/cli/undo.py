@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from paraply.cli.options import AsJson, Channel, Databases, Debug, DefaultsFile, Quiet, Tables
+from paraply.cli.options import AsJson, Channel, Databases, Debug, DefaultsFile, Logs, Quiet, Tables
 from paraply.cli.process.secrets import hide_arguments
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import progress_line
@@ -38,7 +38,7 @@ _LISTED = 20
 
 
 def undo(
-    log: Annotated[list[Path], typer.Argument(metavar="LOG...", help="The target's logs or its source's, in order, or folders with them.")],
+    log: Logs,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="The live target: mysql://, mariadb:// or postgresql://.")],
     transactions: Annotated[str | None, typer.Option(metavar="SET", help="GTIDs of the transactions to undo.")] = None,
     between: Annotated[
