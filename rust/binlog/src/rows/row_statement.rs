@@ -203,3 +203,52 @@ impl RowStatements {
         std::mem::take(&mut self.done)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(key: &str, value: &str) -> RowStatement {
+        let condition = format!("`id`={key}").into_bytes();
+        let shared = RowUpdate {
+            columns: vec!["`n`".into()],
+            values: vec![value.into()],
+            key: "`id`".into(),
+            key_value: key.into(),
+            condition: condition.clone(),
+        };
+        RowStatement {
+            kind: StatementKind::Update,
+            table: TableName::new("d", "t"),
+            head: "UPDATE t SET ".into(),
+            parts: vec![[format!("`n`={value} WHERE ").as_bytes(), &condition].concat()],
+            tail: "",
+            keys: vec![format!("id={key}")],
+            updates: vec![shared],
+        }
+    }
+
+    fn texts(rows: &[(&str, &str)]) -> Vec<String> {
+        let mut statements = RowStatements::default();
+        for (key, value) in rows {
+            statements.push(update(key, value));
+        }
+        statements.take().iter().map(|statement| String::from_utf8_lossy(&statement.sql()).into_owned()).collect()
+    }
+
+    #[test]
+    fn r38_updates_of_other_rows_share_a_statement() {
+        let shared = "UPDATE t SET `n`=CASE `id` WHEN 1 THEN 5 WHEN 2 THEN NULL END WHERE (`id`=1)\n  OR (`id`=2)";
+        assert_eq!(texts(&[("1", "5"), ("2", "NULL")]), [shared]);
+    }
+
+    #[test]
+    fn r38_a_second_change_of_a_row_begins_a_new_statement() {
+        assert_eq!(texts(&[("1", "5"), ("1", "6")]).len(), 2);
+    }
+
+    #[test]
+    fn r38_literals_of_different_kinds_never_share_a_statement() {
+        assert_eq!(texts(&[("1", "'a'"), ("2", "_latin1 X'E9'")]).len(), 2);
+    }
+}
