@@ -74,6 +74,7 @@ def rows(
         paths = log_paths(log)
         wanted = filter_of(database, table, since, until, gtid, key)
         tables = tables_of(schema, schema_from, channel, defaults_file)
+        count = 0  # stays so if the reader closes its end
         with sink_of(out) as sink:
             if form == "parquet":
                 count = write_parquet(paths, wanted, tables, Path(str(out)))

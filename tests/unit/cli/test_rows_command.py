@@ -70,11 +70,12 @@ def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     assert pq.read_table(out).column("after").to_pylist() == [[("id", "3"), ("v", "c")]]
 
 
-def test_a_reader_that_ends_early_is_no_error() -> None:
-    command = f"{sys.executable} -m paraply rows {LOG} --format jsonl | head -1"
-    ended = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
-    assert ended.stderr == ""
-    assert len(ended.stdout.splitlines()) == 1
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+@pytest.mark.parametrize("form", ["text", "jsonl", "csv", "sql"])
+def test_a_reader_that_ends_early_is_no_error(reader: str, form: str) -> None:
+    shell = f"{sys.executable} -m paraply rows {LOG} --format {form} | {reader}"
+    ended = subprocess.run(["bash", "-o", "pipefail", "-c", shell], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_json_needs_a_file_for_the_rows() -> None:
