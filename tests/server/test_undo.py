@@ -426,3 +426,12 @@ def test_updates_of_several_rows_share_a_statement(shop: Shop, tmp_path: Path) -
     )
     shop.undo("bad")
     assert shop.items() == [(1, "a", 10), (2, "b", 20), (3, "c", 30)]
+
+
+def test_rows_without_all_columns_are_refused(shop: Shop) -> None:
+    shop.live.sql("SET SESSION binlog_row_image=MINIMAL")
+    shop.run("bad", "UPDATE item SET price = 0 WHERE id = 2")
+    shop.live.sql("SET SESSION binlog_row_image=FULL")
+    with pytest.raises(ParaplyError, match="leave out column"):
+        shop.undo("bad")
+    assert shop.items()[1] == (2, "b", 0)
