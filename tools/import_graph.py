@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("spark", "bench", "group"),
-    ("replication", "analysis"),
+    ("replication", "analysis", "undo"),
     ("applier",),
     ("observe",),
     ("targets",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builtins import bytes as _Bytes  # noqa: N812 - Transaction has a property of that name
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, final
@@ -1785,3 +1785,67 @@ class Recording:
         """Return the longest chain under exact dependencies."""
     def transaction(self, index: int) -> RecordedTransaction:
         """Return what was recorded of a transaction."""
+
+@final
+class RowStatements:
+    """Writer of row changes as SQL statements, each with the exact row that it must find.
+
+    Args:
+        backwards: True for the statements that take the changes back, the last change first.
+        postgres: Renderer that knows the tables of a PostgreSQL; None for statements for MySQL and MariaDB.
+        tables: Tables whose rows are written; None for all.
+        kept: Finder whose kept dependents' rows are left as they are.
+    """
+
+    def __new__(
+        cls,
+        *,
+        backwards: bool,
+        postgres: PostgresRenderer | None = None,
+        tables: TableFilter | None = None,
+        kept: DependentFinder | None = None,
+    ) -> Self: ...
+    def begin(self, batch: TransactionBatch, index: int, catalog: Catalog) -> None:
+        """Begin a transaction of a batch."""
+    def next(self, max_bytes: int) -> list[tuple[str, str, bytes, list[str], list[bytes]]] | None:
+        """Return the next statements of the transaction; None after the last one.
+
+        For each: ``insert``, ``update`` or ``delete``; the table; the text; the key of each row, as many as it must affect; the
+        conditions of its rows, if it deletes several.
+
+        Raises:
+            LogDamaged: A row event is damaged.
+            SchemaMismatch: The definition of a table is unknown, or is not the log's.
+            ApplyFailed: A change cannot be written: an image lacks columns, or a foreign key changed rows that the log does not hold.
+        """
+    def take_skipped(self) -> list[tuple[str, str]]:
+        """Return table and key of the rows that kept dependents use, and forget them."""
+
+@final
+class DependentFinder:
+    """Finder of the transactions that depend on undone ones (R38).
+
+    Args:
+        tables: Tables whose rows are undone; None for all.
+        keep: True if dependents are not undone, so that nothing depends on them.
+    """
+
+    def __new__(cls, tables: TableFilter | None = None, *, keep: bool = False) -> Self: ...
+    def observe(
+        self, batch: TransactionBatch, write_sets: WriteSets, catalog: Catalog, chosen: Set[int]
+    ) -> list[tuple[int, list[int], bool]]:
+        """Look at the next batch; return index, hashes of some common keys, and True if the keys are unknown, of each dependent.
+
+        Args:
+            batch: The transactions.
+            write_sets: Their write sets of scheme ``fine``.
+            catalog: The valid definitions.
+            chosen: Indexes of the transactions to undo.
+
+        Raises:
+            LogDamaged: A row event is damaged.
+            SchemaMismatch: The keys of a table that is undone are unknown.
+        """
+    @property
+    def affected(self) -> list[tuple[str, str]]:
+        """Databases and names of the tables that are undone."""

@@ -11,6 +11,7 @@ __all__ = [
     "ConnectionFailed",
     "ConnectionLost",
     "DdlUndecided",
+    "DependentTransactions",
     "LogDamaged",
     "LogError",
     "LogNotUnderstood",
@@ -32,6 +33,7 @@ __all__ = [
     "TemporaryFailure",
     "TransferDamaged",
     "TypeNotMapped",
+    "UndoRefused",
     "UsageError",
     "ValueNotStorable",
     "WriteConflict",
@@ -151,6 +153,14 @@ class DdlUndecided(ApplyFailed):
 
 class StopNotReached(ApplyFailed):
     """End of the logs before the GTID of ``--stop-at`` or ``--stop-before``: everything in them is applied."""
+
+
+class UndoRefused(ApplyFailed):
+    """Undo that would not end in the state of a replay without the transactions; nothing is changed (R38)."""
+
+
+class DependentTransactions(UndoRefused):
+    """Later transactions that depend on those to undo, while ``--dependents`` is ``stop`` (R38)."""
 
 
 class RelayLogError(ParaplyError):

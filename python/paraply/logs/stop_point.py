@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from paraply._native import GtidSet
 
-__all__ = ["StopPlace", "StopPoint", "moment_text", "parse_stop"]
+__all__ = ["StopPlace", "StopPoint", "moment_text", "parse_moment", "parse_stop"]
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?")
 _MYSQL = re.compile(r"[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}(?::[A-Za-z_][A-Za-z0-9_]{0,31})?:[1-9]\d*")
@@ -124,7 +124,7 @@ def parse_stop(stop_at: str | None = None, stop_before: str | None = None) -> St
     if stop_at is not None:
         words.append(f"--stop-at {stop_at}")
         if _TIME.match(stop_at.strip()):
-            time = _parse_time(stop_at.strip())
+            time = parse_moment("--stop-at", stop_at.strip())
         else:
             after = _parse_gtid("--stop-at", stop_at.strip(), "a time such as 2026-03-01T14:07:00+01:00, or one GTID")
     if stop_before is not None:
@@ -133,19 +133,27 @@ def parse_stop(stop_at: str | None = None, stop_before: str | None = None) -> St
     return StopPoint(time, after, before, text=" ".join(words))
 
 
-def _parse_time(text: str) -> int:
-    match = _TIME.fullmatch(text)
+def parse_moment(option: str, text: str) -> int:
+    """Return a time in RFC 3339 with an offset as microseconds since 1970.
+
+    Raises:
+        UsageError: The text is no such time; the message names the option.
+
+    >>> parse_moment("--since", "2023-11-14T23:13:20+01:00")
+    1700000000000000
+    """
+    match = _TIME.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"--stop-at {text}: write the time as RFC 3339 does, such as 2026-03-01T14:07:00+01:00 or 2026-03-01T13:07:00Z")
+        raise UsageError(f"{option} {text}: write the time as RFC 3339 does, such as 2026-03-01T14:07:00+01:00 or 2026-03-01T13:07:00Z")
     day, clock, fraction, offset = match.groups()
     if offset is None:
         raise UsageError(
-            f"--stop-at {text} does not say in which time zone: add the offset, such as {day}T{clock}Z for UTC or {day}T{clock}+01:00"
+            f"{option} {text} does not say in which time zone: add the offset, such as {day}T{clock}Z for UTC or {day}T{clock}+01:00"
         )
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if offset in 'Zz' else offset}")
     except ValueError as error:
-        raise UsageError(f"--stop-at {text} is not a time: {error}") from None
+        raise UsageError(f"{option} {text} is not a time: {error}") from None
     digits = fraction or ""
     # Rounded up: a transaction is after the stop only if it is not earlier.
     more = int(digits[:6].ljust(6, "0") or 0) + bool(digits[6:].strip("0"))

@@ -9,6 +9,7 @@ pub mod receive;
 pub mod references;
 pub mod replica;
 pub mod row_ends;
+pub mod row_statement;
 #[cfg(test)]
 mod scripted_stream;
 pub mod series;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod dependents;
 mod early_rows;
 pub mod explain;
 pub mod key_names;

@@ -184,5 +184,10 @@ pub(crate) fn may_be_checked(table: &KnownTable, header: &RowsHeader<'_>, first:
     header.flags & NO_FOREIGN_KEY_CHECKS == 0 || (!first && hides_checks(table, header))
 }
 
+/// Returns the same as [`may_be_checked`] for the flags of an event whose kind is not known: true where in doubt.
+pub(crate) fn may_be_checked_by_flags(table: &KnownTable, flags: u16, first: bool) -> bool {
+    flags & NO_FOREIGN_KEY_CHECKS == 0 || (!first && table.cascades == Cascades::ToItself)
+}
+
 #[cfg(test)]
 mod tests;

@@ -129,7 +129,7 @@ fn render_rows(
 }
 
 /// Returns a row without the values after the table's own columns.
-fn own<'r, 'v>(image: Image<'r, 'v>, columns: usize) -> Image<'r, 'v> {
+pub(super) fn own<'r, 'v>(image: Image<'r, 'v>, columns: usize) -> Image<'r, 'v> {
     image.get(..columns).unwrap_or(image)
 }
 
@@ -149,7 +149,7 @@ fn take_sign(mapped: &mut MappedColumn, column: &ColumnMapping) {
 const LOGS_HIDDEN_COLUMNS: std::ops::RangeInclusive<(u8, u8, u8)> = (8, 0, 13)..=(8, 0, 17);
 
 /// Compares the columns in the log with the known definition: count and names (R31).
-fn check_columns(map: &TableMap, mapping: &TableMapping, format: &Format) -> Result<(), RenderError> {
+pub(super) fn check_columns(map: &TableMap, mapping: &TableMapping, format: &Format) -> Result<(), RenderError> {
     let table = || mapping.source.clone();
     let (log, known) = (map.columns.len(), mapping.columns.len());
     let hashes = log.checked_sub(known).is_some_and(|more| more <= mapping.key_hashes) && map.ends_in_key_hashes(known);
@@ -176,7 +176,7 @@ fn check_fractions(map: &TableMap, mapping: &TableMapping) -> Result<(), RenderE
 }
 
 /// Replaces the definition's character sets by those of the log, which describe its bytes best.
-fn logged_charsets(
+pub(super) fn logged_charsets(
     map: &TableMap,
     mut mapping: Arc<TableMapping>,
     mariadb: bool,

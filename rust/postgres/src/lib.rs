@@ -8,6 +8,7 @@
 mod conditions;
 pub mod error;
 mod events;
+pub mod exact;
 mod generated;
 pub mod json;
 pub mod literal;

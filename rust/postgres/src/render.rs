@@ -234,7 +234,7 @@ pub(super) fn check_cascades(table: &TableMapping, change: Change<'_, '_>) -> Re
     if cascades { Err(RenderError::UnloggedCascade { table: table.source.clone() }) } else { Ok(()) }
 }
 
-fn check_count(table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
+pub(super) fn check_count(table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderError> {
     if image.len() == table.columns.len() {
         return Ok(());
     }
@@ -242,11 +242,11 @@ fn check_count(table: &TableMapping, image: Image<'_, '_>) -> Result<(), RenderE
     Err(RenderError::ColumnCount { table: table_name, log: image.len(), known: table.columns.len() })
 }
 
-fn missing(table: &TableMapping, column: &ColumnMapping) -> RenderError {
+pub(super) fn missing(table: &TableMapping, column: &ColumnMapping) -> RenderError {
     RenderError::MissingColumn { table: table.source.clone(), column: column.name.clone() }
 }
 
-fn insert_head(table: &TableMapping) -> Vec<u8> {
+pub(super) fn insert_head(table: &TableMapping) -> Vec<u8> {
     let names: Vec<&str> = table.columns.iter().map(ColumnMapping::quoted).collect();
     format!("INSERT INTO {} ({}) VALUES ", table.target(), names.join(",")).into_bytes()
 }
@@ -260,7 +260,7 @@ fn delete_head(table: &TableMapping, key: &[usize]) -> Vec<u8> {
 /// Appends the SET list: every column that the after image holds, apart from key columns that stay unchanged.
 ///
 /// A change without an effect still writes its row, so that the row counts.
-fn write_set(
+pub(super) fn write_set(
     out: &mut Vec<u8>,
     table: &TableMapping,
     key: &[usize],

@@ -82,6 +82,8 @@ mod _native {
     #[pymodule_export]
     use crate::rows::hashing::{collation_class, equality_form, write_set_hash};
     #[pymodule_export]
+    use crate::rows::statements::{PyDependentFinder, PyRowStatements};
+    #[pymodule_export]
     use crate::rows::trace::{trace_batch, trace_schema};
     #[pymodule_export]
     use crate::servers::binlog_statements::{PyBinlogStatements, binlog_statements, format_statement, whole_statement};

@@ -8,4 +8,5 @@ pub mod explain;
 pub mod hash_columns;
 pub mod hashing;
 pub mod row_values;
+pub mod statements;
 pub mod trace;

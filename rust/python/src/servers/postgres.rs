@@ -1,5 +1,7 @@
 //! Row changes as PostgreSQL statements.
 
+use std::sync::Arc;
+
 use paraply_core::generated::Computed;
 use paraply_core::schema::TableName;
 use paraply_postgres::mapping::{ColumnMapping, Kind, MappingError, TableMapping};
@@ -14,7 +16,7 @@ use crate::rows::catalog::table_from_python;
 #[pyclass(name = "PostgresRenderer", module = "paraply._native", frozen)]
 #[derive(Default)]
 pub struct PyPostgresRenderer {
-    renderer: Renderer,
+    renderer: Arc<Renderer>,
 }
 
 #[pymethods]
@@ -74,6 +76,13 @@ impl PyPostgresRenderer {
             .into_iter()
             .map(|statement| (PyBytes::new(py, &statement.sql), statement.rows, statement.table.to_string()))
             .collect())
+    }
+}
+
+impl PyPostgresRenderer {
+    /// Returns the renderer, for other users.
+    pub fn shared(&self) -> Arc<Renderer> {
+        Arc::clone(&self.renderer)
     }
 }
 

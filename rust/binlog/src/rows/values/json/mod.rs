@@ -55,11 +55,25 @@ impl<'a> Json<'a> {
     pub fn write_text(&self, out: &mut Vec<u8>) -> Decoded<()> {
         text::write(self, 0, out)
     }
+
+    fn holds_opaque(&self) -> bool {
+        match self {
+            Self::Opaque { .. } => true,
+            Self::Array(values) => values.iter().any(Self::holds_opaque),
+            Self::Object(members) => members.iter().any(|(_, value)| value.holds_opaque()),
+            _ => false,
+        }
+    }
 }
 
 /// Appends the text that the server prints for a binary document.
 pub fn json_text(document: &[u8], out: &mut Vec<u8>) -> Decoded<()> {
     Json::parse(document)?.write_text(out)
+}
+
+/// Returns true if a document holds a value of another SQL type, such as a date, whose text does not show the type.
+pub fn holds_opaque(document: &[u8]) -> Decoded<bool> {
+    Ok(Json::parse(document)?.holds_opaque())
 }
 
 /// Appends the text of a document after a partial update: the document before it, and the differences.

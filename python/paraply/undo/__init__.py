@@ -1,0 +1,1 @@
+"""Reverse changes of chosen transactions in a live target (R38)."""

@@ -1,0 +1,186 @@
+"""One run of ``undo``: choose, find dependents, write the statements to disk, and run them newest first."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraply._extras import require_extra
+from paraply._native import DependentFinder, RowStatements
+from paraply.errors import UndoRefused, UsageError
+from paraply.logs import log_paths
+from paraply.targets import MYSQL, POSTGRESQL
+from paraply.undo.choice import CHOSEN, WHOLE, choose
+from paraply.undo.options import UndoOptions, UndoReport, everything
+from paraply.undo.search import ChosenFeed, find_dependents
+from paraply.undo.spool import open_spool
+from paraply.undo.writer import batches, script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paraply._native import Catalog, TransactionBatch, WriteSets
+    from paraply.schema.model import Table
+    from paraply.undo.choice import Choice
+    from paraply.undo.spool import Spool
+    from paraply.undo.writer import UndoWriter
+
+__all__ = ["Undo", "open_writer", "undo"]
+
+_CHUNK_BYTES = 1 << 20
+_LONGEST_NOTE = 1 << 20
+
+
+def open_writer(url: str, options: UndoOptions, *, defaults_file: Path | str | None = None) -> UndoWriter:
+    """Connect to a target.
+
+    Raises:
+        UsageError: The URL names no kind of database that is known.
+        ConnectionFailed: The server cannot be reached.
+
+    >>> open_writer("oracle://localhost", UndoOptions())
+    Traceback (most recent call last):
+    ...
+    paraply.errors.UsageError: unknown target oracle://: give a mysql://, mariadb:// or postgresql:// URL
+    """
+    scheme = url.partition(":")[0].lower()
+    if scheme in MYSQL:
+        from paraply.targets.url import parse_url
+        from paraply.undo.mysql_writer import MySqlWriter
+
+        return MySqlWriter(parse_url(url, defaults_file=str(defaults_file) if defaults_file is not None else None))
+    if scheme in POSTGRESQL:
+        require_extra("postgres", "a postgresql:// target")
+        from paraply.undo.postgres_writer import PostgresWriter
+
+        return PostgresWriter(url, options.channel, options.schema)
+    raise UsageError(f"unknown target {scheme}://: give a mysql://, mariadb:// or postgresql:// URL")
+
+
+class Undo:
+    """An undo of chosen transactions in a live target.
+
+    Args:
+        paths: The logs, in order, up to now.
+        writer: The target, as ``open_writer`` returns it.
+        options: The transactions.
+        on_progress: Called with the bytes read in all readings, and words for people.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path | str],
+        writer: UndoWriter,
+        options: UndoOptions,
+        *,
+        on_progress: Callable[[float, str], None] | None = None,
+    ) -> None:
+        self._paths = log_paths(paths)
+        self._writer = writer
+        self._options = options
+        self._on_progress = on_progress or (lambda _done, _words: None)
+        self._total = sum(Path(path).stat().st_size for path in self._paths)
+        self.report = UndoReport()
+        """The result so far."""
+
+    def run(self, *, dry_run: bool = False, sql: Path | None = None) -> UndoReport:
+        """Undo, or show what would be undone.
+
+        Args:
+            dry_run: Only find out what would be done.
+            sql: Write the statements to this file instead of running them.
+
+        Raises:
+            UsageError: The logs do not hold the transactions.
+            UndoRefused: The undo is not possible, or has dependents; nothing was changed.
+            RowNotFound: A row was changed by someone else; nothing was changed.
+            ParaplyError: Any other error; nothing was changed.
+        """
+        choice = choose(self._paths, self._options)
+        tables = self._writer.definitions()
+        finder = find_dependents(self._paths, choice, self._options, tables, self.report, self._progress("dependents", 0))
+        self._writer.check(finder.affected)
+        with open_spool() as spool:
+            self._spool(spool, choice, tables, finder)
+            if sql is not None:
+                with sql.open("wb") as file:
+                    file.writelines(script(self._writer.settings, spool.backwards()))
+            elif not dry_run:
+                self._write(spool, choice)
+        return self.report
+
+    def _progress(self, words: str, done: float) -> Callable[[float, int], None]:
+        return lambda read, count: self._on_progress(done + read, f"{words}: {count:,} transactions read")
+
+    def _spool(self, spool: Spool, choice: Choice, tables: Sequence[Table], finder: DependentFinder) -> None:
+        """Write the statements to disk, and turn a full disk into advice."""
+        try:
+            self._fill(spool, choice, tables, finder)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            folder = tempfile.gettempdir()
+            raise UndoRefused(
+                f"the statements do not fit into {folder}; nothing was changed: set TMPDIR to a folder with more room"
+            ) from None
+
+    def _fill(self, spool: Spool, choice: Choice, tables: Sequence[Table], finder: DependentFinder) -> None:
+        """Write the statements of all undone transactions to disk."""
+        keeps = self._options.dependents == "keep"
+        renderer = self._writer.renderer
+        writers = {
+            CHOSEN: RowStatements(backwards=True, postgres=renderer, tables=self._options.chosen, kept=finder if keeps else None),
+            WHOLE: RowStatements(backwards=True, postgres=renderer, tables=everything()),
+        }
+
+        def visit(batch: TransactionBatch, begun: int, _sets: WriteSets, catalog: Catalog) -> None:
+            marks = choice.marks[begun : begun + len(batch)]
+            for index in (index for index, mark in enumerate(marks) if mark):
+                statements = writers[marks[index]]
+                statements.begin(batch, index, catalog)
+                spool.begin(batch[index].gtid)
+                self.report.transactions += 1
+                while (found := statements.next(_CHUNK_BYTES)) is not None:
+                    spool.add(found)
+                    for _, table, _, keys, _ in found:
+                        self.report.rows[table] = self.report.rows.get(table, 0) + len(keys)
+                self.report.add_kept(statements.take_skipped())
+
+        ChosenFeed(self._paths, choice, self._options, tables, "none", visit).run(self._progress("changes", self._total))
+
+    def _write(self, spool: Spool, choice: Choice) -> None:
+        """Run the statements, newest transaction first, in one transaction."""
+        started = time.monotonic()
+        note = str(choice.gtids) or f"{self.report.transactions} transactions from {choice.first}"
+        self._writer.begin(note[:_LONGEST_NOTE])
+        done = 0
+        for changes in batches(spool.backwards()):
+            self._writer.write(changes)
+            done += sum(len(change.keys) for change in changes)
+            share = done / max(self.report.row_count, 1)
+            self._on_progress(self._total * (2 + share), f"{done:,} of {self.report.row_count:,} rows changed back")
+        self._writer.commit()
+        self.report.applied = True
+        self.report.seconds = time.monotonic() - started
+
+
+def undo(
+    paths: Sequence[Path | str],
+    url: str,
+    options: UndoOptions,
+    *,
+    defaults_file: Path | str | None = None,
+    dry_run: bool = False,
+    sql: Path | None = None,
+) -> UndoReport:
+    """Undo transactions in a live target, and return the report.
+
+    Raises:
+        ParaplyError: As ``Undo.run``.
+    """
+    with closing(open_writer(url, options, defaults_file=defaults_file)) as writer:
+        return Undo(paths, writer, options).run(dry_run=dry_run, sql=sql)

@@ -1,0 +1,361 @@
+//! Row changes as SQL statements for MySQL and `MariaDB`, each with the exact row that it must find.
+//!
+//! The session must have these settings: `sql_mode` with `NO_BACKSLASH_ESCAPES` and without `NO_ZERO_DATE`, `time_zone` `+00:00`, and
+//! connection character set utf8mb4.
+
+mod literal;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use paraply_binlog::rows::image_cursor::Malformed;
+use paraply_binlog::rows::known_tables::KnownTable;
+use paraply_binlog::rows::row_statement::{RowStatement, RowUpdate, StatementKind};
+use paraply_binlog::rows::step_rows::{CascadingKey, StepRow, Values, cascading_keys};
+use paraply_binlog::rows::values::value_text::{ColumnForm, TableForm};
+use paraply_core::schema::{Catalog, KeyPart, Table, TableName};
+use paraply_core::value::Value;
+
+use literal::ColumnKind;
+
+/// Reason why a row change has no statement.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StatementError {
+    /// An image lacks a column.
+    #[error("the log's rows of {table} leave out column {column}; the source must log with binlog_row_image=FULL")]
+    MissingColumn {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+    },
+    /// A partial update of a JSON document.
+    #[error(
+        "the log holds only the differences of column {column} of {table}; the source must log without \
+         binlog_row_value_options=PARTIAL_JSON"
+    )]
+    PartialJson {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+    },
+    /// A value that SQL text does not express exactly.
+    #[error("column {column} of {table} holds {what}, which SQL text does not express exactly")]
+    NotExpressible {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+        /// The value.
+        what: &'static str,
+    },
+    /// A foreign key within a table that changes other rows.
+    #[error(
+        "a foreign key of {table} to itself changes other rows (CASCADE or SET NULL), which no condition can prevent"
+    )]
+    OwnCascade {
+        /// The table.
+        table: TableName,
+    },
+    /// A damaged value.
+    #[error("column {column} of {table} is damaged: {what}")]
+    Damaged {
+        /// The table.
+        table: TableName,
+        /// The column.
+        column: String,
+        /// The error.
+        what: Malformed,
+    },
+}
+
+/// A column as statements write it.
+#[derive(Debug)]
+struct StatementColumn {
+    name: String,
+    quoted: Arc<str>,
+    kind: ColumnKind,
+    form: ColumnForm,
+    generated: bool,
+    /// True if the server may set the column by itself when others change.
+    sets_itself: bool,
+    /// True if the order in which rows get their values matters: the column is part of a key.
+    in_key: bool,
+}
+
+/// A table as statements write it.
+#[derive(Debug)]
+pub struct StatementTable {
+    name: TableName,
+    columns: Vec<StatementColumn>,
+    keys: Vec<Vec<usize>>,
+    cascades: Vec<CascadingKey>,
+    insert: Arc<str>,
+    delete: Arc<str>,
+    update: Arc<str>,
+}
+
+impl StatementTable {
+    /// Creates the table from the log and the definition, if there is one.
+    pub fn of(known: &KnownTable, catalog: &Catalog, mariadb: bool) -> Self {
+        let form = TableForm::of(known, mariadb);
+        let definition = known.definition.as_deref().ok();
+        let keyed = definition.map(|table| keyed_columns(table, catalog));
+        let columns: Vec<StatementColumn> = form
+            .columns
+            .iter()
+            .zip(&known.map.columns)
+            .enumerate()
+            .map(|(index, (column, mapped))| {
+                let declared = definition.and_then(|table| table.columns.get(index));
+                StatementColumn {
+                    name: column.name.clone(),
+                    quoted: quoted(&column.name).into(),
+                    kind: ColumnKind::of(&column.form, mapped, declared, mariadb),
+                    form: column.clone(),
+                    generated: declared.is_some_and(|column| column.generated.is_some()),
+                    sets_itself: literal::may_set_itself(mapped.type_code),
+                    in_key: keyed.as_ref().is_none_or(|keyed| keyed.contains(&index)),
+                }
+            })
+            .collect();
+        let mut keys = if form.key.is_empty() { Vec::new() } else { vec![form.key.clone()] };
+        keys.extend(definition.map(unique_keys).unwrap_or_default());
+        let name = known.map.name.clone();
+        let table = format!("{}.{}", quoted(&name.database), quoted(&name.table));
+        let written: Vec<&str> = columns.iter().filter(|c| !c.generated).map(|c| &*c.quoted).collect();
+        Self {
+            insert: format!("INSERT INTO {table} ({}) VALUES\n  ", written.join(", ")).into(),
+            delete: format!("DELETE FROM {table} WHERE ").into(),
+            update: format!("UPDATE {table} SET ").into(),
+            cascades: cascading_keys(catalog, &name),
+            name,
+            columns,
+            keys,
+        }
+    }
+
+    /// Returns the statement of a change.
+    ///
+    /// # Errors
+    /// [`StatementError`]
+    pub fn statement(&self, row: &StepRow<'_>) -> Result<Option<RowStatement>, StatementError> {
+        let image = row.before.as_ref().or(row.after.as_ref());
+        let key = image.map(|image| self.key_text(image)).unwrap_or_default();
+        let mut updates = Vec::new();
+        let (kind, head, part, tail) = match (&row.before, &row.after) {
+            (None, Some(after)) => (StatementKind::Insert, &self.insert, self.new_row(after)?, ""),
+            (Some(before), None) => {
+                let (mut part, tail) = self.condition(before)?;
+                self.write_guards(row, before, &mut part)?;
+                if tail.is_empty() {
+                    part.insert(0, b'(');
+                    part.push(b')');
+                }
+                (StatementKind::Delete, &self.delete, part, tail)
+            }
+            (Some(before), Some(after)) => {
+                let assignments = self.assignments(before, after)?;
+                let mut part = Vec::new();
+                for (index, literal) in &assignments {
+                    let Some(column) = self.columns.get(*index) else { continue };
+                    part.extend_from_slice(if part.is_empty() { b"" } else { b", " });
+                    part.extend_from_slice(column.quoted.as_bytes());
+                    part.push(b'=');
+                    part.extend_from_slice(literal);
+                }
+                let (mut condition, tail) = self.condition(before)?;
+                self.write_guards(row, before, &mut condition)?;
+                part.extend_from_slice(b" WHERE ");
+                part.extend_from_slice(&condition);
+                updates.extend(self.shared_update(before, assignments, condition));
+                (StatementKind::Update, &self.update, part, tail)
+            }
+            (None, None) => return Ok(None),
+        };
+        let (table, head) = (self.name.clone(), Arc::clone(head));
+        Ok(Some(RowStatement { kind, table, head, parts: vec![part], tail, keys: vec![key], updates }))
+    }
+
+    /// Returns an update in the form in which rows can share a statement, if their order does not matter.
+    fn shared_update(
+        &self,
+        before: &Values<'_>,
+        assignments: Vec<(usize, Vec<u8>)>,
+        condition: Vec<u8>,
+    ) -> Option<RowUpdate> {
+        let [key] = self.usable_key(before)? else { return None };
+        let key_column = self.columns.get(*key)?;
+        let in_order = assignments.iter().any(|(index, _)| self.columns.get(*index).is_none_or(|column| column.in_key));
+        if in_order || !key_column.kind.is_exact() {
+            return None;
+        }
+        let mut key_value = Vec::new();
+        key_column.write(before.get(*key)?.as_ref()?, &mut key_value).ok()?;
+        let columns = assignments.iter().filter_map(|(index, _)| self.columns.get(*index));
+        Some(RowUpdate {
+            columns: columns.map(|column| Arc::clone(&column.quoted)).collect(),
+            values: assignments.into_iter().map(|(_, literal)| literal).collect(),
+            key: Arc::clone(&key_column.quoted),
+            key_value,
+            condition,
+        })
+    }
+
+    /// Returns the key of a row as text, such as `id=7`; of a table without key the first columns.
+    pub fn key_text(&self, image: &Values<'_>) -> String {
+        let columns: Vec<usize> = self.usable_key(image).map_or_else(|| (0..image.len()).collect(), <[usize]>::to_vec);
+        let mut text = Vec::new();
+        for index in columns {
+            let Some((column, Some(value))) = self.columns.get(index).zip(image.get(index)) else { continue };
+            if !text.is_empty() {
+                text.extend_from_slice(b", ");
+            }
+            text.extend_from_slice(column.name.as_bytes());
+            text.push(b'=');
+            if column.write(value, &mut text).is_err() || text.len() > 200 {
+                text.truncate(200);
+                text.extend_from_slice(b"...");
+                break;
+            }
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn usable_key(&self, image: &Values<'_>) -> Option<&[usize]> {
+        let held = |&index: &usize| {
+            let value = image.get(index).and_then(Option::as_ref);
+            value.is_some_and(|value| !value.is_null())
+                && self.columns.get(index).is_some_and(|column| column.kind.is_comparable())
+        };
+        self.keys.iter().find(|key| key.iter().all(held)).map(Vec::as_slice)
+    }
+
+    fn value<'i, 'v>(
+        &self,
+        image: &'i Values<'v>,
+        index: usize,
+        column: &StatementColumn,
+    ) -> Result<&'i Value<'v>, StatementError> {
+        let missing = || StatementError::MissingColumn { table: self.name.clone(), column: column.name.clone() };
+        image.get(index).and_then(Option::as_ref).ok_or_else(missing)
+    }
+
+    fn write(&self, column: &StatementColumn, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), StatementError> {
+        column.write(value, out).map_err(|reason| self.error(column, &reason))
+    }
+
+    fn error(&self, column: &StatementColumn, reason: &literal::Reason) -> StatementError {
+        let (table, column) = (self.name.clone(), column.name.clone());
+        match *reason {
+            literal::Reason::PartialJson => StatementError::PartialJson { table, column },
+            literal::Reason::NotExpressible(what) => StatementError::NotExpressible { table, column, what },
+            literal::Reason::Damaged(what) => StatementError::Damaged { table, column, what },
+        }
+    }
+
+    fn new_row(&self, after: &Values<'_>) -> Result<Vec<u8>, StatementError> {
+        let mut part = vec![b'('];
+        for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.generated) {
+            if part.len() > 1 {
+                part.extend_from_slice(b", ");
+            }
+            self.write(column, self.value(after, index, column)?, &mut part)?;
+        }
+        part.push(b')');
+        Ok(part)
+    }
+
+    /// Returns the assignments of an update: of the columns that change, and of those that the server would set by itself.
+    fn assignments(&self, before: &Values<'_>, after: &Values<'_>) -> Result<Vec<(usize, Vec<u8>)>, StatementError> {
+        let mut found = Vec::new();
+        let changes = |index: usize| before.get(index) != after.get(index);
+        let nothing = !(0..self.columns.len()).any(changes);
+        for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.generated) {
+            let value = self.value(after, index, column)?;
+            if changes(index) || column.sets_itself || nothing {
+                let mut literal = Vec::new();
+                self.write(column, value, &mut literal)?;
+                found.push((index, literal));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the condition for exactly this row, and the end of its statement.
+    fn condition(&self, image: &Values<'_>) -> Result<(Vec<u8>, &'static str), StatementError> {
+        let key = self.usable_key(image);
+        let mut out = Vec::new();
+        for index in key.unwrap_or_default() {
+            let Some(column) = self.columns.get(*index) else { continue };
+            if !column.kind.is_exact() {
+                and(&mut out);
+                out.extend_from_slice(column.quoted.as_bytes());
+                out.push(b'=');
+                self.write(column, self.value(image, *index, column)?, &mut out)?;
+            }
+        }
+        for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.generated) {
+            and(&mut out);
+            let value = self.value(image, index, column)?;
+            column.write_same(value, &mut out).map_err(|reason| self.error(column, &reason))?;
+        }
+        Ok((out, if key.is_some() { "" } else { " LIMIT 1" }))
+    }
+
+    /// Appends the condition that no foreign key carries the change on to other rows.
+    fn write_guards(&self, row: &StepRow<'_>, before: &Values<'_>, out: &mut Vec<u8>) -> Result<(), StatementError> {
+        for key in self.cascades.iter().filter(|key| key.acts_on(row)) {
+            if key.child == self.name {
+                return Err(StatementError::OwnCascade { table: self.name.clone() });
+            }
+            let child = format!("{}.{}", quoted(&key.child.database), quoted(&key.child.table));
+            out.extend_from_slice(format!(" AND NOT EXISTS (SELECT 1 FROM {child} WHERE ").as_bytes());
+            for (place, (name, index)) in key.columns.iter().enumerate() {
+                let Some(column) = self.columns.get(*index) else { continue };
+                if place > 0 {
+                    out.extend_from_slice(b" AND ");
+                }
+                out.extend_from_slice(format!("{child}.{}=", quoted(name)).as_bytes());
+                self.write(column, self.value(before, *index, column)?, out)?;
+            }
+            out.push(b')');
+        }
+        Ok(())
+    }
+}
+
+/// Returns the unique keys of whole columns.
+fn unique_keys(table: &Table) -> Vec<Vec<usize>> {
+    let whole = |part: &KeyPart| match part {
+        KeyPart::Column(index) => Some(*index),
+        KeyPart::Prefix { .. } | KeyPart::Expression => None,
+    };
+    table.unique_keys.iter().filter_map(|key| key.parts.iter().map(whole).collect()).collect()
+}
+
+/// Returns the columns that unique keys, foreign keys or children's foreign keys have.
+fn keyed_columns(table: &Table, catalog: &Catalog) -> HashSet<usize> {
+    let parts = table.unique_keys.iter().flat_map(|key| &key.parts).filter_map(|part| match part {
+        KeyPart::Column(index) | KeyPart::Prefix { column: index, .. } => Some(*index),
+        KeyPart::Expression => None,
+    });
+    let own = table.foreign_keys.iter().flat_map(|key| key.columns.iter().copied());
+    let children = catalog.children(&table.name).iter().flat_map(|child| &child.foreign_keys);
+    let referred = children.filter(|key| key.parent == table.name).flat_map(|key| &key.parent_columns);
+    parts.chain(own).chain(referred.filter_map(|name| table.column_index(name))).collect()
+}
+
+fn and(out: &mut Vec<u8>) {
+    if !out.is_empty() {
+        out.extend_from_slice(b" AND ");
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+"""``paraply rows``: the row changes of a log in all its forms."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from command_line import paraply, run_json
+
+LOG = Path(__file__).parents[2] / "data" / "xa-group.relay"
+GTID = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa:4"
+
+
+def lines(*arguments: str) -> list[str]:
+    """Return the standard output of the command on the log."""
+    ended = paraply("rows", str(LOG), *arguments)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def test_a_json_line_has_the_fields_of_the_contract() -> None:
+    first = json.loads(lines("--format", "jsonl")[0])
+    assert first == {
+        "gtid": GTID, "committed_at": "2026-11-22T06:12:51.130231Z", "database": "shop", "table": "t", "operation": "insert",
+        "key": {"id": "1"}, "before": None, "after": {"id": "1", "v": "a"},
+    }  # fmt: skip
+
+
+def test_text_names_the_transaction_once_and_fits_a_terminal() -> None:
+    shown = lines("--transactions", GTID)
+    assert shown[1] == GTID
+    assert shown.count(GTID) == 1
+    assert "  insert shop.t  id=1" in shown
+    assert max(map(len, shown)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        (["--gtid", f"{GTID}-5"], 5),
+        (["--gtid", GTID, "--key", "id=2"], 1),
+        (["--gtid", f"{GTID}-5", "--table", "shop.u"], 1),
+        (["--database", "other"], 0),
+        (["--since", "2026-11-22T06:12:51.130231Z", "--until", "2026-11-22T06:12:51.130232Z"], 3),
+    ],
+)
+def test_filters_hold_together(options: list[str], count: int) -> None:
+    assert len(lines("--format", "jsonl", *options)) == count
+
+
+def test_csv_has_a_header_and_json_images() -> None:
+    rows = list(csv.DictReader(lines("--format", "csv", "--gtid", GTID)))
+    assert [json.loads(row["after"]) for row in rows] == [{"id": str(n), "v": v} for n, v in [(1, "a"), (2, "b"), (3, "c")]]
+
+
+def test_sql_says_which_row_it_must_find() -> None:
+    text = "\n".join(lines("--format", "sql", "--gtid", GTID))
+    assert "INSERT INTO `shop`.`t` (`id`, `v`) VALUES\n  (1, 'a'),\n  (2, 'b'),\n  (3, 'c'); -- 3 rows\nCOMMIT;" in text
+
+
+def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
+    out = tmp_path / "rows.parquet"
+    result = run_json("rows", str(LOG), "-o", str(out), "--gtid", GTID, "--key", "id=3")
+    assert result.report["rows"] == 1
+    assert pq.read_table(out).column("after").to_pylist() == [[("id", "3"), ("v", "c")]]
+
+
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+@pytest.mark.parametrize("form", ["text", "jsonl", "csv", "sql"])
+def test_a_reader_that_ends_early_is_no_error(reader: str, form: str) -> None:
+    shell = f"{sys.executable} -m paraply rows {LOG} --format {form} | {reader}"
+    ended = subprocess.run(["bash", "-o", "pipefail", "-c", shell], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_json_needs_a_file_for_the_rows() -> None:
+    result = run_json("rows", str(LOG))
+    assert result.code == 2
+    assert "-o FILE" in result.error["message"]
