@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_cut_off_is_an_error() {
-        let zstd = zstd::encode_all(&[7; 100_000][..], 3).expect("memory");
+        let zstd = zstd::encode_all(vec![7; 100_000].as_slice(), 3).expect("memory");
         for (name, compression, bytes) in
-            [("cut.zst", Compression::Zstd, zstd), ("cut.lz4", Compression::Lz4, lz4(&[7; 100_000]))]
+            [("cut.zst", Compression::Zstd, zstd), ("cut.lz4", Compression::Lz4, lz4(&vec![7; 100_000]))]
         {
             let path = written(name, &bytes[..bytes.len() - 2]);
             let error = open(&path, compression).expect("a file").read_to_end(&mut Vec::new()).expect_err("cut off");

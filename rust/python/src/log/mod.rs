@@ -9,5 +9,5 @@ pub mod table_filter;
 pub mod table_map;
 pub mod transaction;
 pub mod transaction_batch;
-pub mod write_sets;
 pub mod unpack;
+pub mod write_sets;

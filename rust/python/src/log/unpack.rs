@@ -15,13 +15,13 @@ pub struct PyUnpacker(Mutex<Box<dyn Read + Send + Sync>>);
 #[pymethods]
 impl PyUnpacker {
     #[new]
-    fn new(path: PathBuf, compression: &str) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: PathBuf, compression: &str) -> PyResult<Self> {
         let compression = match compression {
             "zst" => Compression::Zstd,
             "lz4" => Compression::Lz4,
             other => return Err(PyValueError::new_err(format!("there is no compression `{other}`: zst or lz4"))),
         };
-        Ok(Self(Mutex::new(open(&path, compression)?)))
+        Ok(Self(Mutex::new(py.detach(move || open(&path, compression))?)))
     }
 
     /// Returns up to `size` bytes; none at the end.
