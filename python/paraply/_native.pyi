@@ -777,6 +777,7 @@ class LogServer:
         server_id: Server id of the source, which no replica may have.
         server_uuid: UUID of the source.
         follow: True to serve later files of the last one's series too.
+        stamped: True to send a transaction only once a ``LogNumberer`` gave it numbers, and with these.
         tls: Files of certificate and key; TLS is then required.
         most_connections: Connections at the same time.
         most_strangers: Connections at the same time that have not logged in.
@@ -798,6 +799,7 @@ class LogServer:
         server_id: int,
         server_uuid: str,
         follow: bool = False,
+        stamped: bool = False,
         tls: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
         most_connections: int = 256,
         most_strangers: int = 16,
@@ -821,6 +823,16 @@ class LogServer:
 
         Raises:
             LogError: The log is damaged.
+        """
+    def reader(self) -> LogReader:
+        """Return a reader of the transactions that are served, as they are written."""
+    def numberer(self, workers: int, first_number: int | None = None, source_file: str | None = None) -> LogNumberer:
+        """Return the giver of new numbers; there must be one only.
+
+        Args:
+            workers: Most workers of a replica; no number is further back.
+            first_number: Number of the first transaction; None for the log's own.
+            source_file: File of the source's log in which a relay log begins; None if not known.
         """
     def replicas(self) -> list[dict[str, Any]]:
         """Return the state of each replica that reads."""
@@ -1469,6 +1481,49 @@ class StampVerifier:
     def transactions(self) -> int: ...
 
 @final
+class LogNumberer:
+    """Giver of new numbers to the transactions of a log that is served (R37); from ``LogServer.numberer``.
+
+    A log file that was begun is a tuple: its number, its path, the number of its first transaction (None if the counters start over), and
+    the file of the source's log in which it begins (None if not known).
+    """
+
+    def write(self, batch: TransactionBatch, write_sets: WriteSets) -> list[tuple[int, str, int | None, str | None]]:
+        """Give numbers to the next transactions of the log, and let replicas have them.
+
+        Returns:
+            Log files that were begun before the batch's last transaction.
+
+        Raises:
+            LogError: A transaction has no numbers that could be changed, or the log cannot be read.
+        """
+    def publish(self) -> list[tuple[int, str, int | None, str | None]]:
+        """Let replicas have what is after the last transaction.
+
+        Returns:
+            Log files that were begun since the last call.
+
+        Raises:
+            LogError: The log cannot be read.
+        """
+    def end(self, reason: str | None) -> None:
+        """End with the log: nothing more gets numbers. Replicas get the log's damage, or this reason."""
+    @property
+    def transactions(self) -> int:
+        """Number of transactions."""
+    @property
+    def changed(self) -> int:
+        """Transactions that got other numbers than they had."""
+    @property
+    def barriers(self) -> int:
+        """Transactions that wait for all before them, and for which all after them wait."""
+    @property
+    def parallel_before(self) -> int:
+        """Transactions that may start while the one before them is applied, by the log's own numbers."""
+    @property
+    def parallel_after(self) -> int:
+        """The same by the new numbers."""
+
 class LogStamper:
     """Writer of logs with new numbers (R37). A log is written again as it is, but for its numbers and what follows from them.
 

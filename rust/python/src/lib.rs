@@ -60,6 +60,8 @@ mod _native {
     #[pymodule_export]
     use crate::plan::ledger::{PyLedger, progress_text, raise_position};
     #[pymodule_export]
+    use crate::plan::numberer::PyLogNumberer;
+    #[pymodule_export]
     use crate::plan::planner::PyPlanner;
     #[pymodule_export]
     use crate::plan::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};

@@ -27,6 +27,8 @@ use socket2::SockRef;
 
 pub use crate::serve::error::ServeError;
 use crate::serve::link::{Link, Timed};
+pub use crate::serve::log::numbering::{Begun, Numbering};
+pub use crate::serve::log::published::PublishedLog;
 use crate::serve::log::watcher::Watcher;
 use crate::serve::registry::Registry;
 pub use crate::serve::registry::{Notice, Replica, Totals};
@@ -50,6 +52,8 @@ pub struct Options {
     pub logs: Vec<PathBuf>,
     /// True to serve later files of the last one's series too.
     pub follow: bool,
+    /// True if transactions get new numbers: they are sent once [`Server::numbering`] gave them some.
+    pub stamped: bool,
     /// Its identity.
     pub identity: Identity,
     /// The one user.
@@ -90,7 +94,7 @@ impl Server {
         if options.account.password.is_empty() || options.account.user.is_empty() {
             return Err(ServeError::Usage("a user and a password are needed: nobody reads the log without".to_owned()));
         }
-        let (watcher, files) = Watcher::open(&options.logs, options.follow)?;
+        let (watcher, files) = Watcher::open(&options.logs, options.follow, options.stamped)?;
         let version = files.list().last().map(|file| file.version.clone()).unwrap_or_default();
         let address = listener.local_addr()?;
         SockRef::from(&listener).set_read_timeout(Some(ACCEPT))?;
@@ -120,6 +124,19 @@ impl Server {
     /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the log as it is written, for its new numbers.
+    pub fn published_log(&self) -> PublishedLog {
+        PublishedLog::new(Arc::clone(&self.shared.files))
+    }
+
+    /// Returns the giver of new numbers; there must be one only.
+    ///
+    /// `source_file` is the file of the source's log in which a relay log begins, if that is known. Without it the
+    /// counters start over with the first transaction anyway.
+    pub fn numbering(&self, source_file: Option<&str>) -> Numbering {
+        Numbering::new(Arc::clone(&self.shared.files), source_file)
     }
 
     /// Returns the replicas that are connected.

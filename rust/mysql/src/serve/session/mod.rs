@@ -7,11 +7,14 @@ mod variables;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::serve::link::Link;
-use crate::serve::log::dump::{Dump, End, Terms};
-use crate::serve::log::start;
+use crate::serve::log::dump::Dump;
+use crate::serve::log::start::{self, Start};
+use crate::serve::log::terms::{End, Terms};
 use crate::serve::registry::{Replica, now};
 use crate::serve::session::request::{DumpRequest, Registration, commands};
 use crate::serve::session::variables::{Answer, Variables, answer};
@@ -22,6 +25,10 @@ use crate::serve::wire::{EventSink, Refusal, Wire};
 const LONGEST_REQUEST: usize = 16 << 20;
 /// Time that a peer may take for a request.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for which a request waits for new numbers: less than a replica waits for an answer.
+const NUMBERS: Duration = Duration::from_secs(30);
+/// Pause between two looks at the numbers.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Answers a peer that has logged in, until it leaves; returns what there is to say about its end.
 pub(in crate::serve) fn serve(
@@ -96,11 +103,14 @@ fn dump(
     request: &DumpRequest,
     (replica, address): (Replica, SocketAddr),
 ) -> io::Result<String> {
-    let start = match start::find(&shared.files, request) {
-        Ok(start) => start,
-        Err(refusal) => {
+    let start = match find(shared, request, wire.stream()) {
+        Found::Start(start) => start,
+        Found::Refused(refusal) => {
             wire.error(&refusal)?;
             return Ok(format!("refused its log (error {}): {}", refusal.code, refusal.message));
+        }
+        Found::NotYet => {
+            return Ok("the new numbers are not there yet for the position that it asks for; it comes again".to_owned());
         }
     };
     let (who, from) = (of(&replica), place(request));
@@ -122,6 +132,33 @@ fn dump(
         End::Gone => "it has closed the connection".to_owned(),
         End::Failed(refusal) => format!("the log cannot be sent: {}", refusal.message),
     })
+}
+
+/// Start of a request, as far as it is known.
+enum Found {
+    Start(Start),
+    Refused(Refusal),
+    /// The transactions of the log have no new numbers yet. An error would end the replica's receiver for good.
+    NotYet,
+}
+
+/// Finds the start of a request; waits for the new numbers of the transactions before it.
+fn find(shared: &Shared, request: &DumpRequest, link: &Link) -> Found {
+    let began = Instant::now();
+    loop {
+        let numbered = shared.files.is_numbered();
+        let refusal = match start::find(&shared.files, request) {
+            Ok(start) => return Found::Start(start),
+            Err(refusal) => refusal,
+        };
+        if numbered {
+            return Found::Refused(refusal);
+        }
+        if began.elapsed() > NUMBERS || link.is_closed() || shared.stopped.load(Ordering::SeqCst) {
+            return Found::NotYet;
+        }
+        thread::sleep(LOOK);
+    }
 }
 
 fn of(replica: &Replica) -> String {

@@ -1,0 +1,247 @@
+"""``serve --stamp``: replicas get the numbers that ``stamp`` writes, while the log grows, after restarts and from a relay log (R37)."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from unit.stamp_history import DDL, Transaction, random_history, write_log
+
+from paraply import open_log
+from paraply._native import GtidSet, RelayLog, ReplicaConnection
+from paraply.analysis.stamp import stamp
+from paraply.analysis.verify import verify
+from paraply.errors import LogDamaged, ParaplyError, Stopped, UsageError
+from paraply.replication.renumbering import RenumberOptions
+from paraply.replication.retention import Retention
+from paraply.replication.serving import LogService, ServeOptions, served_logs
+
+SECONDS = 20
+Numbers = list[tuple[int, int]]
+
+
+def numbers_of(*paths: Path | str) -> Numbers:
+    """Return both numbers of each transaction."""
+    return [(one.last_committed or 0, one.sequence_number or 0) for one in open_log(paths)]
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+
+
+def is_ready(service: LogService, *, stamped: bool) -> bool:
+    """Return True if a service listens, and gives numbers if it shall."""
+    return service.address is not None and (service.status()["stamp"] is not None) == stamped
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path, *, workers: int = 8, schema: Path | None = None, relay_log: bool = False, stamped: bool = True, keep: int | None = None
+) -> Iterator[LogService]:
+    """A running service; its end is clean unless the block raises."""
+    retention = Retention(folder, bytes=keep) if keep is not None else None
+    numbers = RenumberOptions(workers, schema, folder if relay_log else None) if stamped else None
+    service = LogService(
+        ServeOptions(folder, served_logs(folder, []), ("127.0.0.1", 0), "repl", "secret", retention=retention, renumber=numbers)
+    )
+    ended: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            service.run()
+        except ParaplyError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        wait_until(lambda: bool(ended) or is_ready(service, stamped=stamped), "the service listens")
+        if ended:
+            raise ended[0]
+        yield service
+    finally:
+        service.stop()
+        thread.join()
+    if not isinstance(ended[0], Stopped):
+        raise ended[0]
+
+
+@contextlib.contextmanager
+def receiving(
+    service: LogService, folder: Path, received: str = "", place: tuple[str, int] | None = None, size: int = 1 << 30
+) -> Iterator[RelayLog]:
+    """A relay log that a receiver fills."""
+    assert service.address is not None
+    connection = ReplicaConnection(*service.address, "repl", "secret", tls={"mode": "disabled"})
+    connection.execute("SET @source_binlog_checksum = 'CRC32', @source_heartbeat_period = 100000000")
+    relay = RelayLog(folder, max_bytes=size)
+
+    def receive() -> None:
+        with contextlib.suppress(ParaplyError):
+            if place is None:
+                connection.receive(relay, 7, behind=GtidSet(received))
+            else:
+                connection.receive(relay, 7, file=place[0], position=place[1])
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    try:
+        yield relay
+    finally:
+        relay.stop_receiving()
+        thread.join()
+        relay.close()
+
+
+def received_numbers(service: LogService, folder: Path, count: int, received: str = "", place: tuple[str, int] | None = None) -> Numbers:
+    """Return the numbers of the transactions that a replica gets, once there are so many."""
+    with receiving(service, folder, received, place) as relay:
+        wait_until(lambda: relay.status().transactions >= count, f"{relay.status().transactions} of {count} transactions")
+        return numbers_of(*relay.files)
+
+
+def make_logs(folder: Path, seed: int = 1) -> tuple[list[Path], list[Transaction]]:
+    """Write a history as a source's log of two files."""
+    folder.mkdir()
+    history = random_history(random.Random(seed), 90)
+    first = write_log(folder / "binlog.000001", history[:50])
+    second = write_log(folder / "binlog.000002", history[50:], ddl=False, first=len(DDL) + 51)
+    return [first, second], history
+
+
+@pytest.mark.parametrize("workers", [2, 8, 1024])
+def test_r37_a_replica_gets_the_numbers_that_stamp_writes(tmp_path: Path, workers: int) -> None:
+    logs, history = make_logs(tmp_path / "logs")
+    stamp(logs, tmp_path / "new", workers=workers)
+    expected = [numbers_of(tmp_path / "new" / log.name) for log in logs]
+    with running(tmp_path / "logs", workers=workers) as service:
+        got = received_numbers(service, tmp_path / "one", len(DDL) + len(history))
+        assert got == expected[0] + expected[1]
+        # The second file only, and from the middle of it, by a position.
+        uuid = open_log([logs[0]]).__next__().gtid or ""
+        half = f"{uuid.partition(':')[0]}:1-{len(expected[0])}"
+        assert received_numbers(service, tmp_path / "two", len(expected[1]), half) == expected[1]
+        offset = [one.offset for one in open_log([logs[1]])][10]
+        place = (logs[1].name, offset)
+        assert received_numbers(service, tmp_path / "three", len(expected[1]) - 10, place=place) == expected[1][10:]
+        status = service.status()["stamp"]
+    assert status["transactions"] == len(got)
+    assert status["parallel_after"] > status["parallel_before"]
+
+
+def test_r37_a_log_that_grows_gets_the_same_numbers_as_a_finished_one(tmp_path: Path) -> None:
+    logs, history = make_logs(tmp_path / "whole", 3)
+    stamp(logs, tmp_path / "new", workers=8)
+    expected = numbers_of(*sorted((tmp_path / "new").iterdir()))
+    growing = tmp_path / "logs"
+    growing.mkdir()
+    ends = [one.end_offset for one in open_log([logs[0]])]
+    content = logs[0].read_bytes()
+    (growing / logs[0].name).write_bytes(content[: ends[2]])
+    with running(growing) as service, receiving(service, tmp_path / "relay") as relay:
+        wait_until(lambda: relay.status().transactions >= 3, "the first transactions come")
+        for end, after in pairwise(ends[2:]):
+            with (growing / logs[0].name).open("ab") as log:
+                log.write(content[end : (end + after) // 2])
+                log.flush()
+                time.sleep(0.002)
+                log.write(content[(end + after) // 2 : after])
+        (growing / logs[1].name).write_bytes(logs[1].read_bytes())
+        wait_until(lambda: relay.status().transactions >= len(DDL) + len(history), "everything comes")
+        assert numbers_of(*relay.files) == expected
+
+
+def make_relay_log(folder: Path, seed: int = 5) -> tuple[list[Path], list[Transaction]]:
+    """Receive a source's log of two files into a relay log of many; return the source's files and the history."""
+    logs, history = make_logs(folder.parent / f"{folder.name}-source", seed)
+    with running(logs[0].parent, stamped=False) as service, receiving(service, folder, size=4096) as relay:
+        wait_until(lambda: relay.status().transactions >= len(DDL) + len(history), "everything is received")
+    return logs, history
+
+
+def test_r37_a_relay_sends_the_numbers_of_its_sources_files(tmp_path: Path) -> None:
+    logs, history = make_relay_log(tmp_path / "relay")
+    stamp(logs, tmp_path / "new", workers=8)
+    expected = numbers_of(*sorted((tmp_path / "new").iterdir()))
+    for attempt in ("first", "second"):
+        with running(tmp_path / "relay", relay_log=True) as service:
+            assert received_numbers(service, tmp_path / attempt, len(DDL) + len(history)) == expected
+
+
+def test_r37_after_older_files_are_removed_a_relay_still_knows_the_tables_and_goes_on_with_the_numbers(tmp_path: Path) -> None:
+    relay = tmp_path / "relay"
+    logs, history = make_relay_log(relay)
+    stamp(logs, tmp_path / "new", workers=8)
+    expected = numbers_of(*sorted((tmp_path / "new").iterdir()))
+    before = sorted(relay.glob("relay-bin.0*"))
+    with running(relay, relay_log=True, keep=20_000) as service:
+        wait_until(lambda: not before[0].exists(), "the oldest files are removed")
+        assert service.status()["stamp"]["barriers"] < 20
+    left = sorted(relay.glob("relay-bin.0*"))
+    assert {path.stem for path in (relay / "numbers").iterdir()} >= {left[0].name}
+    numbers = numbers_of(*left)
+    skipped = len(DDL) + len(history) - len(numbers)
+    gtids = GtidSet(",".join(one.gtid or "" for one in open_log(logs) if one.gtid)) - GtidSet(
+        ",".join(one.gtid or "" for one in open_log(left))
+    )
+    with running(relay, relay_log=True) as service:
+        got = received_numbers(service, tmp_path / "got", len(numbers), str(gtids))
+        assert service.status()["stamp"]["parallel_after"] > 0
+    assert [number for _, number in got] == [number for _, number in expected[skipped:]]
+    assert all(mine >= wanted or mine == 0 for (mine, _), (wanted, _) in zip(got, expected[skipped:], strict=True))
+    for file in (relay / "numbers").iterdir():
+        if file.stem == left[0].name:
+            file.unlink()
+    with pytest.raises(UsageError, match=r"the tables at the start of .* are not known"), running(relay, relay_log=True):
+        pass
+
+
+def test_what_a_replica_got_is_verified(tmp_path: Path) -> None:
+    logs, history = make_logs(tmp_path / "logs", 9)
+    with running(logs[0].parent) as service, receiving(service, tmp_path / "relay") as relay:
+        wait_until(lambda: relay.status().transactions >= len(DDL) + len(history), "everything is received")
+        files = [Path(file) for file in relay.files]
+    assert verify(files, scheme="fine").different == 0
+
+
+def test_a_table_that_a_dump_makes_known_is_no_barrier(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    history = random_history(random.Random(4), 60)
+    write_log(folder / "binlog.000001", history, ddl=False)
+    dump = tmp_path / "schema.sql"
+    dump.write_text("".join(f"{'USE d; ' if not number else ''}{sql};\n" for number, sql in enumerate(DDL[1:])))
+    barriers = []
+    for schema in (None, dump):
+        with running(folder, schema=schema) as service:
+            wait_until(lambda service=service: service.status()["stamp"]["transactions"] == 60, "all have numbers")  # type: ignore[misc]
+            barriers.append(service.status()["stamp"]["barriers"])
+    assert barriers[0] == 60 > barriers[1]
+
+
+def test_damage_ends_the_log_and_what_is_before_it_gets_numbers(tmp_path: Path) -> None:
+    logs, history = make_logs(tmp_path / "logs", 2)
+    ends = [one.end_offset for one in open_log([logs[1]])]
+    content = bytearray(logs[1].read_bytes())
+    content[ends[20] - 6] ^= 1
+    logs[1].write_bytes(content)
+    ended: list[BaseException] = []
+    try:
+        with running(tmp_path / "logs") as service:
+            got = received_numbers(service, tmp_path / "relay", len(DDL) + 50 + 20)
+            assert len(got) == len(DDL) + 70 < len(DDL) + len(history)
+            wait_until(lambda: service.status()["failure"] is not None, "the damage is reported")
+            time.sleep(0.3)
+    except LogDamaged as error:
+        ended.append(error)
+    assert ended
