@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builtins import bytes as _Bytes  # noqa: N812 - Transaction has a property of that name
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, final
@@ -1479,6 +1479,48 @@ class StampVerifier:
     def finish(self) -> Comparison: ...
     @property
     def transactions(self) -> int: ...
+
+@final
+class TransactionServer:
+    """Source for replicas of MySQL whose transactions are made while they are sent.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on; 0 for a free one.
+        begin: Called in a thread of its own with the transactions that a replica has, and the number of the first packet. It returns an
+            iterator over packets, which ends when nothing more may be sent on that connection.
+        on_error: Called with an error of that iterator.
+        version: Version that replicas see.
+        user: The one user who may read.
+        password: The user's password; never empty.
+        server_id: Server id of the source, which no replica may have.
+        server_uuid: UUID of the source.
+
+    Raises:
+        UsageError: The address cannot be listened on.
+    """
+
+    def __new__(
+        cls,
+        host: str,
+        port: int,
+        begin: Callable[[GtidSet, int], Iterator[bytes]],
+        on_error: Callable[[BaseException], None],
+        *,
+        version: str,
+        user: str,
+        password: str,
+        server_id: int,
+        server_uuid: str,
+    ) -> Self: ...
+    @property
+    def port(self) -> int:
+        """Port on which it listens."""
+    @property
+    def dumps(self) -> int:
+        """Number of times that a replica has begun to read."""
+    def stop(self) -> None:
+        """End all connections and threads."""
 
 @final
 class LogNumberer:

@@ -2,121 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import threading
 import time
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from unit.stamp_history import DDL, Transaction, random_history, write_log
+from unit.served_logs import make_logs, make_relay_log, numbers_of, received_numbers, receiving, running, wait_until
+from unit.stamp_history import DDL, random_history, write_log
 
 from paraply import open_log
-from paraply._native import GtidSet, RelayLog, ReplicaConnection
+from paraply._native import GtidSet
 from paraply.analysis.stamp import stamp
 from paraply.analysis.verify import verify
-from paraply.errors import LogDamaged, ParaplyError, Stopped, UsageError
-from paraply.replication.renumbering import RenumberOptions
+from paraply.errors import LogDamaged, UsageError
 from paraply.replication.retention import Retention
-from paraply.replication.serving import LogService, ServeOptions, served_logs
-
-SECONDS = 20
-Numbers = list[tuple[int, int]]
-
-
-def numbers_of(*paths: Path | str) -> Numbers:
-    """Return both numbers of each transaction."""
-    return [(one.last_committed or 0, one.sequence_number or 0) for one in open_log(paths)]
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.01)
-
-
-def is_ready(service: LogService, *, stamped: bool) -> bool:
-    """Return True if a service listens, and gives numbers if it shall."""
-    return service.address is not None and (service.status()["stamp"] is not None) == stamped
-
-
-@contextlib.contextmanager
-def running(
-    folder: Path, *, workers: int = 8, schema: Path | None = None, relay_log: bool = False, stamped: bool = True, keep: int | None = None
-) -> Iterator[LogService]:
-    """A running service; its end is clean unless the block raises."""
-    retention = Retention(folder, bytes=keep) if keep is not None else None
-    numbers = RenumberOptions(workers, schema, folder if relay_log else None) if stamped else None
-    service = LogService(
-        ServeOptions(folder, served_logs(folder, []), ("127.0.0.1", 0), "repl", "secret", retention=retention, renumber=numbers)
-    )
-    ended: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            service.run()
-        except ParaplyError as error:
-            ended.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        wait_until(lambda: bool(ended) or is_ready(service, stamped=stamped), "the service listens")
-        if ended:
-            raise ended[0]
-        yield service
-    finally:
-        service.stop()
-        thread.join()
-    if not isinstance(ended[0], Stopped):
-        raise ended[0]
-
-
-@contextlib.contextmanager
-def receiving(
-    service: LogService, folder: Path, received: str = "", place: tuple[str, int] | None = None, size: int = 1 << 30
-) -> Iterator[RelayLog]:
-    """A relay log that a receiver fills."""
-    assert service.address is not None
-    connection = ReplicaConnection(*service.address, "repl", "secret", tls={"mode": "disabled"})
-    connection.execute("SET @source_binlog_checksum = 'CRC32', @source_heartbeat_period = 100000000")
-    relay = RelayLog(folder, max_bytes=size)
-
-    def receive() -> None:
-        with contextlib.suppress(ParaplyError):
-            if place is None:
-                connection.receive(relay, 7, behind=GtidSet(received))
-            else:
-                connection.receive(relay, 7, file=place[0], position=place[1])
-
-    thread = threading.Thread(target=receive)
-    thread.start()
-    try:
-        yield relay
-    finally:
-        relay.stop_receiving()
-        thread.join()
-        relay.close()
-
-
-def received_numbers(service: LogService, folder: Path, count: int, received: str = "", place: tuple[str, int] | None = None) -> Numbers:
-    """Return the numbers of the transactions that a replica gets, once there are so many."""
-    with receiving(service, folder, received, place) as relay:
-        wait_until(lambda: relay.status().transactions >= count, f"{relay.status().transactions} of {count} transactions")
-        return numbers_of(*relay.files)
-
-
-def make_logs(folder: Path, seed: int = 1) -> tuple[list[Path], list[Transaction]]:
-    """Write a history as a source's log of two files."""
-    folder.mkdir()
-    history = random_history(random.Random(seed), 90)
-    first = write_log(folder / "binlog.000001", history[:50])
-    second = write_log(folder / "binlog.000002", history[50:], ddl=False, first=len(DDL) + 51)
-    return [first, second], history
 
 
 @pytest.mark.parametrize("workers", [2, 8, 1024])
@@ -148,8 +48,8 @@ def test_r37_a_log_that_grows_gets_the_same_numbers_as_a_finished_one(tmp_path: 
     ends = [one.end_offset for one in open_log([logs[0]])]
     content = logs[0].read_bytes()
     (growing / logs[0].name).write_bytes(content[: ends[2]])
-    with running(growing) as service, receiving(service, tmp_path / "relay") as relay:
-        wait_until(lambda: relay.status().transactions >= 3, "the first transactions come")
+    with running(growing) as service, receiving(service, tmp_path / "relay") as receiver:
+        receiver.wait_for(3)
         for end, after in pairwise(ends[2:]):
             with (growing / logs[0].name).open("ab") as log:
                 log.write(content[end : (end + after) // 2])
@@ -157,16 +57,8 @@ def test_r37_a_log_that_grows_gets_the_same_numbers_as_a_finished_one(tmp_path: 
                 time.sleep(0.002)
                 log.write(content[(end + after) // 2 : after])
         (growing / logs[1].name).write_bytes(logs[1].read_bytes())
-        wait_until(lambda: relay.status().transactions >= len(DDL) + len(history), "everything comes")
-        assert numbers_of(*relay.files) == expected
-
-
-def make_relay_log(folder: Path, seed: int = 5) -> tuple[list[Path], list[Transaction]]:
-    """Receive a source's log of two files into a relay log of many; return the source's files and the history."""
-    logs, history = make_logs(folder.parent / f"{folder.name}-source", seed)
-    with running(logs[0].parent, stamped=False) as service, receiving(service, folder, size=4096) as relay:
-        wait_until(lambda: relay.status().transactions >= len(DDL) + len(history), "everything is received")
-    return logs, history
+        receiver.wait_for(len(DDL) + len(history))
+        assert numbers_of(*receiver.relay.files) == expected
 
 
 def test_r37_a_relay_sends_the_numbers_of_its_sources_files(tmp_path: Path) -> None:
@@ -184,7 +76,7 @@ def test_r37_after_older_files_are_removed_a_relay_still_knows_the_tables_and_go
     stamp(logs, tmp_path / "new", workers=8)
     expected = numbers_of(*sorted((tmp_path / "new").iterdir()))
     before = sorted(relay.glob("relay-bin.0*"))
-    with running(relay, relay_log=True, keep=20_000) as service:
+    with running(relay, relay_log=True, retention=Retention(relay, bytes=20_000)) as service:
         wait_until(lambda: not before[0].exists(), "the oldest files are removed")
         assert service.status()["stamp"]["barriers"] < 20
     left = sorted(relay.glob("relay-bin.0*"))
@@ -208,9 +100,9 @@ def test_r37_after_older_files_are_removed_a_relay_still_knows_the_tables_and_go
 
 def test_what_a_replica_got_is_verified(tmp_path: Path) -> None:
     logs, history = make_logs(tmp_path / "logs", 9)
-    with running(logs[0].parent) as service, receiving(service, tmp_path / "relay") as relay:
-        wait_until(lambda: relay.status().transactions >= len(DDL) + len(history), "everything is received")
-        files = [Path(file) for file in relay.files]
+    with running(logs[0].parent) as service, receiving(service, tmp_path / "relay") as receiver:
+        receiver.wait_for(len(DDL) + len(history))
+        files = [Path(file) for file in receiver.relay.files]
     assert verify(files, scheme="fine").different == 0
 
 

@@ -103,4 +103,6 @@ mod _native {
     use crate::servers::row_ends::PyRowEnds;
     #[pymodule_export]
     use crate::servers::serve::PyLogServer;
+    #[pymodule_export]
+    use crate::servers::transaction_server::PyTransactionServer;
 }

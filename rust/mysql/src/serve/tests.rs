@@ -73,6 +73,7 @@ fn start(folder: &Folder, limits: Limits) -> Server {
         logs: vec![path],
         follow: true,
         stamped: false,
+        stream: None,
         identity: Identity { server_id: 4242, server_uuid: "22222222-2222-2222-2222-222222222222".to_owned() },
         account: Account { user: "repl".to_owned(), password: "secret".to_owned() },
         tls: None,

@@ -19,14 +19,14 @@ pub struct PyLogServer {
     server: Mutex<Server>,
 }
 
-fn serve_error(error: &ServeError) -> PyErr {
+pub fn serve_error(error: &ServeError) -> PyErr {
     match error {
         ServeError::Log(error) => log_error(error, None),
         other => usage(&other.to_string()),
     }
 }
 
-fn listen(host: &str, port: u16) -> PyResult<TcpListener> {
+pub fn listen(host: &str, port: u16) -> PyResult<TcpListener> {
     let failed = |error: std::io::Error| usage(&format!("{host}:{port} cannot be listened on: {error}"));
     let addresses: Vec<_> = (host, port).to_socket_addrs().map_err(failed)?.collect();
     TcpListener::bind(addresses.as_slice()).map_err(failed)
@@ -69,6 +69,7 @@ impl PyLogServer {
             logs,
             follow,
             stamped,
+            stream: None,
             identity: Identity { server_id, server_uuid },
             account: Account { user, password },
             tls,

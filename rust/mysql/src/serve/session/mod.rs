@@ -4,7 +4,7 @@ pub(in crate::serve) mod login;
 pub(in crate::serve) mod request;
 mod variables;
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,6 +19,7 @@ use crate::serve::registry::{Replica, now};
 use crate::serve::session::request::{DumpRequest, Registration, commands};
 use crate::serve::session::variables::{Answer, Variables, answer};
 use crate::serve::shared::Shared;
+use crate::serve::stream::Stream;
 use crate::serve::wire::{EventSink, Refusal, Wire};
 
 /// Longest request: a GTID set of a hundred thousand intervals has two megabytes.
@@ -103,6 +104,9 @@ fn dump(
     request: &DumpRequest,
     (replica, address): (Replica, SocketAddr),
 ) -> io::Result<String> {
+    if let Some(stream) = &shared.stream {
+        return send_stream(shared, wire, stream, (replica, address));
+    }
     let start = match find(shared, request, wire.stream()) {
         Found::Start(start) => start,
         Found::Refused(refusal) => {
@@ -134,6 +138,30 @@ fn dump(
     })
 }
 
+/// Sends transactions that are made meanwhile, until they or the peer end.
+fn send_stream(
+    shared: &Shared,
+    mut wire: Wire<Link>,
+    stream: &Stream,
+    (replica, address): (Replica, SocketAddr),
+) -> io::Result<String> {
+    let Some(received) = replica.received.clone() else {
+        wire.error(&Refusal::log("This source sends transactions by GTIDs only: use SOURCE_AUTO_POSITION = 1"))?;
+        return Ok("asked by file and position for transactions that are in no file".to_owned());
+    };
+    let who = of(&replica);
+    let _progress = shared.registry.begin(replica);
+    shared.registry.note("replica", Some(address), format!("{who} reads by GTIDs, and has {received}"));
+    wire.stream_mut().limit(None)?;
+    let (mut link, sequence) = wire.into_parts();
+    let mut packets = stream.transactions.begin(&received, sequence);
+    while let Some(bytes) = packets.next() {
+        link.write_all(&bytes)?;
+        link.flush()?;
+    }
+    Ok("nothing more is sent to it".to_owned())
+}
+
 /// Start of a request, as far as it is known.
 enum Found {
     Start(Start),
@@ -145,6 +173,8 @@ enum Found {
 /// Finds the start of a request; waits for the new numbers of the transactions before it.
 fn find(shared: &Shared, request: &DumpRequest, link: &Link) -> Found {
     let began = Instant::now();
+    // A file may have been removed a moment ago: the replica is told that it comes too late.
+    shared.files.forget_removed();
     loop {
         let numbered = shared.files.is_numbered();
         let refusal = match start::find(&shared.files, request) {
