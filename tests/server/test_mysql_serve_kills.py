@@ -30,7 +30,7 @@ def servers() -> Iterator[list[OwnMySql]]:
 
 
 def test_r37_many_kills_the_short_form(servers: list[OwnMySql], tmp_path: Path) -> None:
-    rounds(servers, tmp_path, 25)
+    rounds(servers, tmp_path, 20)
 
 
 @pytest.mark.slow(share=False)  # ten minutes
@@ -57,15 +57,15 @@ def rounds(servers: list[OwnMySql], folder: Path, seconds: float) -> None:
     ]
     counts = dict.fromkeys((name for name, _ in kills), 0)
     end = time.monotonic() + seconds
-    with writing(source, end), slowed(replicas[2], end):
+    with writing(source), slowed(replicas[2]):
         number = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end or number < len(kills):
             time.sleep(chance.uniform(*PAUSES))
             name, kill = kills[number % len(kills)] if number < len(kills) else chance.choice(kills)
             number += 1
             kill()
             counts[name] += 1
-    assert all(counts.values()), counts
+    assert min(counts.values()) > 0, counts
     wanted = gtids(source.url)
     for replica in replicas:
         wait_until(lambda replica=replica: gtids(replica.url) == wanted, f"{receiver_error(replica)}; everything", 120 + seconds)  # type: ignore[misc]
@@ -86,11 +86,12 @@ def reconnected(replica: OwnMySql) -> None:
 
 
 @contextlib.contextmanager
-def writing(source: OwnMySql, end: float) -> Iterator[None]:
-    """Write to the source until then, also while it is killed and started."""
+def writing(source: OwnMySql) -> Iterator[None]:
+    """Write to the source, also while it is killed and started."""
+    ended = threading.Event()
 
     def write() -> None:
-        while time.monotonic() < end:
+        while not ended.is_set():
             try:
                 load(source.url, 5, rotate_every=4)
             except (pymysql.Error, OSError):
@@ -101,15 +102,17 @@ def writing(source: OwnMySql, end: float) -> Iterator[None]:
     try:
         yield
     finally:
+        ended.set()
         thread.join()
 
 
 @contextlib.contextmanager
-def slowed(replica: OwnMySql, end: float) -> Iterator[None]:
+def slowed(replica: OwnMySql) -> Iterator[None]:
     """Let a replica run for a part of the time only: what is sent to it fills the buffers of its connection."""
+    ended = threading.Event()
 
     def slow() -> None:
-        while time.monotonic() < end:
+        while not ended.is_set():
             replica.process.send_signal(signal.SIGSTOP)
             time.sleep(0.8)
             replica.process.send_signal(signal.SIGCONT)
@@ -120,6 +123,7 @@ def slowed(replica: OwnMySql, end: float) -> Iterator[None]:
     try:
         yield
     finally:
+        ended.set()
         thread.join()
 
 
