@@ -1548,8 +1548,8 @@ class LogNumberer:
         Raises:
             LogError: The log cannot be read.
         """
-    def end(self, reason: str | None) -> None:
-        """End with the log: nothing more gets numbers. Replicas get the log's damage, or this reason."""
+    def end(self, reason: str | None = None, file: str = "", position: int = 0) -> None:
+        """End with the log: nothing more gets numbers. Replicas get the log's damage, or this reason and its place."""
     @property
     def transactions(self) -> int:
         """Number of transactions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from paraply import open_log
 from paraply._native import GtidSet
 from paraply.analysis.stamp import stamp
 from paraply.analysis.verify import verify
-from paraply.errors import LogDamaged, UsageError
+from paraply.errors import LogDamaged, LogNotUnderstood, ParaplyError, UsageError
 from paraply.replication.retention import Retention
+from paraply.replication.serving import LogService
+
+DATA = Path(__file__).parent.parent / "data"
 
 
 @pytest.mark.parametrize("workers", [2, 8, 1024])
@@ -121,19 +125,43 @@ def test_a_table_that_a_dump_makes_known_is_no_barrier(tmp_path: Path) -> None:
     assert barriers[0] == 60 > barriers[1]
 
 
+def failure_of(folder: Path, look: Callable[[LogService], None]) -> ParaplyError:
+    """Return the error of the log that ends a service, once it has reported it."""
+    try:
+        with running(folder) as service:
+            look(service)
+            wait_until(lambda: service.status()["failure"] is not None, "the error is reported")
+            time.sleep(0.3)
+    except ParaplyError as error:
+        return error
+    raise AssertionError("the service has not ended with an error")
+
+
 def test_damage_ends_the_log_and_what_is_before_it_gets_numbers(tmp_path: Path) -> None:
     logs, history = make_logs(tmp_path / "logs", 2)
     ends = [one.end_offset for one in open_log([logs[1]])]
     content = bytearray(logs[1].read_bytes())
     content[ends[20] - 6] ^= 1
     logs[1].write_bytes(content)
-    ended: list[BaseException] = []
-    try:
-        with running(tmp_path / "logs") as service:
-            got = received_numbers(service, tmp_path / "relay", len(DDL) + 50 + 20)
-            assert len(got) == len(DDL) + 70 < len(DDL) + len(history)
-            wait_until(lambda: service.status()["failure"] is not None, "the damage is reported")
-            time.sleep(0.3)
-    except LogDamaged as error:
-        ended.append(error)
-    assert ended
+
+    def look(service: LogService) -> None:
+        got = received_numbers(service, tmp_path / "relay", len(DDL) + 50 + 20)
+        assert len(got) == len(DDL) + 70 < len(DDL) + len(history)
+
+    assert isinstance(failure_of(tmp_path / "logs", look), LogDamaged)
+
+
+def test_r27_changes_in_statement_format_end_the_log_with_their_place(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "binlog.000001").write_bytes((DATA / "errors" / "statement-format.binlog").read_bytes())
+    told: list[str] = []
+
+    def look(service: LogService) -> None:
+        wait_until(lambda: service.status()["failure"] is not None, "the error is reported")
+        told.append(service.status()["failure"])
+
+    error = failure_of(folder, look)
+    assert isinstance(error, LogNotUnderstood)
+    assert error.exit_code == 3
+    assert f"binlog.000001: the event at position {error.position} " in told[0]

@@ -123,7 +123,10 @@ class Renumbering:
         if self._over:
             return
         self._over, self.failure = True, error
-        self._numberer.end(f"no further transactions get new numbers: {error}" if error is not None else None)
+        if isinstance(error, ParaplyError):
+            self._numberer.end(f"no new numbers after this: {error.message}", error.file or "", error.position or 0)
+        else:
+            self._numberer.end(f"no new numbers after this: {error}" if error is not None else None)
 
     def _keep(self, begun: Iterable[tuple[int, str, int | None, str | None]]) -> None:
         """Keep the tables at the start of files; those of a relay log, whose older files are removed one day."""

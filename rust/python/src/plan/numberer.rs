@@ -97,8 +97,9 @@ impl PyLogNumberer {
     }
 
     /// Ends with the log, for this reason if it is not damaged.
-    fn end(&self, py: Python<'_>, reason: Option<&str>) {
-        let failure = reason.map(|reason| Fault::not_understood(reason).at("", 0));
+    #[pyo3(signature = (reason=None, file="", position=0))]
+    fn end(&self, py: Python<'_>, reason: Option<&str>, file: &str, position: u64) {
+        let failure = reason.map(|reason| Fault::not_understood(reason).at(file, position));
         py.detach(|| self.lock().numbering.end(failure));
     }
 

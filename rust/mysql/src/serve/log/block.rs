@@ -45,8 +45,9 @@ impl BlockReader {
         self.ahead(offset).len() as u64 >= end.saturating_sub(offset).min(BLOCK as u64)
     }
 
-    /// Lends the block, so that an event in it can be sent; returns also the place of the event. [`give_back`]
-    /// (Self::give_back) ends the loan.
+    /// Lends the block, so that an event in it can be sent; returns also the place of the event.
+    ///
+    /// [`give_back`](Self::give_back) ends the loan.
     pub(in crate::serve) fn lend(&mut self, offset: u64, size: usize) -> (Vec<u8>, Range<usize>) {
         let at = offset.saturating_sub(self.block_at) as usize;
         (std::mem::take(&mut self.block), at..at + size)

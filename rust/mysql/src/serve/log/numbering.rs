@@ -170,7 +170,7 @@ impl Numbering {
         self.flush()?;
         let current = Current::open(&log)?;
         if self.store.as_ref().is_none_or(Store::is_large) {
-            self.store = Some(Store::create().map_err(|error| failed(&current.name, error))?);
+            self.store = Some(Store::create().map_err(|error| failed(&current.name, &error))?);
         }
         if let (Some(store), Some(numbers)) = (&self.store, &log.numbers) {
             store.begin(numbers);
@@ -190,7 +190,7 @@ impl Numbering {
         let (Some(current), Some(store)) = (&self.current, &mut self.store) else { return Ok(()) };
         let Some(numbers) = &current.log.numbers else { return Ok(()) };
         if !self.waiting.is_empty() {
-            store.append(numbers, &self.waiting).map_err(|error| failed(&current.name, error))?;
+            store.append(numbers, &self.waiting).map_err(|error| failed(&current.name, &error))?;
             self.waiting.clear();
         }
         if numbers.end() != current.at {
@@ -264,6 +264,6 @@ impl Current {
     }
 }
 
-fn failed(name: &str, error: io::Error) -> LogError {
+fn failed(name: &str, error: &io::Error) -> LogError {
     LogError::io(name, 0, io::Error::new(error.kind(), format!("the new numbers cannot be kept on disk: {error}")))
 }
