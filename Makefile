@@ -110,7 +110,7 @@ cases: build ## Run the statement collections of other projects, copies of whose
 FUZZ_SECONDS ?= 300
 FUZZ_SEED    ?= $(shell date +%s)
 
-fuzz: build ## Read damaged logs and odd DDL for FUZZ_SECONDS, and under libFuzzer too where cargo-fuzz and a nightly Rust are
+fuzz: build ## Read damaged logs, odd DDL and odd packets for FUZZ_SECONDS, and under libFuzzer too where cargo-fuzz and a nightly Rust are
 	PARAPLY_FUZZ_SECONDS=$(FUZZ_SECONDS) PARAPLY_FUZZ_SEED=$(FUZZ_SEED) PARAPLY_HYPOTHESIS=thorough $(BIN)/python -m pytest --quiet -s tests/fuzz
 	@if command -v cargo-fuzz >/dev/null; then tools/fuzz.sh read_log $(FUZZ_SECONDS); else echo "no cargo-fuzz: cargo install cargo-fuzz"; fi
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builtins import bytes as _Bytes  # noqa: N812 - Transaction has a property of that name
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, final
@@ -777,6 +777,7 @@ class LogServer:
         server_id: Server id of the source, which no replica may have.
         server_uuid: UUID of the source.
         follow: True to serve later files of the last one's series too.
+        stamped: True to send a transaction only once a ``LogNumberer`` gave it numbers, and with these.
         tls: Files of certificate and key; TLS is then required.
         most_connections: Connections at the same time.
         most_strangers: Connections at the same time that have not logged in.
@@ -798,6 +799,7 @@ class LogServer:
         server_id: int,
         server_uuid: str,
         follow: bool = False,
+        stamped: bool = False,
         tls: tuple[str | PathLike[str], str | PathLike[str]] | None = None,
         most_connections: int = 256,
         most_strangers: int = 16,
@@ -821,6 +823,16 @@ class LogServer:
 
         Raises:
             LogError: The log is damaged.
+        """
+    def reader(self) -> LogReader:
+        """Return a reader of the transactions that are served, as they are written."""
+    def numberer(self, workers: int, first_number: int | None = None, source_file: str | None = None) -> LogNumberer:
+        """Return the giver of new numbers; there must be one only.
+
+        Args:
+            workers: Most workers of a replica; no number is further back.
+            first_number: Number of the first transaction; None for the log's own.
+            source_file: File of the source's log in which a relay log begins; None if not known.
         """
     def replicas(self) -> list[dict[str, Any]]:
         """Return the state of each replica that reads."""
@@ -1469,6 +1481,91 @@ class StampVerifier:
     def transactions(self) -> int: ...
 
 @final
+class TransactionServer:
+    """Source for replicas of MySQL whose transactions are made while they are sent.
+
+    Args:
+        host: Address to listen on.
+        port: Port to listen on; 0 for a free one.
+        begin: Called in a thread of its own with the transactions that a replica has, and the number of the first packet. It returns an
+            iterator over packets, which ends when nothing more may be sent on that connection.
+        on_error: Called with an error of that iterator.
+        version: Version that replicas see.
+        user: The one user who may read.
+        password: The user's password; never empty.
+        server_id: Server id of the source, which no replica may have.
+        server_uuid: UUID of the source.
+
+    Raises:
+        UsageError: The address cannot be listened on.
+    """
+
+    def __new__(
+        cls,
+        host: str,
+        port: int,
+        begin: Callable[[GtidSet, int], Iterator[bytes]],
+        on_error: Callable[[BaseException], None],
+        *,
+        version: str,
+        user: str,
+        password: str,
+        server_id: int,
+        server_uuid: str,
+    ) -> Self: ...
+    @property
+    def port(self) -> int:
+        """Port on which it listens."""
+    @property
+    def dumps(self) -> int:
+        """Number of times that a replica has begun to read."""
+    def stop(self) -> None:
+        """End all connections and threads."""
+
+@final
+class LogNumberer:
+    """Giver of new numbers to the transactions of a log that is served (R37); from ``LogServer.numberer``.
+
+    A log file that was begun is a tuple: its number, its path, the number of its first transaction (None if the counters start over), and
+    the file of the source's log in which it begins (None if not known).
+    """
+
+    def write(self, batch: TransactionBatch, write_sets: WriteSets) -> list[tuple[int, str, int | None, str | None]]:
+        """Give numbers to the next transactions of the log, and let replicas have them.
+
+        Returns:
+            Log files that were begun before the batch's last transaction.
+
+        Raises:
+            LogError: A transaction has no numbers that could be changed, or the log cannot be read.
+        """
+    def publish(self) -> list[tuple[int, str, int | None, str | None]]:
+        """Let replicas have what is after the last transaction.
+
+        Returns:
+            Log files that were begun since the last call.
+
+        Raises:
+            LogError: The log cannot be read.
+        """
+    def end(self, reason: str | None = None, file: str = "", position: int = 0) -> None:
+        """End with the log: nothing more gets numbers. Replicas get the log's damage, or this reason and its place."""
+    @property
+    def transactions(self) -> int:
+        """Number of transactions."""
+    @property
+    def changed(self) -> int:
+        """Transactions that got other numbers than they had."""
+    @property
+    def barriers(self) -> int:
+        """Transactions that wait for all before them, and for which all after them wait."""
+    @property
+    def parallel_before(self) -> int:
+        """Transactions that may start while the one before them is applied, by the log's own numbers."""
+    @property
+    def parallel_after(self) -> int:
+        """The same by the new numbers."""
+
 class LogStamper:
     """Writer of logs with new numbers (R37). A log is written again as it is, but for its numbers and what follows from them.
 

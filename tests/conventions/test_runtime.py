@@ -41,8 +41,6 @@ FORBIDDEN = (
 NETWORK = "real servers connect to it, or it to them: a simulation does not run it"
 ALLOWED = {
     "applier/via_replication/options.py": ({"socket"}, NETWORK),
-    "applier/via_replication/protocol.py": ({"socket"}, NETWORK),
-    "applier/via_replication/server.py": ({"socket", "threading", "time"}, NETWORK),
     "observe/metrics_server.py": ({"socket", "socketserver", "threading"}, "Prometheus connects to it: a simulation does not run it"),
     "observe/status_json.py": ({"socket"}, "the name of this host, as part of the status"),
 }

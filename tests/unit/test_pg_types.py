@@ -6,9 +6,9 @@ import pytest
 
 from paraply.errors import SchemaMismatch, TypeNotMapped
 from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.schema.table_json import from_json, to_json
 from paraply.targets.postgres.ddl.defaults import fill_of
 from paraply.targets.postgres.keys import carried_keys, index_name
-from paraply.targets.postgres.progress.source_tables import from_json, to_json
 from paraply.targets.postgres.types import map_column, map_table
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, report_json, show
+from paraply.cli.apply import NOTHING_DONE, gtid_mode, merge_setting, report_json, show, via_setting
 from paraply.cli.options import (
     AllowNontransactional,
     AsJson,
@@ -21,11 +21,13 @@ from paraply.cli.options import (
     ExcludedDatabases,
     ExcludedTables,
     GtidMode,
+    Listen,
     Merge,
     Quiet,
     StartAfter,
     Tables,
     TargetUrl,
+    Via,
     Workers,
 )
 from paraply.cli.process.signals import stops_on_signal
@@ -47,6 +49,8 @@ EXAMPLES = """
   paraply replicate --from mariadb://repl@db1.example.org --to postgresql://app@localhost/copy --relay-log /var/lib/paraply/relay
 
   paraply replicate --from mysql://repl@db1.example.org --until 2026-03-01T14:07:00Z
+
+  paraply replicate --from mysql://repl@db1.example.org --to mysql://app@localhost --via replication --workers 8
 
   paraply replicate --from mysql://repl@db1.example.org --relay-log /var/lib/paraply/relay --no-apply
 
@@ -96,6 +100,8 @@ def replicate(
     consistency: ConsistencyLevel = "any-time",
     merge: Merge = "auto",
     gtid: GtidMode = "auto",
+    via: Via = "sessions",
+    listen: Listen = None,
     database: Databases = None,
     table: Tables = None,
     exclude_database: ExcludedDatabases = None,
@@ -150,6 +156,8 @@ def replicate(
                     "consistency": consistency,
                     "merge": merge_setting(merge),
                     "gtid": gtid_mode(gtid),
+                    "via": via_setting(via),
+                    "listen": listen,
                     "allow_nontransactional": allow_nontransactional,
                     "filters": parse_filters(database or [], table or [], exclude_database or [], exclude_table or []),
                     "on_progress": line.update if line is not None else None,

@@ -17,6 +17,7 @@ from paraply.cli.terminal import output
 from paraply.errors import UsageError
 
 if TYPE_CHECKING:
+    from paraply.replication.renumbering import RenumberOptions
     from paraply.replication.retention import Retention
     from paraply.replication.serving import Event, LogService
 
@@ -29,6 +30,8 @@ EXAMPLES = """
 
   paraply serve --relay-log /var/lib/paraply/relay --listen 10.0.0.5:3307 --user repl --password-file repl.password --tls-cert cert.pem \
 --tls-key key.pem
+
+  paraply serve /backup/binlogs --stamp --workers 8 --schema schema.sql --user repl --password-file repl.password
 
   paraply serve binlog.000041 binlog.000042 --listen 127.0.0.1:3307 --user repl --password-file repl.password
 
@@ -73,6 +76,19 @@ def serve(
     keep_needed: Annotated[
         bool, typer.Option("--keep-needed", help="With --relay-log: remove what every replica has that has ever come.")
     ] = False,
+    stamp: Annotated[
+        bool,
+        typer.Option(
+            "--stamp", help="Send wider numbers than the log has, as [bold]paraply stamp[/bold] writes them: replicas apply more at once."
+        ),
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="With --stamp: the replicas' replica_parallel_workers; default: 1024.")
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="With --stamp: a dump with the tables as they were at the start of the oldest log."),
+    ] = None,
     status_seconds: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0.1, help="Write a line about each replica at this interval.")
     ] = None,
@@ -109,6 +125,7 @@ def serve(
             tls=tls,
             server_id=server_id,
             retention=retention,
+            renumber=wanted_numbers(relay_log, workers, schema, stamp=stamp),
         )
         service = LogService(options, on_event=tell, on_status=show_status, status_seconds=status_seconds)
         with stops_on_signal(service.stop, "stopping ..."):
@@ -204,6 +221,21 @@ def wanted_retention(folder: Path | None, hours: float | None, most: int | None,
     from paraply.replication.retention import Retention
 
     return Retention(folder, hours * 3600 if hours is not None else None, most, received)
+
+
+def wanted_numbers(folder: Path | None, workers: int | None, schema: Path | None, *, stamp: bool) -> RenumberOptions | None:
+    """Return the options of new numbers; None to send the log's own.
+
+    Raises:
+        UsageError: An option of new numbers was given without ``--stamp``.
+    """
+    if not stamp:
+        if workers is not None or schema is not None:
+            raise UsageError("--workers and --schema are about new numbers, and need --stamp")
+        return None
+    from paraply.replication.renumbering import RenumberOptions
+
+    return RenumberOptions(schema=schema, relay_log=folder, **({"workers": workers} if workers is not None else {}))
 
 
 serve.__doc__ = (serve.__doc__ or "") + "\n" + EXAMPLES

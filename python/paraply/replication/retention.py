@@ -38,12 +38,17 @@ class Retention:
     _known: dict[str, str] = field(default_factory=dict)
     _loaded: bool = False
 
-    def apply(self, server: LogServer) -> list[Path]:
-        """Remove the files that are not kept, and return their paths."""
+    def apply(self, server: LogServer, newest: int | None = None) -> list[Path]:
+        """Remove the files that are not kept, and return their paths.
+
+        Args:
+            server: The server that sends the files.
+            newest: Number of the newest file that may become the oldest one; None for no limit.
+        """
         files = server.files()
         replicas = server.replicas()
         self._note(files, [*server.left(), *replicas])
-        reading = min((int(replica["log_number"]) for replica in replicas), default=files[-1][0])
+        reading = min([files[-1][0] if newest is None else newest, *(int(replica["log_number"]) for replica in replicas)])
         candidates = [(number, path) for number, path in files[:-1] if number < reading]
         count = max(self._by_age(candidates), self._by_size(files, len(candidates)), self._by_replicas(files, len(candidates)))
         return purge_relay_log(self.folder, files[count][1]) if count else []

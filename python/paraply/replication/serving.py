@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paraply._native import LogServer
+    from paraply.replication.renumbering import Renumbering, RenumberOptions
     from paraply.replication.retention import Retention
 
 __all__ = ["Event", "LogService", "ServeOptions", "read_password", "served_logs"]
@@ -40,6 +41,7 @@ class ServeOptions:
         tls: Files of certificate and key; TLS is then required.
         server_id: Server id; None derives one from the folder.
         retention: Removal of a relay log's files; None for none.
+        renumber: Options of new numbers; None to send the log's own.
     """
 
     folder: Path | None
@@ -50,6 +52,7 @@ class ServeOptions:
     tls: tuple[Path, Path] | None = None
     server_id: int | None = None
     retention: Retention | None = None
+    renumber: RenumberOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class LogService:
         self._status_seconds = status_seconds
         self._wake = runtime.event()
         self._server: LogServer | None = None
+        self._renumbering: Renumbering | None = None
         self._removed = 0
 
     def stop(self) -> None:
@@ -119,13 +123,21 @@ class LogService:
             server_id=options.server_id if options.server_id is not None else _LOWEST_ID + zlib.crc32(own.encode()) % _IDS,
             server_uuid=own,
             follow=options.folder is not None,
+            stamped=options.renumber is not None,
             tls=options.tls,
         )
         try:
+            if options.renumber is not None:
+                from paraply.replication.renumbering import Renumbering
+
+                self._renumbering = Renumbering(server, options.renumber)
+                self._renumbering.start()
             host, port = server.address
             self._tell("listening", f"{host}:{port} serves {len(server.files())} files of {server.server_version}")
             self._serve(server)
         finally:
+            if self._renumbering is not None:
+                self._renumbering.stop()
             server.stop()
             self._pass_on(server)
         raise Stopped("stopped on request; replicas come again when the same command runs again")
@@ -150,6 +162,7 @@ class LogService:
             "removed_files": self._removed,
             **server.totals(),
             "replicas": replicas,
+            "stamp": self._renumbering.status() if self._renumbering is not None else None,
         }
 
     @property
@@ -162,15 +175,20 @@ class LogService:
         next_look = next_status = runtime.monotonic()
         while not self._wake.wait(_LOOK_SECONDS):
             self._pass_on(server)
+            renumbering = self._renumbering
+            if renumbering is not None:
+                renumbering.publish()
             if retention is not None and runtime.monotonic() >= next_look:
                 next_look = runtime.monotonic() + _RETENTION_SECONDS
-                for path in retention.apply(server):
+                for path in retention.apply(server, renumbering.kept_up_to if renumbering is not None else None):
                     self._removed += 1
                     self._tell("removed", str(path))
             if self._status_seconds is not None and runtime.monotonic() >= next_status:
                 next_status = runtime.monotonic() + self._status_seconds
                 self._on_status(self.status())
             if server.end()[2] is not None and not server.replicas():
+                if renumbering is not None and renumbering.failure is not None:
+                    raise renumbering.failure
                 server.check()
 
     def _pass_on(self, server: LogServer) -> None:

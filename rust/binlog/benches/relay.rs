@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use by_hand::Log;
 use paraply_binlog::read::file::EventReader;
 use paraply_binlog::read::group::Assembler;
+use paraply_binlog::read::reader::GrowingLog as _;
 use paraply_binlog::write::relay::{Follower, RelayWriter, Shared, WriterOptions};
 
 const TRANSACTIONS: u64 = 100_000;

@@ -66,7 +66,8 @@ pub enum LogError {
 }
 
 impl LogError {
-    pub(crate) fn io(file: &str, position: u64, source: io::Error) -> Self {
+    /// Creates the error of a file that could not be read at an offset.
+    pub fn io(file: &str, position: u64, source: io::Error) -> Self {
         Self::Io { file: file.to_owned(), position, source: Arc::new(source) }
     }
 

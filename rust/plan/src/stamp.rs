@@ -9,7 +9,7 @@ use crate::renumber::Renumberer;
 use crate::trace::is_barrier;
 
 /// Largest number that a log's own numbers are followed from; a larger one is damage, and the new ones begin with 1.
-const LARGEST_FIRST: i64 = 1 << 48;
+const LARGEST_FIRST: u64 = 1 << 48;
 
 /// Reason why a log is not stamped.
 #[derive(Debug, thiserror::Error)]
@@ -37,23 +37,57 @@ pub struct Counts {
     pub parallel_after: u64,
 }
 
+/// Gives new numbers to the transactions of a log, and counts them.
+#[derive(Debug)]
+pub struct Numberer {
+    renumberer: Renumberer,
+    counts: Counts,
+}
+
+impl Numberer {
+    /// Creates a numberer for a replica of at most so many workers.
+    pub fn new(workers: u64) -> Self {
+        Self { renumberer: Renumberer::new(workers), counts: Counts::default() }
+    }
+
+    /// Returns what was counted so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Returns how often keys were forgotten for lack of memory.
+    pub fn overflows(&self) -> u64 {
+        self.renumberer.overflows()
+    }
+
+    /// Returns the numbers of the next transaction.
+    ///
+    /// With `restarts` the counters start over with it, at `first` or the number that it has in the log.
+    pub fn next(&mut self, transaction: &Transaction, set: &WriteSet, restarts: bool, first: Option<u64>) -> Stamps {
+        let logged = (transaction.last_committed.unwrap_or(0), transaction.sequence_number.unwrap_or(0));
+        let first = first.or_else(|| u64::try_from(logged.1).ok()).filter(|first| (1..LARGEST_FIRST).contains(first));
+        let barrier = is_barrier(transaction, set);
+        let stamps = self.renumberer.next(set, barrier, restarts.then_some(first.unwrap_or(1)));
+        self.counts.transactions += 1;
+        self.counts.barriers += u64::from(barrier);
+        self.counts.changed += u64::from(logged != (stamps.last_committed as i64, stamps.sequence_number as i64));
+        self.counts.parallel_before += u64::from(logged.0 > 0 && logged.0 < logged.1.saturating_sub(1));
+        self.counts.parallel_after += u64::from(is_parallel(stamps));
+        stamps
+    }
+}
+
 /// Writes logs again, a batch at a time.
 pub struct Stamper {
     rewriter: Rewriter,
-    renumberer: Renumberer,
+    numberer: Numberer,
     file: Option<u32>,
-    counts: Counts,
 }
 
 impl Stamper {
     /// Creates a stamper for these files, in order, and a replica of at most so many workers.
     pub fn new(files: impl IntoIterator<Item = Copied>, workers: u64) -> Self {
-        Self {
-            rewriter: Rewriter::new(files),
-            renumberer: Renumberer::new(workers),
-            file: None,
-            counts: Counts::default(),
-        }
+        Self { rewriter: Rewriter::new(files), numberer: Numberer::new(workers), file: None }
     }
 
     /// Writes the next transactions, and everything before them.
@@ -68,7 +102,7 @@ impl Stamper {
 
     /// Returns what was counted so far.
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.numberer.counts()
     }
 
     /// Returns the bytes written.
@@ -78,7 +112,7 @@ impl Stamper {
 
     /// Returns how often keys were forgotten for lack of memory.
     pub fn overflows(&self) -> u64 {
-        self.renumberer.overflows()
+        self.numberer.overflows()
     }
 
     fn write_one(&mut self, transaction: &Transaction, set: &WriteSet) -> Result<(), StampError> {
@@ -90,17 +124,8 @@ impl Stamper {
         // relay log go on from one file to the next: an applier refuses a number that does not grow.
         let restarts = self.file.is_none() || (self.file != Some(transaction.file) && !logged.relay_log);
         self.file = Some(transaction.file);
-        let first =
-            if (1..LARGEST_FIRST).contains(&logged.sequence_number) { logged.sequence_number as u64 } else { 1 };
-        let barrier = is_barrier(transaction, set);
-        let stamps = self.renumberer.next(set, barrier, restarts.then_some(first));
+        let stamps = self.numberer.next(transaction, set, restarts, None);
         self.rewriter.write_gtid(stamps)?;
-        let before = (logged.last_committed, logged.sequence_number);
-        self.counts.transactions += 1;
-        self.counts.barriers += u64::from(barrier);
-        self.counts.changed += u64::from(before != (stamps.last_committed as i64, stamps.sequence_number as i64));
-        self.counts.parallel_before += u64::from(before.0 > 0 && before.0 < before.1.saturating_sub(1));
-        self.counts.parallel_after += u64::from(is_parallel(stamps));
         Ok(())
     }
 }

@@ -60,6 +60,8 @@ mod _native {
     #[pymodule_export]
     use crate::plan::ledger::{PyLedger, progress_text, raise_position};
     #[pymodule_export]
+    use crate::plan::numberer::PyLogNumberer;
+    #[pymodule_export]
     use crate::plan::planner::PyPlanner;
     #[pymodule_export]
     use crate::plan::resolver::{PyChunkResolver, PyCriticalPath, PyKeyResolver, chunk_numbers};
@@ -103,4 +105,6 @@ mod _native {
     use crate::servers::row_ends::PyRowEnds;
     #[pymodule_export]
     use crate::servers::serve::PyLogServer;
+    #[pymodule_export]
+    use crate::servers::transaction_server::PyTransactionServer;
 }

@@ -47,8 +47,6 @@ def check_via(options: Options) -> None:
         raise UsageError("--via replication applies in the server's workers: give --workers 1 or more")
     if options.filters:
         raise UsageError("--via replication sends whole transactions, without filters by database or table: use --via sessions")
-    if options.live:
-        raise UsageError("--via replication applies log files; the logs of a running source are read with --via sessions")
 
 
 def check_via_family(options: Options, target: Target) -> None:

@@ -20,7 +20,6 @@ use crate::read::piece::Piece;
 use crate::read::stop::{StopPlace, StopPoint};
 use crate::rows::filter::TableFilter;
 use crate::transaction::{Kind, Transaction};
-use crate::write::relay::Follower;
 
 /// Options for reading a log.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +44,23 @@ pub struct LogFile {
     pub name: Arc<str>,
     /// Transactions executed before this file, from its `Previous_gtids` or GTID list event; none until that was read.
     pub previous_gtids: Option<Vec<GtidRange>>,
+}
+
+/// The files of a log that is still written.
+pub trait GrowingLog: Send {
+    /// Returns the name and the content of the next file, once it exists.
+    ///
+    /// The content is whole transactions. Where more is to come it fails with [`std::io::ErrorKind::WouldBlock`].
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn next_file(&mut self) -> Result<Option<(Arc<str>, Source<'static>)>, LogError>;
+
+    /// Returns true if nothing more will come.
+    fn is_over(&self) -> bool;
+
+    /// Sleeps until there is more to read, nothing more will come, or the time is over.
+    fn wait(&self, longest: Duration);
 }
 
 enum Input {
@@ -75,7 +91,7 @@ pub struct LogReader {
     stop: Option<StopPoint>,
     stopped: Option<StopPlace>,
     /// Source of further files, and of waiting, where the log is still written.
-    follower: Option<Follower>,
+    follower: Option<Box<dyn GrowingLog>>,
     /// A statement that begins the next batch: with a filter it gets a batch of its own.
     held: Option<Transaction>,
 }
@@ -132,20 +148,20 @@ impl LogReader {
         }
     }
 
-    /// Reads a relay log from its oldest file on, while it is written.
+    /// Reads a log from its oldest file on, while it is written.
     ///
     /// Once everything published was read, there is no next transaction for the moment: call
     /// [`is_over`](Self::is_over), and [`wait`](Self::wait).
-    pub fn follow(follower: Follower, options: ReaderOptions) -> Self {
-        Self { follower: Some(follower), ..Self::new(std::iter::empty(), options) }
+    pub fn follow(log: impl GrowingLog + 'static, options: ReaderOptions) -> Self {
+        Self { follower: Some(Box::new(log)), ..Self::new(std::iter::empty(), options) }
     }
 
     /// Returns true if there is no next transaction and none will come.
     pub fn is_over(&self) -> bool {
-        self.failed.is_some() || self.stopped.is_some() || self.follower.as_ref().is_none_or(Follower::is_over)
+        self.failed.is_some() || self.stopped.is_some() || self.follower.as_ref().is_none_or(|log| log.is_over())
     }
 
-    /// Sleeps until a relay log that is still written has more, or the time is over.
+    /// Sleeps until a log that is still written has more, or the time is over.
     pub fn wait(&self, longest: Duration) {
         if let Some(follower) = &self.follower {
             follower.wait(longest);

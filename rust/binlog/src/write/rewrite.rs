@@ -255,7 +255,8 @@ fn moves(event: &Event<'_>, position: u64) -> bool {
     position != event.offset && !event.relay_log && event.header.log_pos != 0
 }
 
-fn begins_transaction(type_code: u8) -> bool {
+/// Returns true for the first event of a transaction that has numbers.
+pub fn begins_transaction(type_code: u8) -> bool {
     matches!(type_code, types::GTID | types::ANONYMOUS_GTID | types::GTID_TAGGED)
 }
 
@@ -263,14 +264,16 @@ fn failed(file: &Path, source: io::Error) -> RewriteError {
     RewriteError::Write { file: file.to_owned(), source }
 }
 
-fn without_numbers() -> Fault {
+/// Returns the fault of a transaction that has no numbers which could be changed.
+pub fn without_numbers() -> Fault {
     Fault::not_understood(
         "the transaction that begins here carries no last_committed and sequence_number, which servers write since \
          MySQL 5.7; there are no numbers to change",
     )
 }
 
-fn cut_off() -> Fault {
+/// Returns the fault of a transaction that is in a relay log twice, first without its end.
+pub fn cut_off() -> Fault {
     Fault::not_understood(
         "the transaction that begins here is cut off and repeated later, as its receiver lost the connection; no number \
          is known to be right for its first part: stamp the source's own log instead",

@@ -10,6 +10,7 @@ mod log;
 mod registry;
 mod session;
 mod shared;
+mod stream;
 mod tls;
 mod wire;
 
@@ -27,6 +28,8 @@ use socket2::SockRef;
 
 pub use crate::serve::error::ServeError;
 use crate::serve::link::{Link, Timed};
+pub use crate::serve::log::numbering::{Begun, Numbering};
+pub use crate::serve::log::published::PublishedLog;
 use crate::serve::log::watcher::Watcher;
 use crate::serve::registry::Registry;
 pub use crate::serve::registry::{Notice, Replica, Totals};
@@ -34,6 +37,7 @@ pub use crate::serve::session::login::Account;
 use crate::serve::session::login::{Denied, Greeting, log_in};
 use crate::serve::shared::Shared;
 pub use crate::serve::shared::{Identity, Limits};
+pub use crate::serve::stream::{Packets, Stream, Transactions};
 pub use crate::serve::tls::server_config;
 use crate::serve::wire::{Refusal, Wire};
 
@@ -50,6 +54,10 @@ pub struct Options {
     pub logs: Vec<PathBuf>,
     /// True to serve later files of the last one's series too.
     pub follow: bool,
+    /// True if transactions get new numbers: they are sent once [`Server::numbering`] gave them some.
+    pub stamped: bool,
+    /// Transactions to serve in place of logs.
+    pub stream: Option<Stream>,
     /// Its identity.
     pub identity: Identity,
     /// The one user.
@@ -90,8 +98,13 @@ impl Server {
         if options.account.password.is_empty() || options.account.user.is_empty() {
             return Err(ServeError::Usage("a user and a password are needed: nobody reads the log without".to_owned()));
         }
-        let (watcher, files) = Watcher::open(&options.logs, options.follow)?;
-        let version = files.list().last().map(|file| file.version.clone()).unwrap_or_default();
+        let (watcher, files, version) = if let Some(stream) = &options.stream {
+            (None, Arc::default(), stream.version.clone())
+        } else {
+            let (watcher, files) = Watcher::open(&options.logs, options.follow, options.stamped)?;
+            let version = files.list().last().map(|file| file.version.clone()).unwrap_or_default();
+            (Some(watcher), files, version)
+        };
         let address = listener.local_addr()?;
         SockRef::from(&listener).set_read_timeout(Some(ACCEPT))?;
         let shared = Arc::new(Shared {
@@ -102,24 +115,41 @@ impl Server {
             tls: options.tls,
             limits: options.limits,
             version,
+            stream: options.stream,
             stopped: AtomicBool::new(false),
         });
         let sessions = Arc::default();
-        let watch = {
+        let mut threads = Vec::new();
+        if let Some(watcher) = watcher {
             let shared = Arc::clone(&shared);
-            thread::Builder::new().name("paraply-log".to_owned()).spawn(move || watch(&shared, watcher))?
-        };
+            let watch = move || watch(&shared, watcher);
+            threads.push(thread::Builder::new().name("paraply-log".to_owned()).spawn(watch)?);
+        }
         let accept = {
             let (shared, sessions) = (Arc::clone(&shared), Arc::clone(&sessions));
             let accept = move || accept(&shared, &listener, &sessions);
             thread::Builder::new().name("paraply-accept".to_owned()).spawn(accept)?
         };
-        Ok(Self { shared, address, threads: vec![watch, accept], sessions })
+        threads.push(accept);
+        Ok(Self { shared, address, threads, sessions })
     }
 
     /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the log as it is written, for its new numbers.
+    pub fn published_log(&self) -> PublishedLog {
+        PublishedLog::new(Arc::clone(&self.shared.files))
+    }
+
+    /// Returns the giver of new numbers; there must be one only.
+    ///
+    /// `source_file` is the file of the source's log in which a relay log begins, if that is known. Without it the
+    /// counters start over with the first transaction anyway.
+    pub fn numbering(&self, source_file: Option<&str>) -> Numbering {
+        Numbering::new(Arc::clone(&self.shared.files), source_file)
     }
 
     /// Returns the replicas that are connected.

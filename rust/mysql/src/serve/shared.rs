@@ -9,6 +9,7 @@ use rustls::ServerConfig;
 use crate::serve::log::files::Files;
 use crate::serve::registry::Registry;
 use crate::serve::session::login::Account;
+use crate::serve::stream::Stream;
 
 /// The name of this server for its replicas, which none of them may share.
 #[derive(Debug, Clone)]
@@ -45,6 +46,8 @@ pub(super) struct Shared {
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) limits: Limits,
     pub(super) version: String,
+    /// Transactions to send in place of the files.
+    pub(super) stream: Option<Stream>,
     pub(super) stopped: AtomicBool,
 }
 

@@ -3,9 +3,13 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
+use paraply_binlog::error::Fault;
+use paraply_binlog::event::gtid_event::GtidEvent;
 use paraply_binlog::event::{checksum, types};
+use paraply_binlog::read::reader::{LogReader, ReaderOptions};
 use paraply_binlog::write::encode::{Head, statement};
 use paraply_binlog::write::relay::{Head as EventHead, compose_event, mysql_format};
+use paraply_binlog::write::restamp::Stamps;
 use proptest::prelude::*;
 
 use super::*;
@@ -67,11 +71,17 @@ fn write_log(path: &Path, transactions: u64) -> Vec<u8> {
 }
 
 fn start(folder: &Folder, limits: Limits) -> Server {
+    start_with(folder, limits, false)
+}
+
+fn start_with(folder: &Folder, limits: Limits, stamped: bool) -> Server {
     let path = folder.0.join("binlog.000001");
     write_log(&path, 3);
     let options = Options {
         logs: vec![path],
         follow: true,
+        stamped,
+        stream: None,
         identity: Identity { server_id: 4242, server_uuid: "22222222-2222-2222-2222-222222222222".to_owned() },
         account: Account { user: "repl".to_owned(), password: "secret".to_owned() },
         tls: None,
@@ -129,6 +139,51 @@ fn a_log_is_sent_as_it_is_after_a_made_up_rotate_event() {
     assert!(events[0].ends_with(b"binlog.000001"));
     assert_eq!(events[1..].concat(), log[4..]);
     assert_eq!(dumped(&server, "", 4), events);
+    server.stop();
+}
+
+#[test]
+fn r37_a_transaction_is_sent_once_it_has_new_numbers_and_with_these() {
+    let folder = Folder::new("stamped");
+    let mut server = start_with(&folder, Limits::default(), true);
+    let mut numbering = server.numbering(None);
+    let mut reader = LogReader::follow(server.published_log(), ReaderOptions::default());
+    assert_eq!(server.log().end, 0);
+    for sequence_number in 10..13 {
+        let transaction = reader.next_transaction().unwrap().unwrap();
+        let name = Arc::clone(&reader.files()[transaction.file as usize].name);
+        assert_eq!(numbering.advance(&name, transaction.offset).unwrap(), sequence_number == 10);
+        numbering.put(&transaction, Stamps { last_committed: 9, sequence_number }).unwrap();
+    }
+    assert!(reader.next_transaction().is_none() && !reader.is_over());
+    numbering.publish().unwrap();
+    let log = fs::read(folder.0.join("binlog.000001")).unwrap();
+    assert_eq!(server.log().end, log.len() as u64);
+    let events = dumped(&server, "binlog.000001", 4);
+    let numbers: Vec<_> = events
+        .iter()
+        .filter(|event| event[4] == types::GTID)
+        .map(|event| GtidEvent::parse(types::GTID, &event[19..event.len() - 4]).unwrap().sequence_number)
+        .collect();
+    assert_eq!(numbers, [Some(10), Some(11), Some(12)]);
+    assert_eq!(events[1..].concat().len() + 4, log.len());
+    let begun = numbering.take_begun();
+    assert_eq!((begun.len(), begun[0].number, &begun[0].source_file), (1, 0, &None));
+    server.stop();
+    assert!(reader.is_over());
+}
+
+#[test]
+fn r37_what_cannot_get_numbers_ends_the_log_for_replicas() {
+    let folder = Folder::new("unnumbered");
+    let mut server = start_with(&folder, Limits::default(), true);
+    let mut numbering = server.numbering(None);
+    let path = folder.0.join("binlog.000001").display().to_string();
+    // Another transaction begins before this offset.
+    assert!(numbering.advance(&path, fs::metadata(&path).unwrap().len()).is_err());
+    assert!(server.log().failure.is_none());
+    numbering.end(Some(Fault::not_understood("no numbers").at(&path, 4)));
+    assert!(server.log().failure.unwrap().to_string().contains("no numbers"));
     server.stop();
 }
 

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use paraply_arrow::batch::{file_name, gtid_text};
 use paraply_binlog::read::passed_over::PassedOver;
-use paraply_binlog::read::reader::{LogReader, ReaderOptions};
+use paraply_binlog::read::reader::{GrowingLog, LogReader, ReaderOptions};
 use paraply_binlog::read::selection::Selection;
 use paraply_binlog::read::stop::StopPoint;
 use paraply_binlog::rows::filter::TableFilter;
 use paraply_binlog::rows::row_walk::count_rows;
 use paraply_binlog::transaction::{Identity, Transaction};
-use paraply_binlog::write::relay::{Follower, StopHandle};
+use paraply_binlog::write::relay::Follower;
+use paraply_mysql::serve::PublishedLog;
 use paraply_plan::planner::Passed;
 use pyo3::prelude::*;
 
@@ -27,8 +28,8 @@ use crate::plan::gtid::{PyGtidSet, parse_gtid};
 pub struct PyLogReader {
     state: Mutex<State>,
     files: RwLock<Arc<Vec<String>>>,
-    /// Ends a reader that follows a relay log; it may be waiting under the lock of `state`.
-    stop: Option<StopHandle>,
+    /// Ends a reader that follows a log; it may be waiting under the lock of `state`.
+    stop: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// Longest sleep of a reader that follows a relay log before it checks for signals of Python.
@@ -67,13 +68,30 @@ impl ReadOptions<'_> {
 impl PyLogReader {
     /// Follows a relay log while it is written.
     pub fn follow(follower: Follower, options: &ReadOptions<'_>) -> PyResult<Self> {
-        let stop = Some(follower.stop_handle());
-        let reader = LogReader::follow(follower, ReaderOptions::default());
+        let stop = follower.stop_handle();
+        Self::growing(follower, Box::new(move || stop.stop()), options)
+    }
+
+    /// Follows a log that is served while it is written.
+    pub fn follow_published(log: PublishedLog) -> PyResult<Self> {
+        let stop = Box::new(log.stop());
+        let (executed, after, tables, stop_time) = (None, None, None, None);
+        let (stop_before, stop_after, stop_view_change) = (None, None, None);
+        let options = ReadOptions { executed, after, tables, stop_time, stop_before, stop_after, stop_view_change };
+        Self::growing(log, stop, &options)
+    }
+
+    fn growing(
+        log: impl GrowingLog + 'static,
+        stop: Box<dyn Fn() + Send + Sync>,
+        options: &ReadOptions<'_>,
+    ) -> PyResult<Self> {
+        let reader = LogReader::follow(log, ReaderOptions::default());
         let reader = reader.filtered(options.filter()).until(options.stop()?).passing_over(options.passed_over(false));
         let passed = passed(options.executed, options.after);
         let selection = Selection::default();
         let state = State { reader, damaged: None, passed, position: 0, selection, counts_rows: true };
-        Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop })
+        Ok(Self { state: Mutex::new(state), files: RwLock::default(), stop: Some(stop) })
     }
 
     fn file_names(&self) -> Arc<Vec<String>> {
@@ -229,10 +247,10 @@ impl PyLogReader {
         self.file_names().to_vec()
     }
 
-    /// Ends a reader that follows a relay log, from any thread.
+    /// Ends a reader that follows a log, from any thread.
     fn stop(&self) {
         if let Some(stop) = &self.stop {
-            stop.stop();
+            stop();
         }
     }
 

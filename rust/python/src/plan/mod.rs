@@ -5,6 +5,7 @@ pub mod certifier;
 pub mod gtid;
 pub mod known_tables;
 pub mod ledger;
+pub mod numberer;
 pub mod planner;
 pub mod resolver;
 pub mod stamper;

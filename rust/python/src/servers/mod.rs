@@ -9,3 +9,4 @@ pub mod relay;
 pub mod replica;
 pub mod row_ends;
 pub mod serve;
+pub mod transaction_server;

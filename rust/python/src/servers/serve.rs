@@ -10,21 +10,23 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{log_error, usage};
+use crate::log::reader::PyLogReader;
 use crate::plan::gtid::PyGtidSet;
+use crate::plan::numberer::PyLogNumberer;
 
 #[pyclass(name = "LogServer", module = "paraply._native", frozen)]
 pub struct PyLogServer {
     server: Mutex<Server>,
 }
 
-fn serve_error(error: &ServeError) -> PyErr {
+pub fn serve_error(error: &ServeError) -> PyErr {
     match error {
         ServeError::Log(error) => log_error(error, None),
         other => usage(&other.to_string()),
     }
 }
 
-fn listen(host: &str, port: u16) -> PyResult<TcpListener> {
+pub fn listen(host: &str, port: u16) -> PyResult<TcpListener> {
     let failed = |error: std::io::Error| usage(&format!("{host}:{port} cannot be listened on: {error}"));
     let addresses: Vec<_> = (host, port).to_socket_addrs().map_err(failed)?.collect();
     TcpListener::bind(addresses.as_slice()).map_err(failed)
@@ -40,7 +42,7 @@ impl PyLogServer {
 impl PyLogServer {
     #[new]
     #[pyo3(signature = (
-        logs, host, port, *, user, password, server_id, server_uuid, follow=false, tls=None, most_connections=256,
+        logs, host, port, *, user, password, server_id, server_uuid, follow=false, stamped=false, tls=None, most_connections=256,
         most_strangers=16, login_seconds=10.0,
     ))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
@@ -54,6 +56,7 @@ impl PyLogServer {
         server_id: u32,
         server_uuid: String,
         follow: bool,
+        stamped: bool,
         tls: Option<(PathBuf, PathBuf)>,
         most_connections: usize,
         most_strangers: usize,
@@ -65,6 +68,8 @@ impl PyLogServer {
         let options = Options {
             logs,
             follow,
+            stamped,
+            stream: None,
             identity: Identity { server_id, server_uuid },
             account: Account { user, password },
             tls,
@@ -109,6 +114,23 @@ impl PyLogServer {
             Some(failure) => Err(log_error(&failure, None)),
             None => Ok(()),
         }
+    }
+
+    /// Returns a reader of the transactions that are served, as they are written.
+    fn reader(&self, py: Python<'_>) -> PyResult<PyLogReader> {
+        PyLogReader::follow_published(self.with(py, |server| server.published_log()))
+    }
+
+    /// Returns the giver of new numbers.
+    #[pyo3(signature = (workers, first_number=None, source_file=None))]
+    fn numberer(
+        &self,
+        py: Python<'_>,
+        workers: u64,
+        first_number: Option<u64>,
+        source_file: Option<&str>,
+    ) -> PyLogNumberer {
+        PyLogNumberer::new(self.with(py, |server| server.numbering(source_file)), workers, first_number)
     }
 
     fn replicas<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {

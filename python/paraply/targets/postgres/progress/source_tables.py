@@ -7,11 +7,9 @@ name only, so that an older dump does not create it again.
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from paraply.schema.model import Column, Default, ForeignKey, Key, KeyPart, Table
+from paraply.schema.table_json import from_json, to_json
 from paraply.targets.postgres.connection import StatementFailed
 from paraply.targets.postgres.errors import failure
 from paraply.targets.postgres.types import quote_identifier, quote_literal
@@ -20,35 +18,10 @@ from paraply.targets.protocol import Standing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from paraply.schema.model import Table
     from paraply.targets.postgres.connection import PgConnection
 
-__all__ = ["drop_table", "from_json", "load_tables", "other_case", "read_standing", "store_table", "to_json"]
-
-
-def to_json(table: Table) -> str:
-    """Return a definition as JSON text.
-
-    >>> from_json(to_json(Table("d", "t", (Column("id", "int"),)))).full_name
-    'd.t'
-    """
-    return json.dumps(dataclasses.asdict(table), ensure_ascii=False)
-
-
-def from_json(text: str | bytes) -> Table:
-    """Return the definition in a JSON text."""
-    fields: dict[str, Any] = json.loads(text)
-    fields["columns"] = tuple(_column(column) for column in fields["columns"])
-    fields["keys"] = tuple(Key(**{**key, "parts": tuple(KeyPart(**part) for part in key["parts"])}) for key in fields["keys"])
-    fields["foreign_keys"] = tuple(
-        ForeignKey(**{**key, "columns": tuple(key["columns"]), "parent_columns": tuple(key["parent_columns"])})
-        for key in fields["foreign_keys"]
-    )
-    return Table(**fields)
-
-
-def _column(fields: dict[str, Any]) -> Column:
-    default = fields.get("default")
-    return Column(**{**fields, "labels": tuple(fields["labels"]), "default": Default(**default) if default else None})
+__all__ = ["drop_table", "load_tables", "other_case", "read_standing", "store_table"]
 
 
 def store_table(channel: str, table: Table) -> bytes:

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::error::LogError;
 use crate::read::file::Source;
+use crate::read::reader::GrowingLog;
 use crate::write::relay::shared::{LiveFile, Parker, Shared};
 
 /// Passes a log's files to a reader, one after the other, and waits for more.
@@ -49,13 +50,22 @@ impl Follower {
         StopHandle { shared: Arc::clone(&self.shared), stopped: Arc::clone(&self.stopped) }
     }
 
-    /// Returns true if nothing more will come: the reader was stopped, or the writer has ended and all was read.
-    pub fn is_over(&self) -> bool {
+    fn has_more(&self) -> bool {
+        let Some(current) = &self.current else { return !self.shared.files().is_empty() };
+        let (end, _) = current.extent();
+        end > self.offset.load(Ordering::Relaxed)
+            || self.shared.files().last().is_some_and(|file| file.number > current.number)
+    }
+}
+
+impl GrowingLog for Follower {
+    /// Returns true if the reader was stopped, or the writer has ended and all was read.
+    fn is_over(&self) -> bool {
         self.stopped.load(Ordering::SeqCst) || (self.shared.is_closed() && !self.has_more())
     }
 
     /// Returns the file after the one that was read last, once it exists.
-    pub fn next_file(&mut self) -> Result<Option<(Arc<str>, Source<'static>)>, LogError> {
+    fn next_file(&mut self) -> Result<Option<(Arc<str>, Source<'static>)>, LogError> {
         let after = self.current.as_ref().map(|file| file.number);
         let files = self.shared.files();
         let Some(next) = files.iter().find(|file| after.is_none_or(|number| file.number > number)) else {
@@ -70,18 +80,11 @@ impl Follower {
     }
 
     /// Sleeps until there is more to read, the reader is stopped, or the time is over.
-    pub fn wait(&self, longest: Duration) {
+    fn wait(&self, longest: Duration) {
         let ready = || self.stopped.load(Ordering::SeqCst) || self.shared.is_closed() || self.has_more();
         if !ready() {
             self.parker.wait(ready, longest);
         }
-    }
-
-    fn has_more(&self) -> bool {
-        let Some(current) = &self.current else { return !self.shared.files().is_empty() };
-        let (end, _) = current.extent();
-        end > self.offset.load(Ordering::Relaxed)
-            || self.shared.files().last().is_some_and(|file| file.number > current.number)
     }
 }
 

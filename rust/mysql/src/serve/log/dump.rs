@@ -1,8 +1,7 @@
 //! Sending the log to one replica.
 
-use std::fs::File;
+use std::borrow::Cow;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,57 +10,21 @@ use paraply_binlog::event::checksum::CHECKSUM_LENGTH;
 use paraply_binlog::event::gtid_event::GtidEvent;
 use paraply_binlog::event::{EventHeader, HEADER_LENGTH, types};
 use paraply_binlog::transaction::Format;
+use paraply_binlog::write::rewrite::begins_transaction;
 use paraply_core::gtid::GtidSet;
 
+use crate::serve::log::block::BlockReader;
 use crate::serve::log::files::{Files, LogFile};
 use crate::serve::log::made;
 use crate::serve::log::place::{Place, is_made_up, is_of_receiver};
+use crate::serve::log::restamper::Restamper;
 use crate::serve::log::start::{FIRST, Start, raw_event};
+use crate::serve::log::terms::{End, Failure, Piece, Terms};
 use crate::serve::registry::Progress;
 use crate::serve::wire::{EventSink, Refusal};
 
-/// Bytes of the log that are read at once; a larger event is sent in pieces of this size.
-const BLOCK: usize = 1 << 20;
 /// Time after which a connection is looked at, if its replica wants no heartbeats.
 const LOOK: Duration = Duration::from_secs(5);
-
-/// Terms of a replica's request, apart from the start.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::serve) struct Terms {
-    /// The server id of this source.
-    pub(in crate::serve) server_id: u32,
-    /// True if the replica wants checksums before the first format description too; none if it does not know any.
-    pub(in crate::serve) checksums: Option<bool>,
-    /// Time without an event after which a heartbeat is sent; none for no heartbeats.
-    pub(in crate::serve) heartbeat: Option<Duration>,
-    pub(in crate::serve) heartbeats_v2: bool,
-    /// False if the dump ends with the log.
-    pub(in crate::serve) waits: bool,
-}
-
-/// End of a dump.
-#[derive(Debug)]
-pub(in crate::serve) enum End {
-    /// Everything was sent to a peer that does not wait.
-    Whole,
-    /// The server was stopped.
-    Stopped,
-    /// The peer has closed the connection.
-    Gone,
-    /// The log cannot be sent any more.
-    Failed(Refusal),
-}
-
-enum Failure {
-    Peer(io::Error),
-    Log(String),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Peer(error)
-    }
-}
 
 /// One dump, which reads with a descriptor of its own and keeps one block in memory.
 pub(in crate::serve) struct Dump<'a, W> {
@@ -70,11 +33,15 @@ pub(in crate::serve) struct Dump<'a, W> {
     files: &'a Files,
     progress: &'a Progress,
     log: Arc<LogFile>,
-    file: File,
+    block: BlockReader,
     /// Offset of the next event in the file.
     offset: u64,
-    block: Vec<u8>,
-    block_at: u64,
+    /// Changes the events where transactions get new numbers.
+    restamper: Option<Restamper>,
+    /// Bytes by which the first event to send is sent after its offset.
+    shift: i64,
+    /// Bytes by which the events of a relay log that were sent are longer than in the source's log.
+    growth: i64,
     /// The position as the replica counts it; none before a relay log has named it.
     place: Option<Place>,
     /// The source's format description in use.
@@ -104,11 +71,12 @@ impl<'a, W: Write> Dump<'a, W> {
             terms,
             files,
             progress,
-            file: File::open(&start.file.path)?,
+            block: BlockReader::open(&start.file.path)?,
             log: start.file,
             offset: start.offset,
-            block: Vec::new(),
-            block_at: 0,
+            restamper: None,
+            shift: start.shift,
+            growth: 0,
             place: start.place,
             format: start.format.unwrap_or_default(),
             checksums: terms.checksums == Some(true),
@@ -142,16 +110,17 @@ impl<'a, W: Write> Dump<'a, W> {
                 continue;
             }
             if complete && let Some(next) = self.files.after(self.log.number) {
-                self.file = File::open(&next.path).map_err(|error| Failure::Log(format!("{}: {error}", next.name)))?;
-                (self.log, self.offset) = (next, FIRST);
+                let opened = self.block.reopen(&next.path);
+                opened.map_err(|error| Failure::Log(format!("{}: {error}", next.name)))?;
+                (self.log, self.offset, self.shift) = (next, FIRST, 0);
                 self.begin_file()?;
                 continue;
             }
             self.flush()?;
-            if let Some(failure) = self.files.failure() {
+            if let Some(failure) = self.files.failure_after(&self.log) {
                 return Err(Failure::Log(failure.to_string()));
             }
-            if !self.terms.waits {
+            if !self.terms.waits && self.files.is_whole(&self.log, self.offset) {
                 self.sink.end()?;
                 return Ok(End::Whole);
             }
@@ -177,7 +146,9 @@ impl<'a, W: Write> Dump<'a, W> {
         }
         if let Some(place) = &self.place {
             let (terms, checksums) = (self.terms, self.checksums);
-            let event = made::heartbeat(&place.file, place.position, terms.heartbeats_v2, terms.server_id, checksums);
+            // The receiver counts the bytes that it gets, and refuses a heartbeat with a position before that.
+            let position = place.position.saturating_add_signed(self.growth.max(0));
+            let event = made::heartbeat(&place.file, position, terms.heartbeats_v2, terms.server_id, checksums);
             self.sink.event(&event)?;
         }
         self.flush()
@@ -196,11 +167,13 @@ impl<'a, W: Write> Dump<'a, W> {
     /// Begins a file as a source does: with its name and its format description.
     fn begin_file(&mut self) -> Result<(), Failure> {
         self.skipping = false;
-        self.block.clear();
+        self.block.forget();
         let format = raw_event(&self.log.path, FIRST);
         let format = format.map_err(|error| Failure::Log(format!("{}: {error}", self.log.name)))?;
         let checksums = Format::parse(&format, false).map_err(|fault| self.damaged(fault))?.checksum;
         self.file_checksum = if checksums { CHECKSUM_LENGTH } else { 0 };
+        let restamper = Restamper::begin(&self.log, self.offset, self.shift, self.file_checksum);
+        self.restamper = restamper.map_err(|error| Failure::Log(format!("{}: {error}", self.log.name)))?;
         if self.log.relay_log {
             if self.place.is_some() && !self.format.is_empty() && !self.begun {
                 self.announce(false)?;
@@ -209,10 +182,12 @@ impl<'a, W: Write> Dump<'a, W> {
         }
         self.format = format;
         let after = FIRST + self.format.len() as u64;
-        self.place = Some(Place { file: Arc::clone(&self.log.name), position: self.offset });
+        let position = self.offset.saturating_add_signed(self.shift);
+        self.place = Some(Place { file: Arc::clone(&self.log.name), position });
         self.announce(true)?;
         self.offset = self.offset.max(after);
-        self.place = Some(Place { file: Arc::clone(&self.log.name), position: self.offset });
+        let position = self.offset.saturating_add_signed(self.shift);
+        self.place = Some(Place { file: Arc::clone(&self.log.name), position });
         Ok(())
     }
 
@@ -233,7 +208,7 @@ impl<'a, W: Write> Dump<'a, W> {
         let by_gtids = !self.begun && self.received.is_some();
         let position = if by_gtids { FIRST } else { place.position };
         self.sink.event(&made::rotate(&place.file, position, self.terms.server_id, self.checksums))?;
-        self.checksums = format.checksum;
+        (self.checksums, self.growth) = (format.checksum, 0);
         let end = if position == FIRST { FIRST + self.format.len() as u64 } else { 0 };
         let fresh = fresh && end > 0 && (self.begun || self.received.as_ref().is_none_or(GtidSet::is_empty));
         self.sink.event(&made::format_description(&self.format, end, fresh, format.knows_checksums()))?;
@@ -244,19 +219,14 @@ impl<'a, W: Write> Dump<'a, W> {
     }
 
     fn send_up_to(&mut self, end: u64) -> Result<(), Failure> {
-        let mut block = std::mem::take(&mut self.block);
-        let sent = self.send_blocks(&mut block, end);
-        self.block = block;
-        sent
-    }
-
-    fn send_blocks(&mut self, block: &mut Vec<u8>, end: u64) -> Result<(), Failure> {
         while self.offset < end {
-            let rest = self.ahead(block);
+            let rest = self.block.ahead(self.offset);
             let size = EventHeader::parse(rest).map(|header| header.event_size as usize);
             let whole = size.as_ref().is_ok_and(|&size| rest.len() >= size.max(HEADER_LENGTH));
-            if !whole && (rest.len() as u64) < (end - self.offset).min(BLOCK as u64) {
-                self.fill(block, end)?;
+            if !whole && !self.block.is_full(self.offset, end) {
+                self.progress.moved(&self.log, self.place.as_ref(), self.sink.sent());
+                let read = self.block.fill(self.offset, end);
+                read.map_err(|error| self.unreadable(&error))?;
                 continue;
             }
             let size = size.map_err(|fault| self.damaged(fault))?;
@@ -264,11 +234,13 @@ impl<'a, W: Write> Dump<'a, W> {
                 let message = format!("the event states a size of {size} bytes, which does not fit into the file");
                 return Err(self.damaged(Fault::damaged(message)));
             }
-            let rest = self.ahead(block);
-            if let Some(event) = rest.get(..size) {
-                self.event(event)?;
+            if whole {
+                let (block, place) = self.block.lend(self.offset, size);
+                let sent = self.event(block.get(place).unwrap_or_default());
+                self.block.give_back(block);
+                sent?;
             } else {
-                self.large_event(size, block)?;
+                self.large_event(size)?;
             }
             self.offset += size as u64;
             if self.skipping {
@@ -279,46 +251,41 @@ impl<'a, W: Write> Dump<'a, W> {
         Ok(())
     }
 
-    /// Returns the bytes of the block from the offset on.
-    fn ahead<'b>(&self, block: &'b [u8]) -> &'b [u8] {
-        let at = self.offset.checked_sub(self.block_at).and_then(|at| usize::try_from(at).ok());
-        at.and_then(|at| block.get(at..)).unwrap_or_default()
-    }
-
-    fn fill(&mut self, block: &mut Vec<u8>, end: u64) -> Result<(), Failure> {
-        let length = (end - self.offset).min(BLOCK as u64) as usize;
-        block.resize(length, 0);
-        self.block_at = self.offset;
-        self.progress.moved(&self.log, self.place.as_ref(), self.sink.sent());
-        self.read(block, self.offset)
-    }
-
-    fn read(&self, into: &mut [u8], offset: u64) -> Result<(), Failure> {
-        let read = self.file.read_exact_at(into, offset);
-        read.map_err(|error| Failure::Log(format!("{} cannot be read at {offset}: {error}", self.log.path.display())))
-    }
-
     /// Sends an event that is longer than a block, piece by piece.
-    fn large_event(&mut self, size: usize, block: &mut [u8]) -> Result<(), Failure> {
-        let header = EventHeader::parse(self.ahead(block)).map_err(|fault| self.damaged(fault))?;
+    fn large_event(&mut self, size: usize) -> Result<(), Failure> {
+        let start = self.block.ahead(self.offset);
+        let header = EventHeader::parse(start).map_err(|fault| self.damaged(fault))?;
         if self.skipping {
             self.moved(&header);
             return Ok(());
         }
-        if matches!(header.type_code, types::GTID | types::GTID_TAGGED | types::ROTATE | types::FORMAT_DESCRIPTION) {
+        if begins_transaction(header.type_code) || matches!(header.type_code, types::ROTATE | types::FORMAT_DESCRIPTION)
+        {
             return Err(self.damaged(Fault::damaged("an event is longer than any of its type")));
         }
         self.sink.begin_event(size)?;
-        let mut done = 0;
-        while done < size {
-            let length = (size - done).min(block.len());
-            let piece = block.get_mut(..length).unwrap_or_default();
-            self.read(piece, self.offset + done as u64)?;
-            self.sink.push(piece)?;
-            done += length;
+        let head = self.restamper.as_ref().and_then(|restamper| restamper.head(self.offset, start, &header));
+        let sum_length = if head.is_some() { self.file_checksum } else { 0 };
+        let (from, content) = (head.as_ref().map_or(0, Vec::len), size - sum_length);
+        let mut hasher = crc32fast::Hasher::new();
+        let head = head.unwrap_or_default();
+        hasher.update(&head);
+        self.sink.push(&head)?;
+        let sink = &mut self.sink;
+        let sent = self.block.pieces(self.offset + from as u64, content - from, |piece| {
+            if sum_length > 0 {
+                hasher.update(piece);
+            }
+            sink.push(piece).map_err(Piece::Peer)
+        });
+        match sent {
+            Ok(()) => {}
+            Err(Piece::Peer(error)) => return Err(error.into()),
+            Err(Piece::Log(error)) => return Err(self.unreadable(&error)),
         }
-        // The block holds another part of the file now.
-        self.block_at = u64::MAX;
+        if sum_length > 0 {
+            self.sink.push(&hasher.finalize().to_le_bytes())?;
+        }
         self.moved(&header);
         Ok(())
     }
@@ -330,15 +297,16 @@ impl<'a, W: Write> Dump<'a, W> {
             return Ok(());
         }
         match header.type_code {
-            types::GTID | types::GTID_TAGGED | types::ANONYMOUS_GTID => {
-                self.skipping = self.has(header.type_code, event)?;
+            kind if begins_transaction(kind) => {
+                self.skipping = self.has(kind, event)?;
                 self.progress.counted(!self.skipping);
             }
             types::ROTATE | types::STOP | types::FORMAT_DESCRIPTION => self.skipping = false,
             _ => {}
         }
+        let event_to_send = self.restamped(&header, event)?;
         if !self.skipping {
-            self.sink.event(event)?;
+            self.sink.event(&event_to_send)?;
         }
         self.moved(&header);
         if self.log.relay_log && header.type_code == types::ROTATE {
@@ -346,6 +314,27 @@ impl<'a, W: Write> Dump<'a, W> {
             self.announce(false)?;
         }
         Ok(())
+    }
+
+    /// Returns an event as it is sent.
+    fn restamped<'e>(&mut self, header: &EventHeader, event: &'e [u8]) -> Result<Cow<'e, [u8]>, Failure> {
+        let Some(restamper) = &mut self.restamper else { return Ok(Cow::Borrowed(event)) };
+        if !begins_transaction(header.type_code) {
+            return Ok(restamper.other(self.offset, event, header));
+        }
+        let new = restamper.gtid(self.offset, event, header);
+        self.shift = restamper.shift();
+        let new = new.map_err(|fault| self.damaged(fault))?;
+        let growth = new.len() as i64 - event.len() as i64;
+        if self.log.relay_log && growth != 0 {
+            self.growth += growth;
+            if self.received.is_none() {
+                let message = "With new numbers the event of a tagged GTID has another length, so that the source's \
+                               positions do not fit any more: use SOURCE_AUTO_POSITION = 1";
+                return Err(Failure::Log(message.to_owned()));
+            }
+        }
+        Ok(Cow::Owned(new))
     }
 
     /// Takes an event of a relay log that is not a part of the source's log; returns false for any other.
@@ -389,8 +378,13 @@ impl<'a, W: Write> Dump<'a, W> {
         if self.log.relay_log {
             place.move_after(header);
         } else {
-            place.position = self.offset + u64::from(header.event_size);
+            let end = self.offset + u64::from(header.event_size);
+            place.position = end.saturating_add_signed(self.shift);
         }
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Failure {
+        Failure::Log(format!("{} cannot be read at {}: {error}", self.log.path.display(), self.offset))
     }
 
     fn damaged(&self, fault: Fault) -> Failure {

@@ -1,15 +1,20 @@
 //! The log files that are served, and what of them may be sent: whole transactions, also while a file is written.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use paraply_binlog::error::LogError;
 use paraply_binlog::read::head::{FileHead, FirstTransaction};
 use paraply_core::gtid::GtidSet;
 
 use crate::serve::error::ServeError;
+use crate::serve::log::numbers::Numbers;
+
+/// Longest sleep before a condition is looked at again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// One log file.
 #[derive(Debug)]
@@ -25,12 +30,14 @@ pub(in crate::serve) struct LogFile {
     pub(in crate::serve) first: Option<FirstTransaction>,
     pub(in crate::serve) relay_log: bool,
     pub(in crate::serve) version: String,
+    /// New numbers of its transactions; none where they keep those of the log.
+    pub(in crate::serve) numbers: Option<Numbers>,
     end: AtomicU64,
     complete: AtomicBool,
 }
 
 impl LogFile {
-    pub(in crate::serve) fn new(number: u64, path: &Path, head: FileHead) -> Result<Self, ServeError> {
+    pub(in crate::serve) fn new(number: u64, path: &Path, head: FileHead, stamped: bool) -> Result<Self, ServeError> {
         if head.format.mariadb {
             let message =
                 format!("{} is a log of MariaDB: serve sends logs of MySQL to replicas of MySQL", path.display());
@@ -45,6 +52,7 @@ impl LogFile {
             first: head.first,
             relay_log: head.relay_log,
             version: head.format.server_version.clone(),
+            numbers: stamped.then(Numbers::default),
             end: AtomicU64::new(0),
             complete: AtomicBool::new(false),
         })
@@ -52,6 +60,26 @@ impl LogFile {
 
     /// Returns the offset up to which it may be sent, and true if that is all.
     pub(in crate::serve) fn extent(&self) -> (u64, bool) {
+        let (end, complete) = self.published();
+        let Some(numbers) = &self.numbers else { return (end, complete) };
+        let numbered = numbers.end();
+        (numbered, complete && numbered >= end)
+    }
+
+    /// Returns the offset in the file of an event that is sent with this position, and the difference between both; none
+    /// for a position inside of the first event of a transaction.
+    pub(in crate::serve) fn original(&self, position: u64) -> io::Result<Option<(u64, i64)>> {
+        let Some(numbers) = &self.numbers else { return Ok(Some((position, 0))) };
+        // The first event of a transaction has the shift of its record; events after it that of the next record.
+        let next = numbers.first(|record| record.offset.saturating_add_signed(record.shift) >= position)?;
+        let shift = numbers.get(next)?.map_or_else(|| numbers.end_shift(), |record| record.shift);
+        let offset = position.saturating_add_signed(-shift);
+        let before = next.checked_sub(1).map(|before| numbers.get(before)).transpose()?.flatten();
+        Ok(before.is_none_or(|before| offset > before.offset).then_some((offset, shift)))
+    }
+
+    /// Returns the offset after its last whole transaction, and true if no more will come.
+    pub(in crate::serve) fn published(&self) -> (u64, bool) {
         let complete = self.complete.load(Ordering::Acquire);
         (self.end.load(Ordering::Acquire), complete)
     }
@@ -62,6 +90,8 @@ struct State {
     files: Arc<Vec<Arc<LogFile>>>,
     /// Damage of the newest file; nothing after it is sent.
     failure: Option<LogError>,
+    /// True if nothing more gets new numbers.
+    numbered: bool,
     closed: bool,
 }
 
@@ -92,15 +122,79 @@ impl Files {
         self.locked().failure.clone()
     }
 
+    /// Returns the damage that ends the log for a replica that got everything up to the extent of this file. Transactions
+    /// before the damage that have no new numbers yet are sent first.
+    pub(in crate::serve) fn failure_after(&self, file: &LogFile) -> Option<LogError> {
+        let state = self.locked();
+        state.failure.clone().filter(|_| file.numbers.is_none() || state.numbered)
+    }
+
+    /// Returns true if a replica that got everything up to this offset of a file has the whole log.
+    pub(in crate::serve) fn is_whole(&self, file: &LogFile, offset: u64) -> bool {
+        let (end, _) = file.published();
+        let state = self.locked();
+        (offset >= end && state.files.last().is_none_or(|last| last.number <= file.number)) || state.numbered
+    }
+
+    /// Returns true if every transaction that is there has its numbers.
+    pub(in crate::serve) fn is_numbered(&self) -> bool {
+        let state = self.locked();
+        let numbered =
+            |file: &Arc<LogFile>| file.numbers.as_ref().is_none_or(|numbers| numbers.end() >= file.published().0);
+        state.numbered || state.files.last().is_none_or(numbered)
+    }
+
     /// Waits until there is more after this offset of a file, or the time is over; returns false if nothing will come.
     pub(in crate::serve) fn wait(&self, file: &LogFile, offset: u64, longest: Duration) -> bool {
         let waits = |state: &mut State| {
             let (end, complete) = file.extent();
             let next = complete && state.files.last().is_some_and(|last| last.number > file.number);
-            end <= offset && !next && !state.closed && state.failure.is_none()
+            let failed = state.failure.is_some() && (file.numbers.is_none() || state.numbered);
+            end <= offset && !next && !state.closed && !failed
         };
         let waited = self.changed.wait_timeout_while(self.locked(), longest, waits);
         !waited.unwrap_or_else(PoisonError::into_inner).0.closed
+    }
+
+    /// Waits until something has changed and the condition is true, nothing will come, or the time is over.
+    pub(in crate::serve) fn wait_until(&self, longest: Duration, is_met: impl Fn() -> bool) {
+        let end = Instant::now() + longest;
+        while !is_met() && !self.is_closed() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            drop(self.changed.wait_timeout(self.locked(), left.min(PAUSE)));
+        }
+    }
+
+    /// Wakes everybody who waits.
+    pub(in crate::serve) fn notify(&self) {
+        drop(self.locked());
+        self.changed.notify_all();
+    }
+
+    pub(in crate::serve) fn is_closed(&self) -> bool {
+        self.locked().closed
+    }
+
+    /// Lets replicas have everything up to an offset of a file.
+    pub(in crate::serve) fn publish_numbers(&self, numbers: &Numbers, end: u64, shift: i64) {
+        let state = self.locked();
+        numbers.set_end(end, shift);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Notes that nothing more gets new numbers, for this reason if there is no earlier one.
+    pub(in crate::serve) fn end_numbering(&self, failure: Option<LogError>) {
+        let mut state = self.locked();
+        state.numbered = true;
+        if state.failure.is_none() {
+            state.failure = failure;
+        }
+        drop(state);
+        self.changed.notify_all();
     }
 
     /// Ends all waits.

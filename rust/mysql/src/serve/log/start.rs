@@ -22,6 +22,8 @@ const HEAD_EVENTS: usize = 8;
 pub(in crate::serve) struct Start {
     pub(in crate::serve) file: Arc<LogFile>,
     pub(in crate::serve) offset: u64,
+    /// Bytes by which the event at this offset is sent later, because events before it have become longer.
+    pub(in crate::serve) shift: i64,
     /// In a relay log, the position in the source's log; none where the file's head names it.
     pub(in crate::serve) place: Option<Place>,
     /// In a relay log, the source's format description that is in use there.
@@ -57,31 +59,40 @@ fn by_gtids(files: &[Arc<LogFile>], received: &GtidSet) -> Result<Start, Refusal
     let has_before =
         |file: &&Arc<LogFile>| file.previous.as_ref().is_some_and(|previous| received.contains_set(previous));
     let file = files.iter().rev().find(has_before).or(files.first()).cloned().ok_or_else(not_found)?;
-    Ok(Start { file, offset: FIRST, place: None, format: None, received: Some(received.clone()) })
+    Ok(Start { file, offset: FIRST, shift: 0, place: None, format: None, received: Some(received.clone()) })
 }
 
 fn by_position(files: &[Arc<LogFile>], request: &DumpRequest) -> Result<Start, Refusal> {
     let named = |file: &&Arc<LogFile>| request.file.is_empty() || *file.name == *request.file;
     let file = files.iter().find(named).cloned().ok_or_else(not_found)?;
     let (end, _) = file.extent();
-    if request.position > end {
+    let place = file.original(request.position).map_err(|error| Refusal::log(error.to_string()))?;
+    if place.is_some_and(|(offset, _)| offset > end) {
         return Err(Refusal::log("Client requested source to start replication from position > file size"));
     }
-    if request.position != FIRST && request.position != end && !begins_event(&file.path, request.position) {
+    let begins = |offset: u64| offset == FIRST || offset == end || begins_event(&file.path, offset);
+    let Some((offset, shift)) = place.filter(|&(offset, _)| begins(offset)) else {
         return Err(Refusal::log(format!(
             "Client requested source to start replication from a position at which no event begins; the file is '{}', the \
              position {}",
             file.name, request.position
         )));
-    }
-    Ok(Start { file, offset: request.position, place: None, format: None, received: None })
+    };
+    Ok(Start { file, offset, shift, place: None, format: None, received: None })
 }
 
 /// Finds a position of the source's log in the relay logs that were made from it.
 fn of_relay_log(files: &[Arc<LogFile>], request: &DumpRequest) -> Result<Start, Refusal> {
     let first = files.first().ok_or_else(not_found)?;
     if request.file.is_empty() {
-        return Ok(Start { file: Arc::clone(first), offset: FIRST, place: None, format: None, received: None });
+        return Ok(Start {
+            file: Arc::clone(first),
+            offset: FIRST,
+            shift: 0,
+            place: None,
+            format: None,
+            received: None,
+        });
     }
     let wanted = Place { file: request.file.as_str().into(), position: request.position };
     let before = |file: &&Arc<LogFile>| {
@@ -116,7 +127,7 @@ fn search(file: &Arc<LogFile>, wanted: &Place) -> Result<Option<Start>, LogError
             }
         }
         if format.is_some() && place.as_ref() == Some(wanted) {
-            return Ok(Some(Start { file: Arc::clone(file), offset, place, format, received: None }));
+            return Ok(Some(Start { file: Arc::clone(file), offset, shift: 0, place, format, received: None }));
         }
     }
     Ok(None)

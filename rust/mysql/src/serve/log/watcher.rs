@@ -18,6 +18,8 @@ pub(in crate::serve) struct Watcher {
     /// The number in the newest file's name.
     newest: Option<u64>,
     tail: Tail,
+    /// True if transactions get new numbers.
+    stamped: bool,
     /// Looks since the newest file grew.
     quiet: u32,
 }
@@ -27,14 +29,18 @@ const QUIET_LOOKS: u32 = 100;
 
 impl Watcher {
     /// Opens the files, which are in order; with `follow`, later files of the last one's series are served too.
-    pub(in crate::serve) fn open(paths: &[PathBuf], follow: bool) -> Result<(Self, Arc<Files>), ServeError> {
+    pub(in crate::serve) fn open(
+        paths: &[PathBuf],
+        follow: bool,
+        stamped: bool,
+    ) -> Result<(Self, Arc<Files>), ServeError> {
         let files: Arc<Files> = Arc::default();
         let (last, before) =
             paths.split_last().ok_or_else(|| ServeError::Usage("there is no log to serve".to_owned()))?;
         for (number, path) in (0..).zip(before) {
             let head = read_head(path)?;
             let (size, trusted) = (head.size, head.relay_log || head.closing != Closing::Open);
-            let file = Arc::new(LogFile::new(number, path, head)?);
+            let file = Arc::new(LogFile::new(number, path, head, stamped)?);
             files.add(Arc::clone(&file));
             if trusted {
                 files.publish(&file, size);
@@ -44,14 +50,14 @@ impl Watcher {
             }
             files.complete(&file);
         }
-        let file = Arc::new(LogFile::new(before.len() as u64, last, read_head(last)?)?);
+        let file = Arc::new(LogFile::new(before.len() as u64, last, read_head(last)?, stamped)?);
         files.add(Arc::clone(&file));
         let mut tail = Tail::new(file);
         tail.advance(&files)?;
         let (stem, newest) = split_name(last);
         let folder = last.parent().map(Path::to_owned).unwrap_or_default();
         let series = (follow && newest.is_some()).then_some((folder, stem));
-        Ok((Self { files: Arc::clone(&files), series, newest, tail, quiet: 0 }, files))
+        Ok((Self { files: Arc::clone(&files), series, newest, tail, stamped, quiet: 0 }, files))
     }
 
     /// Looks once for more; returns true if there was some.
@@ -98,7 +104,7 @@ impl Watcher {
                 return false;
             }
         }
-        let Ok(file) = LogFile::new(self.tail.file().number + 1, &path, head) else { return false };
+        let Ok(file) = LogFile::new(self.tail.file().number + 1, &path, head, self.stamped) else { return false };
         let (before, file) = (Arc::clone(self.tail.file()), Arc::new(file));
         self.files.add(Arc::clone(&file));
         self.files.complete(&before);

@@ -4,24 +4,32 @@ pub(in crate::serve) mod login;
 pub(in crate::serve) mod request;
 mod variables;
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::serve::link::Link;
-use crate::serve::log::dump::{Dump, End, Terms};
-use crate::serve::log::start;
+use crate::serve::log::dump::Dump;
+use crate::serve::log::start::{self, Start};
+use crate::serve::log::terms::{End, Terms};
 use crate::serve::registry::{Replica, now};
 use crate::serve::session::request::{DumpRequest, Registration, commands};
 use crate::serve::session::variables::{Answer, Variables, answer};
 use crate::serve::shared::Shared;
+use crate::serve::stream::Stream;
 use crate::serve::wire::{EventSink, Refusal, Wire};
 
 /// Longest request: a GTID set of a hundred thousand intervals has two megabytes.
 const LONGEST_REQUEST: usize = 16 << 20;
 /// Time that a peer may take for a request.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for which a request waits for new numbers: less than a replica waits for an answer.
+const NUMBERS: Duration = Duration::from_secs(30);
+/// Pause between two looks at the numbers.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Answers a peer that has logged in, until it leaves; returns what there is to say about its end.
 pub(in crate::serve) fn serve(
@@ -96,11 +104,17 @@ fn dump(
     request: &DumpRequest,
     (replica, address): (Replica, SocketAddr),
 ) -> io::Result<String> {
-    let start = match start::find(&shared.files, request) {
-        Ok(start) => start,
-        Err(refusal) => {
+    if let Some(stream) = &shared.stream {
+        return send_stream(shared, wire, stream, (replica, address));
+    }
+    let start = match find(shared, request, wire.stream()) {
+        Found::Start(start) => start,
+        Found::Refused(refusal) => {
             wire.error(&refusal)?;
             return Ok(format!("refused its log (error {}): {}", refusal.code, refusal.message));
+        }
+        Found::NotYet => {
+            return Ok("the new numbers are not there yet for the position that it asks for; it comes again".to_owned());
         }
     };
     let (who, from) = (of(&replica), place(request));
@@ -122,6 +136,59 @@ fn dump(
         End::Gone => "it has closed the connection".to_owned(),
         End::Failed(refusal) => format!("the log cannot be sent: {}", refusal.message),
     })
+}
+
+/// Sends transactions that are made meanwhile, until they or the peer end.
+fn send_stream(
+    shared: &Shared,
+    mut wire: Wire<Link>,
+    stream: &Stream,
+    (replica, address): (Replica, SocketAddr),
+) -> io::Result<String> {
+    let Some(received) = replica.received.clone() else {
+        wire.error(&Refusal::log("This source sends transactions by GTIDs only: use SOURCE_AUTO_POSITION = 1"))?;
+        return Ok("asked by file and position for transactions that are in no file".to_owned());
+    };
+    let who = of(&replica);
+    let _progress = shared.registry.begin(replica);
+    shared.registry.note("replica", Some(address), format!("{who} reads by GTIDs, and has {received}"));
+    wire.stream_mut().limit(None)?;
+    let (mut link, sequence) = wire.into_parts();
+    let mut packets = stream.transactions.begin(&received, sequence);
+    while let Some(bytes) = packets.next() {
+        link.write_all(&bytes)?;
+        link.flush()?;
+    }
+    Ok("nothing more is sent to it".to_owned())
+}
+
+/// Start of a request, as far as it is known.
+enum Found {
+    Start(Start),
+    Refused(Refusal),
+    /// The transactions of the log have no new numbers yet. An error would end the replica's receiver for good.
+    NotYet,
+}
+
+/// Finds the start of a request; waits for the new numbers of the transactions before it.
+fn find(shared: &Shared, request: &DumpRequest, link: &Link) -> Found {
+    let began = Instant::now();
+    // A file may have been removed a moment ago: the replica is told that it comes too late.
+    shared.files.forget_removed();
+    loop {
+        let numbered = shared.files.is_numbered();
+        let refusal = match start::find(&shared.files, request) {
+            Ok(start) => return Found::Start(start),
+            Err(refusal) => refusal,
+        };
+        if numbered {
+            return Found::Refused(refusal);
+        }
+        if began.elapsed() > NUMBERS || link.is_closed() || shared.stopped.load(Ordering::SeqCst) {
+            return Found::NotYet;
+        }
+        thread::sleep(LOOK);
+    }
 }
 
 fn of(replica: &Replica) -> String {

@@ -116,6 +116,44 @@ mod tests {
         assert!(dump_gtid(&body).is_err());
     }
 
+    /// Returns the body of a request with this set.
+    fn asking(set: &[u8]) -> Vec<u8> {
+        let mut body = b"\0\0\x07\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0".to_vec();
+        body.extend((set.len() as u32).to_le_bytes());
+        body.extend(set);
+        body
+    }
+
+    fn numbers(numbers: &[u64]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_set_may_have_tags() {
+        let tagged = [b"\x01\x01\0\0\0\0\0\x01".as_slice(), &[0x11; 16], b"\x06app", &numbers(&[1, 1, 3])].concat();
+        let request = dump_gtid(&asking(&tagged)).unwrap();
+        assert_eq!(request.received.unwrap().to_string(), "11111111-1111-1111-1111-111111111111:app:1-2");
+        assert!(dump_gtid(&asking(&numbers(&[0]))).unwrap().received.unwrap().is_empty());
+    }
+
+    #[test]
+    fn counts_that_the_bytes_do_not_hold_are_refused_at_once() {
+        let of = |uuid: &[u8], rest: &[u64]| [numbers(&[1]), uuid.to_vec(), numbers(rest)].concat();
+        let uuid = [0x11; 16];
+        let cut = of(&uuid, &[1, 1, 4]);
+        for set in [
+            numbers(&[1 << 55]),
+            numbers(&[u64::MAX]),
+            b"\0\0\0\0\0\0\xff\0".to_vec(),
+            of(&uuid, &[1 << 55]),
+            of(&uuid, &[2, 1, 4]),
+            of(&uuid[..15], &[]),
+            cut[..cut.len() - 1].to_vec(),
+        ] {
+            assert!(dump_gtid(&asking(&set)).is_err(), "{set:?}");
+        }
+    }
+
     #[test]
     fn a_registration_names_the_replica() {
         let read = registration(b"\x07\0\0\0\x03db2\0\0\xea\x0c\0\0\0\0\0\0\0\0").unwrap();
