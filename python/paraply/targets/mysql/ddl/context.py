@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ __all__ = [
     "refused_setting",
     "reset_statement",
     "statement_rules",
-    "statement_text",
     "use_statement",
 ]
 
@@ -48,14 +46,6 @@ _MARIADB_FLAGS = _NO_CHECK_CONSTRAINTS | _EXPLICIT_DEFAULTS | _IF_EXISTS | _INSE
 
 #: First version of each MariaDB 10.x that logs explicit_defaults_for_timestamp; 10.10 and later always do.
 _EXPLICIT_DEFAULTS_SINCE = {5: 17, 6: 9, 7: 5, 8: 4, 9: 2}
-
-#: Python's names for character sets that clients use; for all others a statement must be valid UTF-8.
-_CODECS = {
-    "latin1": "cp1252", "latin2": "iso8859-2", "latin5": "iso8859-9", "latin7": "iso8859-13", "greek": "iso8859-7",
-    "hebrew": "iso8859-8", "cp1250": "cp1250", "cp1251": "cp1251", "cp1256": "cp1256", "cp1257": "cp1257", "cp850": "cp850",
-    "cp852": "cp852", "cp866": "cp866", "koi8r": "koi8-r", "koi8u": "koi8-u", "big5": "big5", "gbk": "gbk", "gb18030": "gb18030",
-    "gb2312": "gb2312", "euckr": "euc-kr", "ujis": "euc-jp", "sjis": "shift-jis", "cp932": "cp932", "tis620": "tis-620",
-}  # fmt: skip
 
 _CHARSET_VARIABLES = ("character_set_client", "collation_connection", "collation_server")
 #: Variables that are logged as numbers.
@@ -153,32 +143,6 @@ def refused_setting(error: ServerError, position: int, file: str | None = None) 
 def use_statement(statement: Statement) -> str | None:
     """Return ``USE`` of the statement's default database, or None without one."""
     return f"USE {identifier(statement.database)}" if statement.database else None
-
-
-def statement_text(statement: Statement, charset: str | None) -> tuple[str, bool]:
-    """Return the statement as text, and True if it was converted to UTF-8 (``character_set_client`` must then be utf8mb4).
-
-    The bytes of a statement that is valid UTF-8 are kept, regardless of its character set.
-
-    Args:
-        statement: The logged statement.
-        charset: Name of its ``character_set_client``, if known.
-
-    Raises:
-        LogNotUnderstood: The bytes cannot be decoded in its character set.
-    """
-    sql = statement.sql
-    try:
-        return sql.decode("utf-8"), False
-    except UnicodeDecodeError:
-        codec = _CODECS.get(charset or "")
-    try:
-        return codecs.decode(sql, codec or "ascii"), True
-    except (UnicodeDecodeError, LookupError):
-        raise LogNotUnderstood(
-            f"the statement is not valid text in its character set {charset or 'unknown'}; run it by hand and go on after it",
-            position=statement.offset,
-        ) from None
 
 
 def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
