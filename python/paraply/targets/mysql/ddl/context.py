@@ -21,6 +21,7 @@ __all__ = [
     "ServerKind",
     "checks_foreign_keys",
     "context_statements",
+    "expected_error",
     "refused_setting",
     "reset_statement",
     "statement_rules",
@@ -29,6 +30,9 @@ __all__ = [
 
 #: Errors of a SET: an unknown character set, variable, collation or time zone, a wrong value or type, or a variable that is read only.
 _UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
+
+#: Errors that came from outside of the statement, at any point of it (check_expected_error in the servers' log_event.cc).
+_INTERRUPTED = frozenset({1053, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 1969})
 
 _UTF8MB4_GENERAL_CI = 45
 
@@ -96,6 +100,7 @@ def context_statements(
     """
     context = statement.context
     _refuse_unknown(statement, context)
+    expected_error(statement, log)
     _refuse_dependent(statement, kind or StatementKind.read(statement.sql.decode("utf-8", "replace"), statement_rules(statement, server)))
     variables: list[str] = [f"timestamp={statement.timestamp}.{context.get('microseconds') or 0:06d}"]
     variables += _flag_variables(statement, context.get("flags2") or 0, log, server)
@@ -152,11 +157,25 @@ def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
             f"the statement depends on status variables that this version does not know (codes {codes}); a newer version may",
             position=statement.offset,
         )
-    if context.get("error_code"):
+
+
+def expected_error(statement: Statement, log: Format) -> int:
+    """Return the error in which a statement ended on the source, and must end on the target; 0 for none.
+
+    MariaDB logs statements that failed after a part of their names was done (DROP USER, REVOKE and the like). Its replica runs them and
+    expects the same error (Query_log_event::do_apply_event). MySQL from 8.0 on does all or nothing, and logs no statement that failed; a
+    statement of an older version would leave undone there what it did on the source.
+
+    Raises:
+        LogNotUnderstood: The same error does not show that the target did the same.
+    """
+    error = int(statement.context.get("error_code") or 0)
+    if error and (not log.mariadb or error in _INTERRUPTED):
         raise LogNotUnderstood(
-            f"the statement ended in error {context['error_code']} on the source, perhaps half done; run it by hand and go on after it",
+            f"the statement ended in error {error} on the source, perhaps half done; run it by hand and go on after it",
             position=statement.offset,
         )
+    return error
 
 
 def _refuse_dependent(statement: Statement, kind: StatementKind | None) -> None:

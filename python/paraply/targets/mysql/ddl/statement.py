@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paraply.errors import (
     AlreadyRunning,
+    ApplyFailed,
     ConnectionLost,
     DdlUndecided,
     LogNotUnderstood,
@@ -17,6 +18,7 @@ from paraply.errors import (
 )
 from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.targets.mysql.ddl.context import (
+    expected_error,
     refused_setting,
     reset_statement,
     statement_rules,
@@ -98,7 +100,7 @@ class StatementRunner:
         try:
             for statement in statements:
                 logged = ["SET SESSION sql_log_bin=1"] if context.mode.hidden else []
-                connection.query(self._prepare(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'"))
+                self._execute(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'")
             for rows in self._row_statements(block):
                 connection.query(rows)
             connection.query("COMMIT")
@@ -125,7 +127,7 @@ class StatementRunner:
         hide, rows = self._hides_progress, self._row_statements(block) if atomic else []
         self._hidden(hide, lambda: context.store.begin_ddl(connection, self._pending(block, statements), context.epoch))
         try:
-            connection.query(self._prepare(block, statements[0], *begin))
+            self._execute(block, statements[0], *begin)
             if atomic:
                 for row in rows:
                     connection.query(row)
@@ -142,7 +144,7 @@ class StatementRunner:
             connection.query("COMMIT")
             rows = []
         for statement in statements[1:]:
-            connection.query(self._prepare(block, statement))
+            self._execute(block, statement)
         self._restore()
         if apart:
             # The table only exists from here on. Comparing it with the log also determines how its rows are written.
@@ -170,7 +172,7 @@ class StatementRunner:
 
     def _run_unrecorded(self, block: Block, statement: Statement) -> None:
         try:
-            self._connection.query(self._prepare(block, statement, *self._context.mode.begin(block.first_gtid)))
+            self._execute(block, statement, *self._context.mode.begin(block.first_gtid))
         finally:
             self._restore()
         self._hidden(self._hides_progress, lambda: self._write_progress(block))
@@ -184,6 +186,33 @@ class StatementRunner:
         """Return the statements for the rows of CREATE TABLE ... SELECT."""
         context = self._context
         return list(row_statements(context, block)) if block.has_rows else []
+
+    def _execute(self, block: Block, statement: Statement, *begin: str) -> None:
+        """Run a statement under its variables; it must end as on the source.
+
+        Raises:
+            ServerError: The server refused the statement, which succeeded on the source.
+            ApplyFailed: The statement ended in an error on the source, and here in none or in another one.
+        """
+        text, expected = self._prepare(block, statement, *begin), expected_error(statement, block.format)
+        try:
+            self._connection.query(text)
+        except ServerError as error:
+            if not expected:
+                raise
+            if error.code == expected:
+                return
+            outcome = f"error {error.code} ({error.message})"
+        else:
+            if not expected:
+                return
+            outcome = "no error"
+        self._restore()
+        raise ApplyFailed(
+            f"the statement ended in error {expected} on the source, and in {outcome} on the target, so that it may have done another part"
+            " of its work there: compare what it names on both servers, and go on after it with --ddl-done",
+            position=statement.offset,
+        )
 
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
         """Set the statement's variables and default database, run the given statements, and return the text of the statement."""
