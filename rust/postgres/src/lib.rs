@@ -10,6 +10,7 @@ pub mod error;
 mod events;
 mod generated;
 pub mod json;
+mod json_patch;
 pub mod literal;
 pub mod mapping;
 pub mod render;

@@ -235,7 +235,8 @@ class Filters:
             return False
         if databases and all(self.chooses_whole(database) for database in databases):
             return True
-        return None
+        # Without a filter of the user, the target states why it does not understand the statement.
+        return None if self.identity() else True
 
 
 def parse_filters(
