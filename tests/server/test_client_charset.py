@@ -215,3 +215,24 @@ def test_r33_the_log_names_databases_and_tables_in_utf8_on_mysql(mysql_place: Sq
     found = list(open_log([str(log)]))
     assert {statement.database for transaction in found for statement in transaction.statements} == {"shopé"}
     assert found[-1].tables == ["shopé.té"]
+
+
+def test_r33_literal_defaults_and_types_are_the_sources_in_postgres(
+    make_version_servers: VersionServers, tmp_path: Path, database: Database
+) -> None:
+    source = make_version_servers.source("11.8")
+    client = Client(SqlPlace(source.url), source.data)
+    log = client.log(
+        tmp_path, "CREATE DATABASE shop CHARACTER SET utf8mb4", "USE shop", "SET character_set_client=utf8mb4",
+        "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)",
+        "ALTER TABLE t ADD a VARCHAR(9) CHARACTER SET koi8r DEFAULT 'жук'".encode(),
+        "ALTER TABLE t ADD b CHAR(9) CHARACTER SET utf16 DEFAULT 'é€'".encode(),
+        "ALTER TABLE t ADD c VARCHAR(9) CHARACTER SET sjis DEFAULT '表'".encode(),
+        "SET character_set_client=latin1, sql_mode='MAXDB'", "CREATE TABLE m (id INT PRIMARY KEY, at TIMESTAMP NULL)",
+        "INSERT INTO m VALUES (1, '2024-03-31 02:30:00')", "ALTER TABLE m ADD d VARCHAR(9) DEFAULT 'é'",
+    )  # fmt: skip
+    applied(log, database.url)
+    assert database.sql("SELECT id, a, b, c FROM shop.t") == [(1, "жук", "é€", "表")]
+    assert database.sql("SELECT at::text, pg_typeof(at)::text, d FROM shop.m") == [
+        ("2024-03-31 02:30:00", "timestamp without time zone", "é")
+    ]

@@ -110,6 +110,8 @@ def decode_statement(
 
 def decode_logged(statement: Statement, transaction: Transaction) -> str:
     """Return the text of a statement of a transaction; see ``decode_statement``."""
+    if statement.sql.isascii():
+        return statement.sql.decode("ascii")
     log = transaction.format
     return decode_statement(statement, mariadb=log.mariadb, version=log.version, file=transaction.file, has_rows=transaction.rows > 0)
 

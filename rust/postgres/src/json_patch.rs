@@ -39,23 +39,23 @@ fn apply(patch: &mut Patch, difference: &Difference<'_>) -> Result<(), NotStorab
         return Ok(());
     };
     let before = std::mem::take(&mut patch.value);
-    let path = path(&legs)?;
-    let found = [b"(", before.as_slice(), b" #> ", &path, b") IS NOT NULL"].concat();
+    let place = array_of(&legs)?;
+    let found = [b"(", before.as_slice(), b" #> ", &place, b") IS NOT NULL"].concat();
     match difference.operation {
         Operation::Replace => {
             let value = document(&difference.value)?;
-            patch.value = [b"jsonb_set(", before.as_slice(), b",", &path, b",", &value, b",false)"].concat();
+            patch.value = [b"jsonb_set(", before.as_slice(), b",", &place, b",", &value, b",false)"].concat();
             patch.conditions.push(found);
         }
         Operation::Insert => {
             let value = document(&difference.value)?;
             let kind: &[u8] = if matches!(last, Leg::Member(_)) { b"'object'" } else { b"'array'" };
-            let parent = self::path(parents)?;
+            let parent = array_of(parents)?;
             patch.conditions.push([b"jsonb_typeof(", before.as_slice(), b" #> ", &parent, b")=", kind].concat());
-            patch.value = [b"jsonb_insert(", before.as_slice(), b",", &path, b",", &value, b")"].concat();
+            patch.value = [b"jsonb_insert(", before.as_slice(), b",", &place, b",", &value, b")"].concat();
         }
         Operation::Remove => {
-            patch.value = [b"(", before.as_slice(), b" #- ", &path, b")"].concat();
+            patch.value = [b"(", before.as_slice(), b" #- ", &place, b")"].concat();
             patch.conditions.push(found);
         }
     }
@@ -72,7 +72,7 @@ fn document(value: &Json<'_>) -> Result<Vec<u8>, NotStorable> {
 }
 
 /// Returns a path as an array of texts; an index from the end is negative.
-fn path(legs: &[Leg<'_>]) -> Result<Vec<u8>, NotStorable> {
+fn array_of(legs: &[Leg<'_>]) -> Result<Vec<u8>, NotStorable> {
     let mut sql = b"ARRAY[".to_vec();
     for (n, leg) in legs.iter().enumerate() {
         if n > 0 {
