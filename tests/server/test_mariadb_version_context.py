@@ -164,3 +164,22 @@ def test_r33_the_insert_history_of_the_session_is_taken_over(make_version_server
     outcome = run(log, older.url)
     assert outcome.code == 3
     assert "system_versioning_insert_history=1" in outcome.report["error"]["message"]
+
+
+ENGINES = "SELECT table_name, engine FROM information_schema.tables WHERE table_schema='d' ORDER BY table_name"
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_PAIRS)
+def test_r33_the_targets_own_storage_engine_and_strictness_are_not_used(
+    make_version_servers: VersionServers, tmp_path: Path, old: str, new: str
+) -> None:
+    source, target = (
+        make_version_servers.source(old, "--innodb-strict-mode=OFF"),
+        make_version_servers.target(new, "--default-storage-engine=MyISAM"),
+    )
+    log = logged(
+        source, tmp_path, "CREATE DATABASE d", "CREATE TABLE d.t1 (id INT PRIMARY KEY)", "CREATE TABLE d.t2 (id INT) ENGINE=Aria",
+        "CREATE TABLE d.t3 (id INT PRIMARY KEY) ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=16", "INSERT INTO d.t1 VALUES (1)",
+    )  # fmt: skip
+    replayed(log, target)
+    assert seen(target, ENGINES, "SELECT * FROM d.t1") == seen(source, ENGINES, "SELECT * FROM d.t1")

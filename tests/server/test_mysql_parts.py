@@ -22,7 +22,7 @@ from paraply.errors import (
     TemporaryFailure,
     UsageError,
 )
-from paraply.targets.mysql.ddl.context import ServerKind, context_statements, statement_text
+from paraply.targets.mysql.ddl.context import ServerKind, context_statements
 from paraply.targets.mysql.ddl.statement import _made_or_dropped
 from paraply.targets.mysql.errors import connect_error, explain
 from paraply.targets.mysql.preflight.table_check import TableChecker, TargetColumn, compare_columns, words_of
@@ -125,13 +125,6 @@ def test_r33_an_invoker_that_matters_is_not_guessed() -> None:
     assert context_statements(statement(invoker=("a", "b")), FORMAT, MYSQL)
     with pytest.raises(LogNotUnderstood):
         context_statements(statement(b"GRANT r TO current_user()", invoker=("a", "b")), FORMAT, MYSQL)
-
-
-def test_r33_a_statement_that_is_not_utf8_is_read_in_its_own_character_set() -> None:
-    assert statement_text(statement("SELECT 'é'".encode()), "latin1") == ("SELECT 'é'", False)
-    assert statement_text(statement("SELECT 'é'".encode("cp1252")), "latin1") == ("SELECT 'é'", True)
-    with pytest.raises(LogNotUnderstood):
-        statement_text(statement(b"SELECT '\xe9'"), "utf8mb4")
 
 
 @pytest.mark.parametrize(

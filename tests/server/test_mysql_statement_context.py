@@ -16,7 +16,7 @@ DIFFERENT = {
     "sql_generate_invisible_primary_key": "ON", "restrict_fk_on_non_standard_key": "ON", "auto_increment_increment": "3",
     "auto_increment_offset": "2", "lc_time_names": "'de_DE'", "default_week_format": "3", "div_precision_increment": "9",
     "explicit_defaults_for_timestamp": "OFF", "sql_mode": "'ANSI'", "character_set_server": "latin1",
-    "default_collation_for_utf8mb4": "utf8mb4_general_ci", "block_encryption_mode": "'aes-256-cbc'",
+    "default_storage_engine": "MyISAM", "default_collation_for_utf8mb4": "utf8mb4_general_ci", "block_encryption_mode": "'aes-256-cbc'",
 }  # fmt: skip
 DDL = (
     "CREATE DATABASE shop", "USE shop", "CREATE TABLE keyless (a DATE, b INT, s VARCHAR(20))",
@@ -34,7 +34,8 @@ COLUMNS = (
     "SELECT table_name, column_name, column_type, is_nullable, column_default, extra, collation_name FROM information_schema.columns"
     " WHERE table_schema='shop' ORDER BY table_name, ordinal_position"
 )
-READS = ("SELECT * FROM shop.keyless ORDER BY id", "SELECT * FROM shop.still_keyless", "SELECT * FROM shop.child", COLUMNS)
+ENGINES = "SELECT table_name, engine FROM information_schema.tables WHERE table_schema='shop' ORDER BY table_name"
+READS = (ENGINES, "SELECT * FROM shop.keyless ORDER BY id", "SELECT * FROM shop.still_keyless", "SELECT * FROM shop.child", COLUMNS)
 
 
 def logged(place: SqlPlace, folder: Path, *statements: str) -> Path:
@@ -68,7 +69,7 @@ def test_r33_the_targets_own_settings_do_not_change_what_a_statement_means(
     mysql_place.sql(*other_settings)
     applied(log, mysql_place.url)
     assert seen(mysql_place, *READS) == left
-    assert [row[0] for row in left[0]] == [1, 2]
+    assert [row[0] for row in left[1]] == [1, 2]
 
 
 def test_r33_a_current_user_that_is_evaluated_later_is_no_invoker(mysql_place: SqlPlace, tmp_path: Path) -> None:

@@ -142,3 +142,30 @@ def test_r33_mariadb_is_refused_what_its_log_does_not_say(mariadb_log: tuple[Pat
     outcome = run(log, url)
     assert outcome.code == 1
     assert "the generated column h depends on the time zone or language of the source's session" in outcome.report["error"]["message"]
+
+
+UNORDERED = {
+    "the generated column s depends": (
+        "CREATE TABLE shop.t (id INT PRIMARY KEY, at BIGINT, ts TIMESTAMP NULL, s DATETIME AS (ts) STORED)",
+        "SET time_zone='+05:30'",
+        "INSERT INTO shop.t (id, at, ts) VALUES (1, 1, '2024-01-01 02:00:00')",
+    ),
+    "PAD_CHAR_TO_FULL_LENGTH": (
+        "CREATE TABLE shop.t (id INT PRIMARY KEY, at BIGINT, c CHAR(5), s VARCHAR(20) AS (CONCAT(c, '!')) STORED)",
+        "SET sql_mode='PAD_CHAR_TO_FULL_LENGTH'",
+        "INSERT INTO shop.t (id, at, c) VALUES (1, 1, 'a')",
+    ),
+}
+
+
+@pytest.mark.mysql
+@pytest.mark.parametrize("why", UNORDERED)
+def test_r33_unordered_computes_no_column_under_other_settings_on_mysql(mysql_place: SqlPlace, tmp_path: Path, why: str) -> None:
+    in_one_session(mysql_place, UNORDERED[why])
+    (log,) = copy_binlogs(mysql_place.url, tmp_path)
+    mysql_place.empty()
+    unordered = ("--policy", "unordered", "--consistency", "eventual", "--timestamp-column", "at", "--gtid", "none")
+    outcome = run(with_other_uuid(log, log), mysql_place.url, *unordered)
+    assert outcome.code == 1
+    assert why in outcome.report["error"]["message"]
+    assert mysql_place.sql("SELECT COUNT(*) FROM shop.t") == [(0,)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paraply._native import scan_log
 from paraply.errors import UsageError
-from paraply.logs.statement_text import decode_statement
+from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
@@ -129,7 +129,7 @@ def steps_of(found: LogScan) -> Iterator[tuple[int, Step]]:
     for piece, transaction in found.statements:
         log = transaction.format
         for statement in transaction.statements:
-            sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+            sql = decode_logged(statement, transaction)
             yield piece, partial(_advance, sql, statement.database, statement.context, log.mariadb, log.version)
 
 

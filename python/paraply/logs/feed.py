@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paraply.logs.bounded_queue import BoundedQueue
-from paraply.logs.statement_text import decode_statement
+from paraply.logs.statement_text import decode_logged
 from paraply.runtime import runtime
 from paraply.schema.advance import ASSUMED_COLLATION, advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, SchemaChange, Unknown
@@ -276,7 +276,7 @@ class Feed:
             return
         log = transaction.format
         for statement in statements:
-            sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+            sql = decode_logged(statement, transaction)
             for change in advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version):
                 item.changes.append(change)
                 self._take_over(change)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood
+from paraply.logs.client_charset import ClientCharset, client_charset
+from paraply.logs.server_text import Writer, written_parts
 from paraply.schema.collations import collations
 
 if TYPE_CHECKING:
-    from paraply._native import Statement
+    from paraply._native import Statement, Transaction
 
-__all__ = ["decode_statement", "hide_passwords"]
+__all__ = ["StatementText", "decode_logged", "decode_statement", "hide_passwords", "read_statement_text"]
+
+NEWEST = (9, 7, 0)
 
 #: Start of a statement that may hold a password: of an account, a role, a server or a source; comments may stand before and inside.
 _SPACE = r"(?:\s|/\*.*?\*/)"
@@ -26,41 +31,66 @@ _SECRET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-_CODECS = {
-    "ascii": "ascii",
-    "big5": "big5",
-    "binary": "utf-8",
-    "cp1250": "cp1250",
-    "cp1251": "cp1251",
-    "cp1256": "cp1256",
-    "cp1257": "cp1257",
-    "cp850": "cp850",
-    "cp852": "cp852",
-    "cp866": "cp866",
-    "cp932": "cp932",
-    "eucjpms": "euc_jp",
-    "euckr": "euc_kr",
-    "gb18030": "gb18030",
-    "gb2312": "gb2312",
-    "gbk": "gbk",
-    "greek": "iso8859_7",
-    "hebrew": "iso8859_8",
-    "koi8r": "koi8_r",
-    "koi8u": "koi8_u",
-    "latin1": "cp1252",
-    "latin2": "iso8859_2",
-    "latin5": "iso8859_9",
-    "latin7": "iso8859_13",
-    "macroman": "mac_roman",
-    "sjis": "shift_jis",
-    "tis620": "tis_620",
-    "ujis": "euc_jp",
-    "utf8mb3": "utf-8",
-    "utf8mb4": "utf-8",
-}
+
+@dataclass(frozen=True, slots=True)
+class StatementText:
+    """A logged statement as text, and as bytes that a server reads as this text.
+
+    Attributes:
+        text: The text.
+        charset: Character set of the client; None if the text is ASCII.
+        sent: The bytes for a session with the statement's ``character_set_client``; None if it cannot express the text.
+        in_utf8: Whether the server wrote all of the statement, in UTF-8.
+    """
+
+    text: str
+    charset: ClientCharset | None
+    sent: bytes | None
+    in_utf8: bool = False
+
+    def edited(self, text: str) -> bytes | None:
+        """Return the bytes of an edited text for a session with the statement's ``character_set_client``; None if there are none."""
+        if text == self.text:
+            return self.sent
+        if self.charset is None:
+            return text.encode("ascii") if text.isascii() else None
+        return self.charset.encode(text)
 
 
-def decode_statement(statement: Statement, *, mariadb: bool, file: str | None = None) -> str:
+def read_statement_text(
+    statement: Statement, *, mariadb: bool, version: tuple[int, int, int] = NEWEST, file: str | None = None, has_rows: bool = False
+) -> StatementText:
+    """Return the text of a statement; see ``decode_statement``."""
+    sql = bytes(statement.sql)
+    if sql.isascii():
+        return StatementText(sql.decode("ascii"), None, sql)
+    name = _charset_name(statement, mariadb=mariadb)
+    charset = client_charset(name)
+    if charset is None:
+        numbers = statement.context.get("charset")
+        number = numbers[0] if numbers else "none"
+        raise LogNotUnderstood(f"a statement's character set is not known (collation {number})", file=file, position=statement.offset)
+    parts = written_parts(sql, charset, Writer(mariadb, version, has_rows))
+    if parts is None:
+        raise LogNotUnderstood(
+            f"the statement's text can be read in two ways: names that the server wrote in UTF-8, or the client's {charset.name} text; run"
+            " it by hand and go on after it",
+            file=file, position=statement.offset,
+        )  # fmt: skip
+    try:
+        texts = [part.data.decode("utf-8") if part.server else charset.decode(part.data) for part in parts]
+    except UnicodeDecodeError as error:
+        raise LogNotUnderstood(
+            f"a statement is not valid {charset.name} text: {error.reason}", file=file, position=statement.offset
+        ) from error
+    converted = [charset.encode(text) if part.server else part.data for part, text in zip(parts, texts, strict=True)]
+    sent = None if None in converted else b"".join(piece for piece in converted if piece is not None)
+    return StatementText("".join(texts), charset, sent, in_utf8=all(part.server for part in parts))
+
+
+def decode_statement(
+    statement: Statement, *, mariadb: bool, version: tuple[int, int, int] = NEWEST, file: str | None = None, has_rows: bool = False
+) -> str:
     """Return the text of a statement.
 
     Plain ASCII text needs no character set, because every client character set contains ASCII.
@@ -68,30 +98,31 @@ def decode_statement(statement: Statement, *, mariadb: bool, file: str | None = 
     Args:
         statement: A statement of the log.
         mariadb: Whether a MariaDB server wrote the statement, because collation numbers differ.
+        version: Version of that server.
         file: The log file, for the error.
+        has_rows: Whether rows belong to the statement, as to CREATE TABLE ... SELECT.
 
     Raises:
-        LogNotUnderstood: The character set is not known, or the bytes are not text in it.
+        LogNotUnderstood: The character set is not known, or the bytes are not text in it, or can be read in two ways.
     """
-    try:
+    return read_statement_text(statement, mariadb=mariadb, version=version, file=file, has_rows=has_rows).text
+
+
+def decode_logged(statement: Statement, transaction: Transaction) -> str:
+    """Return the text of a statement of a transaction; see ``decode_statement``."""
+    if statement.sql.isascii():
         return statement.sql.decode("ascii")
-    except UnicodeDecodeError:
-        pass
+    log = transaction.format
+    return decode_statement(statement, mariadb=log.mariadb, version=log.version, file=transaction.file, has_rows=transaction.rows > 0)
+
+
+def _charset_name(statement: Statement, *, mariadb: bool) -> str | None:
     numbers = statement.context.get("charset")
     if numbers is None:
-        charset: str | None = "utf8mb4"
-    else:
-        known = collations("mariadb" if mariadb else "mysql")
-        name = known.name(numbers[0])
-        charset = None if name is None else known.charset_of.get(name)
-    codec = None if charset is None else _CODECS.get(charset)
-    if codec is None:
-        number = numbers[0] if numbers else "none"
-        raise LogNotUnderstood(f"a statement's character set is not known (collation {number})", file=file, position=statement.offset)
-    try:
-        return statement.sql.decode(codec)
-    except UnicodeDecodeError as error:
-        raise LogNotUnderstood(f"a statement is not valid {charset} text: {error.reason}", file=file, position=statement.offset) from error
+        return "utf8mb4"
+    known = collations("mariadb" if mariadb else "mysql")
+    name = known.name(numbers[0])
+    return None if name is None else known.charset_of.get(name)
 
 
 def hide_passwords(sql: str) -> str:

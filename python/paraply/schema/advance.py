@@ -35,6 +35,7 @@ from paraply.schema.ddl.statements import (
     DatabaseStatement,
     DropDatabaseStatement,
     DropTablesStatement,
+    IrrelevantStatement,
     Name,
     RenameTablesStatement,
     Statement,
@@ -47,6 +48,8 @@ from paraply.schema.readers.build import Draft, column_of
 __all__ = ["ASSUMED_COLLATION", "Advance", "advance"]
 
 ASSUMED_COLLATION = "assumed_collation"
+#: ER_BAD_TABLE_ERROR: a table to drop was not there.
+_BAD_TABLE = 1051
 
 
 def advance(
@@ -70,6 +73,7 @@ def advance(
     before = catalog.copy()
     try:
         statement = parse(sql, rules)
+        _check_outcome(statement, context.get("error_code") or 0)
         unsure = _unsure(catalog, statement, database, succeeded=not context.get("error_code"))
         changes = Advance(catalog, database, rules).run(statement)
     except (DdlSyntaxError, RecursionError) as error:
@@ -82,6 +86,19 @@ def advance(
             catalog.forget(*table)
         changes.append(unsure)
     return changes
+
+
+def _check_outcome(statement: Statement, error: int) -> None:
+    """Raise an exception if it is not known what a statement that failed on the source has changed.
+
+    DROP TABLE of several tables (MySQL before 8.0) has dropped those that were there.
+
+    Raises:
+        DdlSyntaxError: The statement may have changed a part of its tables.
+    """
+    dropped = isinstance(statement, DropTablesStatement) and error == _BAD_TABLE
+    if error and not dropped and not isinstance(statement, IrrelevantStatement):
+        raise DdlSyntaxError(f"it ended in error {error} on the source, perhaps half done")
 
 
 def _unsure(catalog: SchemaCatalog, statement: Statement, database: str, *, succeeded: bool) -> Unknown | None:

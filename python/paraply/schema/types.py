@@ -8,7 +8,7 @@ from paraply.schema.collations import canonical_charset, canonical_collation
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.literals import CODECS, read_bytes
-from paraply.schema.ddl.rules import MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
+from paraply.schema.ddl.rules import MODE_MAXDB, MODE_ORACLE, MODE_REAL_AS_FLOAT, Rules
 
 __all__ = ["TypeSpec", "accept_compressed", "convert_charset", "read_type", "resolve_type"]
 
@@ -82,6 +82,8 @@ def _type_name(cursor: Cursor) -> tuple[str, str | None]:
     if name not in KNOWN and not (cursor.rules.mariadb and name in MARIADB_ONLY):
         cursor.fail("a column type")
     cursor.next()
+    if word == "TIMESTAMP" and cursor.rules.has(MODE_MAXDB):  # seen on MariaDB 11.8; MySQL has had no such mode since 8.0
+        return "datetime", None
     if word == "NATIONAL":
         inner = cursor.accept_any(("CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER"))
         if inner is None:

@@ -76,12 +76,16 @@ impl ExactTable {
                 check_count(table, before)?;
                 check_count(table, after)?;
                 whole(table, after)?;
-                write_set(&mut part, table, &[], before, after)?;
+                let conditions = write_set(&mut part, table, &[], before, after)?;
                 part.extend_from_slice(b" WHERE ");
                 if usable_key(table, before).is_some() {
                     self.write_condition(before, &mut part)?;
                 } else {
                     self.write_any(before, &mut part)?;
+                }
+                for condition in conditions {
+                    part.extend_from_slice(b" AND ");
+                    part.extend_from_slice(&condition);
                 }
                 (StatementKind::Update, &self.update, key_text(table, before))
             }

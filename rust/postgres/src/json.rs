@@ -26,10 +26,10 @@ pub fn patched_text(document: &[u8], differences: &[u8]) -> Result<String, NotSt
     utf8(out)
 }
 
-fn damaged(error: &Malformed) -> NotStorable {
+pub(super) fn damaged(error: &Malformed) -> NotStorable {
     NotStorable::new(format!("a JSON document that is damaged: {error}"))
 }
 
-fn utf8(text: Vec<u8>) -> Result<String, NotStorable> {
+pub(super) fn utf8(text: Vec<u8>) -> Result<String, NotStorable> {
     String::from_utf8(text).map_err(|_| NotStorable::new("a JSON document that is not valid UTF-8"))
 }

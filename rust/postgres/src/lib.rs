@@ -11,6 +11,7 @@ mod events;
 pub mod exact;
 mod generated;
 pub mod json;
+mod json_patch;
 pub mod literal;
 pub mod mapping;
 pub mod render;

@@ -269,7 +269,7 @@ fn set_labels(out: &mut Vec<u8>, labels: &[String], bits: u64) -> Result<(), Not
     text(out, Some(Charset::Utf8), chosen.join(",").as_bytes())
 }
 
-fn quoted(out: &mut Vec<u8>, text: &[u8]) {
+pub(super) fn quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
     let mut parts = text.split(|&byte| byte == b'\'');
     out.extend_from_slice(parts.next().unwrap_or_default());

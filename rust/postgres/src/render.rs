@@ -9,6 +9,7 @@ use paraply_core::value::Value;
 use super::conditions::{not_storable, usable_key, where_key, where_row, write_key, write_value};
 pub use super::error::RenderError;
 use super::json;
+use super::json_patch;
 use super::literal::json_text;
 use super::mapping::{ColumnMapping, TableMapping};
 
@@ -208,10 +209,14 @@ impl StatementWriter {
         check_count(table, after)?;
         let key = usable_key(table, before);
         let mut sql = format!("UPDATE {}", table.target()).into_bytes();
-        write_set(&mut sql, table, key.unwrap_or_default(), before, after)?;
+        let conditions = write_set(&mut sql, table, key.unwrap_or_default(), before, after)?;
         match key {
             Some(key) => where_key(&mut sql, table, key, before)?,
             None => where_row(&mut sql, table, before)?,
+        }
+        for condition in conditions {
+            sql.extend_from_slice(b" AND ");
+            sql.extend_from_slice(&condition);
         }
         self.single(table, sql);
         Ok(())
@@ -259,16 +264,22 @@ fn delete_head(table: &TableMapping, key: &[usize]) -> Vec<u8> {
 
 /// Appends the SET list: every column that the after image holds, apart from key columns that stay unchanged.
 ///
-/// A change without an effect still writes its row, so that the row counts.
+/// A change without an effect still writes its row, so that the row counts. Returns further conditions on the row.
 pub(super) fn write_set(
     out: &mut Vec<u8>,
     table: &TableMapping,
     key: &[usize],
     before: Image<'_, '_>,
     after: Image<'_, '_>,
-) -> Result<(), RenderError> {
+) -> Result<Vec<Vec<u8>>, RenderError> {
     let stays = |i: usize| key.contains(&i) && before.get(i) == after.get(i);
-    let held: Vec<usize> = (0..after.len()).filter(|&i| matches!(after.get(i), Some(Some(_)))).collect();
+    let holds = |i: usize| match after.get(i) {
+        // Without differences, a document stays as it is; MINIMAL images leave out the one before it.
+        Some(Some(Value::JsonDiff(differences))) => !differences.is_empty() || matches!(before.get(i), Some(Some(_))),
+        value => matches!(value, Some(Some(_))),
+    };
+    let held: Vec<usize> = (0..after.len()).filter(|&i| holds(i)).collect();
+    let mut conditions = Vec::new();
     let mut chosen: Vec<usize> = held.iter().copied().filter(|&i| !stays(i)).collect();
     if chosen.is_empty() {
         chosen = held;
@@ -283,13 +294,14 @@ pub(super) fn write_set(
         out.extend_from_slice(column.quoted().as_bytes());
         out.push(b'=');
         match value {
-            Value::JsonDiff(diff) => write_patched(out, table, column, diff, before.get(i), before)?,
+            Value::JsonDiff(diff) => conditions.extend(write_patched(out, table, column, diff, before.get(i), before)?),
             value => write_value(out, table, column, value, after)?,
         }
     }
-    Ok(())
+    Ok(conditions)
 }
 
+/// Appends a document after a sequence of differences; without the document before them, as an expression on the stored one.
 fn write_patched(
     out: &mut Vec<u8>,
     table: &TableMapping,
@@ -297,11 +309,17 @@ fn write_patched(
     differences: &[u8],
     before: Option<&Option<Value<'_>>>,
     image: Image<'_, '_>,
-) -> Result<(), RenderError> {
-    let Some(Some(Value::Json(document))) = before else { return Err(missing(table, column)) };
-    json::patched_text(document, differences)
-        .and_then(|text| json_text(out, &text))
-        .map_err(|reason| not_storable(table, column, image, reason))
+) -> Result<Vec<Vec<u8>>, RenderError> {
+    let refused = |reason| not_storable(table, column, image, reason);
+    if let Some(Some(Value::Json(document))) = before {
+        let text = json::patched_text(document, differences).map_err(refused)?;
+        json_text(out, &text).map_err(refused)?;
+        return Ok(Vec::new());
+    }
+    let patch =
+        json_patch::patch(column.quoted(), differences).map_err(refused)?.ok_or_else(|| missing(table, column))?;
+    out.extend_from_slice(&patch.value);
+    Ok(patch.conditions)
 }
 
 #[cfg(test)]

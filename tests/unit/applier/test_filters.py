@@ -144,3 +144,10 @@ def test_consequences_for_foreign_keys_are_said() -> None:
 def test_r35_the_end_of_an_xa_transaction_is_no_statement_of_a_table() -> None:
     ended = Logged("XA COMMIT X'61',X'',1", kind="xa_end")
     assert parse_filters(["shop"]).wants(ended)  # type: ignore[arg-type]
+
+
+def test_what_is_not_understood_is_a_question_of_filters_only_where_the_user_set_one() -> None:
+    sql = "SET STATEMENT sql_mode='PIPES_AS_CONCAT' FOR CREATE TABLE t (id INT)"
+    assert wants(parse_filters().without_system_databases(), sql)
+    with pytest.raises(LogNotUnderstood, match="widen the filters"):
+        wants(parse_filters(exclude_databases=["other"]).without_system_databases(), sql)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from paraply.schema.advance import advance as advance_catalog
 from paraply.schema.catalog import SchemaCatalog
+from paraply.schema.ddl.change import Unknown
 from paraply.schema.ddl.cursor import Cursor
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.rules import Rules
@@ -117,3 +118,24 @@ def test_a_quote_that_does_not_end_makes_everything_unknown() -> None:
     with pytest.raises(DdlSyntaxError):
         tokens("alter table t add 'x")
     assert after("alter table u add 'x") is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "left", "unknown"),
+    [
+        ("DROP TABLE t, missing", 1051, {"p"}, False),
+        ("DROP TABLE t, p", 1217, {"p"}, True),
+        ("ALTER TABLE t ADD z INT", 1317, {"p"}, True),
+        ("RENAME TABLE t TO u, missing TO m", 1146, {"p"}, True),
+        ("DROP VIEW t, missing", 1051, {"p", "t"}, False),
+        ("DROP USER t, missing", 1396, {"p", "t"}, False),
+    ],
+)
+def test_r13_a_statement_that_failed_on_the_source_may_be_half_done(statement: str, error: int, left: set[str], unknown: bool) -> None:
+    catalog = SchemaCatalog()
+    for made in ("CREATE DATABASE d", "CREATE TABLE t (id INT PRIMARY KEY)", "CREATE TABLE p (id INT PRIMARY KEY)"):
+        advance_catalog(catalog, made, "d", CONTEXT, mariadb=False, version=(5, 7, 44))
+    context = {**CONTEXT, "error_code": error}
+    changes = advance_catalog(catalog, statement, "d", context, mariadb=False, version=(5, 7, 44))
+    assert any(isinstance(change, Unknown) for change in changes) == unknown
+    assert {table.name for table in catalog} <= left if unknown else {table.name for table in catalog} == left

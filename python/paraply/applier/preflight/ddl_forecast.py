@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, ParaplyError
-from paraply.logs.statement_text import decode_statement
+from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.ddl.change import AlterTable, CreateTable, DropDatabase, DropTable, RenameTable, TruncateTable, Unknown
 from paraply.targets.protocol import Forecast, RowForecast
@@ -110,7 +110,7 @@ class DdlForecast:
         known = {(table.database, table.name): table for table in self._schema}
         try:
             for statement in transaction.statements:
-                sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+                sql = decode_logged(statement, transaction)
                 changes += advance(self._schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)
         except LogNotUnderstood as error:
             return StatementOutcome(error.message)

@@ -11,7 +11,7 @@ from paraply.applier.preflight.inspect import contained_in_schema, forecast_sche
 from paraply.applier.selection.filters import consequences
 from paraply.applier.selection.stop_result import stop_place
 from paraply.errors import LogError, LogNotUnderstood, ParaplyError
-from paraply.logs.statement_text import decode_statement, hide_passwords
+from paraply.logs.statement_text import decode_logged, hide_passwords
 from paraply.logs.stop_point import StopPlace, moment_text
 
 if TYPE_CHECKING:
@@ -254,10 +254,10 @@ def _note_statements(found: DryRun, options: Options, ddl_forecast: DdlForecast,
         problem = error.message
     forecast = ddl_forecast.forecast(transaction, runs=runs)
     problem = forecast.problem or problem
-    log, noted = transaction.format, []
+    noted = []
     for statement in transaction.statements:
         try:
-            sql = " ".join(decode_statement(statement, mariadb=log.mariadb, file=transaction.file).split())
+            sql = " ".join(decode_logged(statement, transaction).split())
         except LogNotUnderstood as error:
             sql, problem = statement.sql.decode("ascii", "replace"), problem or error.message
         sql = hide_passwords(sql)

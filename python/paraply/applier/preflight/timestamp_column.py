@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paraply.errors import UsageError
-from paraply.logs.statement_text import decode_statement
+from paraply.logs.statement_text import decode_logged
 from paraply.schema.advance import advance
 from paraply.schema.catalog import SchemaCatalog
 
@@ -117,5 +117,5 @@ def _check_table(table: Table | None, column: str, transaction: Transaction) -> 
 def _follow(schema: SchemaCatalog, transaction: Transaction) -> None:
     log = transaction.format
     for statement in transaction.statements:
-        sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+        sql = decode_logged(statement, transaction)
         advance(schema, sql, statement.database, statement.context, mariadb=log.mariadb, version=log.version)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paraply.errors import LogNotUnderstood, UsageError
-from paraply.logs.statement_text import decode_statement
+from paraply.logs.statement_text import decode_logged
 from paraply.schema.ddl.lexer import DdlSyntaxError
 from paraply.schema.ddl.parse import parse, touched_table
 from paraply.schema.ddl.rules import Rules
@@ -143,7 +143,7 @@ class Filters:
 
     def _wants(self, transaction: Transaction, statement: LogStatement) -> bool:
         log = transaction.format
-        sql = decode_statement(statement, mariadb=log.mariadb, file=transaction.file)
+        sql = decode_logged(statement, transaction)
         rules = Rules.of(statement.context, mariadb=log.mariadb, version=log.version)
         try:
             parsed = parse(sql, rules)
@@ -235,7 +235,8 @@ class Filters:
             return False
         if databases and all(self.chooses_whole(database) for database in databases):
             return True
-        return None
+        # Without a filter of the user, the target states why it does not understand the statement.
+        return None if self.identity() else True
 
 
 def parse_filters(

@@ -12,7 +12,8 @@ from paraply.applier.via_replication.options import source_address
 from paraply.applier.via_replication.outbox import Outbox
 from paraply.applier.via_replication.server import SourceServer
 from paraply.applier.via_replication.server_worker import ServerWorker
-from paraply.errors import ConnectionFailed, ParaplyError
+from paraply.errors import ConnectionFailed, LogNotUnderstood, ParaplyError
+from paraply.logs.statement_text import read_statement_text
 from paraply.runtime import runtime
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ class ReplicaDriver(Executor):
         Raises:
             ParaplyError: The target cannot apply the block.
         """
+        if runs_statement(block):
+            _refuse_rewritten(block)
         if self._server is None:
             self._begin(block)
         return block.kind != "dml" or self._check_tables(block)
@@ -218,3 +221,20 @@ class ReplicaDriver(Executor):
         self._feed.join()
         if self._checks is not None:
             self._checks.close()
+
+
+def _refuse_rewritten(block: Block) -> None:
+    """Refuse statements whose names the server's applier would read wrongly: it takes the server's own UTF-8 for the client's text.
+
+    Raises:
+        LogNotUnderstood: The block has such a statement.
+    """
+    log = block.format
+    for statement in block.transactions[0].statements:
+        read = read_statement_text(statement, mariadb=log.mariadb, version=log.version, file=block.file, has_rows=block.has_rows)
+        if read.in_utf8 or read.sent != statement.sql:
+            raise LogNotUnderstood(
+                "the source wrote names of this statement in UTF-8, and its character_set_client is another one, so that the target's own"
+                " replication would make other names; apply it without --via replication",
+                position=statement.offset,
+            )

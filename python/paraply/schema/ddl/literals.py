@@ -115,7 +115,10 @@ def _introduced(cursor: Cursor) -> Default | None:
         sent = CODECS.get(cursor.rules.client_charset or "")
         if not text.isascii() and sent is None:
             return None
-        value = text.encode(sent or "ascii", "surrogateescape")
+        try:
+            value = text.encode(sent or "ascii", "surrogateescape")
+        except UnicodeEncodeError:
+            return None
     else:
         return None
     introduced = digits is not None or not value.isascii()

@@ -78,6 +78,12 @@ class StatementKind:
         return self.verb in ("CREATE", "ALTER", "DROP") and self.object in _STORED
 
     @property
+    def keeps_client_charset(self) -> bool:
+        """True if it makes a view, trigger, routine, event or package, which keeps the ``character_set_client`` of the statement."""
+        stored = self.object in _STORED
+        return (self.verb == "CREATE" and stored) or (self.verb == "ALTER" and self.object in ("VIEW", "EVENT"))
+
+    @property
     def is_about_database(self) -> bool:
         """True if a database is created, altered or dropped; its own name may be the statement's default database."""
         return self.verb in ("CREATE", "ALTER", "DROP") and self.object in _DATABASE

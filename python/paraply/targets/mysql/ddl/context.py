@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +21,18 @@ __all__ = [
     "ServerKind",
     "checks_foreign_keys",
     "context_statements",
+    "expected_error",
     "refused_setting",
     "reset_statement",
     "statement_rules",
-    "statement_text",
     "use_statement",
 ]
 
 #: Errors of a SET: an unknown character set, variable, collation or time zone, a wrong value or type, or a variable that is read only.
 _UNKNOWN_VARIABLE = (1115, 1193, 1231, 1232, 1238, 1273, 1298)
+
+#: Errors that came from outside of the statement, at any point of it (check_expected_error in the servers' log_event.cc).
+_INTERRUPTED = frozenset({1053, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 1969})
 
 _UTF8MB4_GENERAL_CI = 45
 
@@ -48,14 +50,6 @@ _MARIADB_FLAGS = _NO_CHECK_CONSTRAINTS | _EXPLICIT_DEFAULTS | _IF_EXISTS | _INSE
 
 #: First version of each MariaDB 10.x that logs explicit_defaults_for_timestamp; 10.10 and later always do.
 _EXPLICIT_DEFAULTS_SINCE = {5: 17, 6: 9, 7: 5, 8: 4, 9: 2}
-
-#: Python's names for character sets that clients use; for all others a statement must be valid UTF-8.
-_CODECS = {
-    "latin1": "cp1252", "latin2": "iso8859-2", "latin5": "iso8859-9", "latin7": "iso8859-13", "greek": "iso8859-7",
-    "hebrew": "iso8859-8", "cp1250": "cp1250", "cp1251": "cp1251", "cp1256": "cp1256", "cp1257": "cp1257", "cp850": "cp850",
-    "cp852": "cp852", "cp866": "cp866", "koi8r": "koi8-r", "koi8u": "koi8-u", "big5": "big5", "gbk": "gbk", "gb18030": "gb18030",
-    "gb2312": "gb2312", "euckr": "euc-kr", "ujis": "euc-jp", "sjis": "shift-jis", "cp932": "cp932", "tis620": "tis-620",
-}  # fmt: skip
 
 _CHARSET_VARIABLES = ("character_set_client", "collation_connection", "collation_server")
 #: Variables that are logged as numbers.
@@ -106,6 +100,7 @@ def context_statements(
     """
     context = statement.context
     _refuse_unknown(statement, context)
+    expected_error(statement, log)
     _refuse_dependent(statement, kind or StatementKind.read(statement.sql.decode("utf-8", "replace"), statement_rules(statement, server)))
     variables: list[str] = [f"timestamp={statement.timestamp}.{context.get('microseconds') or 0:06d}"]
     variables += _flag_variables(statement, context.get("flags2") or 0, log, server)
@@ -155,32 +150,6 @@ def use_statement(statement: Statement) -> str | None:
     return f"USE {identifier(statement.database)}" if statement.database else None
 
 
-def statement_text(statement: Statement, charset: str | None) -> tuple[str, bool]:
-    """Return the statement as text, and True if it was converted to UTF-8 (``character_set_client`` must then be utf8mb4).
-
-    The bytes of a statement that is valid UTF-8 are kept, regardless of its character set.
-
-    Args:
-        statement: The logged statement.
-        charset: Name of its ``character_set_client``, if known.
-
-    Raises:
-        LogNotUnderstood: The bytes cannot be decoded in its character set.
-    """
-    sql = statement.sql
-    try:
-        return sql.decode("utf-8"), False
-    except UnicodeDecodeError:
-        codec = _CODECS.get(charset or "")
-    try:
-        return codecs.decode(sql, codec or "ascii"), True
-    except (UnicodeDecodeError, LookupError):
-        raise LogNotUnderstood(
-            f"the statement is not valid text in its character set {charset or 'unknown'}; run it by hand and go on after it",
-            position=statement.offset,
-        ) from None
-
-
 def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
     if context.get("unknown"):
         codes = ", ".join(str(code) for code in context["unknown"])
@@ -188,11 +157,25 @@ def _refuse_unknown(statement: Statement, context: dict[str, Any]) -> None:
             f"the statement depends on status variables that this version does not know (codes {codes}); a newer version may",
             position=statement.offset,
         )
-    if context.get("error_code"):
+
+
+def expected_error(statement: Statement, log: Format) -> int:
+    """Return the error in which a statement ended on the source, and must end on the target; 0 for none.
+
+    MariaDB logs statements that failed after a part of their names was done (DROP USER, REVOKE and the like). Its replica runs them and
+    expects the same error (Query_log_event::do_apply_event). MySQL from 8.0 on does all or nothing, and logs no statement that failed; a
+    statement of an older version would leave undone there what it did on the source.
+
+    Raises:
+        LogNotUnderstood: The same error does not show that the target did the same.
+    """
+    error = int(statement.context.get("error_code") or 0)
+    if error and (not log.mariadb or error in _INTERRUPTED):
         raise LogNotUnderstood(
-            f"the statement ended in error {context['error_code']} on the source, perhaps half done; run it by hand and go on after it",
+            f"the statement ended in error {error} on the source, perhaps half done; run it by hand and go on after it",
             position=statement.offset,
         )
+    return error
 
 
 def _refuse_dependent(statement: Statement, kind: StatementKind | None) -> None:

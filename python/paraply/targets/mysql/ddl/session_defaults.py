@@ -35,6 +35,7 @@ _SINCE: dict[str, tuple[tuple[int, int, int] | None, tuple[int, int, int] | None
     "system_versioning_insert_history": (None, (10, 11, 0)),
     "sql_if_exists": (None, (10, 5, 2)),
     "character_set_collations": (None, (11, 2, 1)),
+    "innodb_strict_mode": (None, (5, 5, 0)),  # MySQL has it too, and lets only administrators change it
 }
 #: ``utf8`` means utf8mb3 by default in every MariaDB; from this version on, a flag of old_mode determines it.
 _OLD_MODE_NAMES_UTF8 = (10, 6, 1)
@@ -51,8 +52,8 @@ def has_variable(server: ServerKind, name: str) -> bool:
 def unlogged_variables(server: ServerKind) -> dict[str, str]:
     """Return the variables that no log holds, with their values as SQL.
 
-    The value of ``system_versioning_alter_history`` is not the default: every logged ALTER has succeeded on the source, and a replica runs
-    it too.
+    Two values are not the defaults, because every logged statement has succeeded on the source: ``system_versioning_alter_history`` and
+    ``innodb_strict_mode``, without which InnoDB ignores an option that does not fit instead of refusing the statement.
     """
     values = {
         "default_week_format": "0",
@@ -63,6 +64,8 @@ def unlogged_variables(server: ServerKind) -> dict[str, str]:
         "old_mode": "'UTF8_IS_UTF8MB3'" if server.version >= _OLD_MODE_NAMES_UTF8 else "''",
         "default_regex_flags": "''",
         "system_versioning_alter_history": "KEEP",
+        "default_storage_engine": "InnoDB",
+        "innodb_strict_mode": "0",
     }
     return {name: value for name, value in values.items() if has_variable(server, name)}
 

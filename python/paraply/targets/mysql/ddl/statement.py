@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paraply.errors import (
     AlreadyRunning,
+    ApplyFailed,
     ConnectionLost,
     DdlUndecided,
     LogNotUnderstood,
@@ -16,15 +16,15 @@ from paraply.errors import (
     TemporaryFailure,
     UsageError,
 )
-from paraply.schema.ddl.statement_kind import StatementKind, check_version_comments
+from paraply.schema.ddl.statement_kind import StatementKind
 from paraply.targets.mysql.ddl.context import (
-    context_statements,
+    expected_error,
     refused_setting,
     reset_statement,
     statement_rules,
-    statement_text,
     use_statement,
 )
+from paraply.targets.mysql.ddl.logged_statement import check_names, read_statement
 from paraply.targets.mysql.preflight.table_check import words_of
 from paraply.targets.mysql.progress.store import PendingDdl
 from paraply.targets.mysql.rows.sequences import row_statements
@@ -34,12 +34,10 @@ from paraply.targets.mysql.sql import Connection, Result, must_find, name_litera
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import Block, Format, Statement
+    from paraply._native import Block, Statement
     from paraply.targets.mysql.context import MySqlContext
-    from paraply.targets.mysql.ddl.collation_numbers import CollationNumbers
-    from paraply.targets.mysql.ddl.name_case import NameCase
 
-__all__ = ["StatementRunner", "check_names", "decide_pending", "object_exists", "read_statement"]
+__all__ = ["StatementRunner", "decide_pending", "object_exists"]
 
 _LOCK_WAIT = 30
 _UNKNOWN_DATABASE = 1049
@@ -48,69 +46,8 @@ _STRICT_NUMBERS = (
     "the rows of this CREATE TABLE ... SELECT are a transaction of their own on the target, and gtid_strict_mode does not let it share its"
     " GTID with the statement: SET GLOBAL gtid_strict_mode=OFF on the target until it is applied, or use --gtid record"
 )
-#: First version whose CREATE TABLE ... SELECT puts row_start and row_end last, like the logged text (observed: 10.11, but not 10.5).
-_ROW_TIMES_LAST = (10, 11)
 _NEWEST = ServerKind(False, (9, 7, 0))
 _DECISION = "state the answer with --ddl-done or --ddl-not-done"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadStatement:
-    """A logged statement in the form that the target can run.
-
-    Attributes:
-        text: The statement.
-        kind: Kind of the statement; None if unknown.
-        settings: SET statements for its session settings.
-    """
-
-    text: str
-    kind: StatementKind | None
-    settings: list[str]
-
-
-def read_statement(
-    statement: Statement, log: Format, server: ServerKind, collations: CollationNumbers, *, has_rows: bool = False
-) -> ReadStatement:
-    """Return a logged statement in the form that the target can run; used by the dry run and the apply.
-
-    Args:
-        statement: The logged statement.
-        log: The format of the log.
-        server: The target.
-        collations: The target's collations.
-        has_rows: Whether its transaction has rows, as that of a CREATE TABLE ... SELECT.
-
-    Raises:
-        LogNotUnderstood: The target cannot run the statement with the same effect as on the source.
-    """
-    charset = statement.context.get("charset")
-    text, changed = statement_text(statement, collations.charset(charset[0]) if charset else None)
-    rules = statement_rules(statement, server)
-    kind = StatementKind.read(text, rules)
-    source = ServerKind(log.mariadb, log.version)
-    check_version_comments(text, statement_rules(statement, source), rules, statement.offset)
-    if has_rows and kind is not None and kind.makes_row_times and source.version < _ROW_TIMES_LAST:
-        raise LogNotUnderstood(
-            "this CREATE TABLE ... SELECT made a system-versioned table with row_start and row_end before the selected columns,"
-            f" as MariaDB before {'.'.join(map(str, _ROW_TIMES_LAST))} does, and the logged text makes a table with another order of"
-            " columns; make the table by hand, copy its rows, and go on after it, and leave the table out with --exclude-table",
-            position=statement.offset,
-        )
-    settings = list(context_statements(statement, log, server, collations, kind))
-    if changed:
-        settings.append("SET character_set_client=utf8mb4")
-    return ReadStatement(text, kind, settings)
-
-
-def check_names(names: NameCase, connection: Connection, text: str, statement: Statement, log: Format) -> None:
-    """Check that the names in a logged statement refer to the same objects on the target as on the source.
-
-    Raises:
-        LogNotUnderstood: A name refers to another object.
-    """
-    rules = statement_rules(statement, ServerKind(log.mariadb, log.version))
-    names.check_statement(connection, text, statement.database or "", rules, statement.offset)
 
 
 class StatementRunner:
@@ -163,7 +100,7 @@ class StatementRunner:
         try:
             for statement in statements:
                 logged = ["SET SESSION sql_log_bin=1"] if context.mode.hidden else []
-                connection.query(self._prepare(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'"))
+                self._execute(block, statement, *logged, f"SET gtid_next='{block.first_gtid}'")
             for rows in self._row_statements(block):
                 connection.query(rows)
             connection.query("COMMIT")
@@ -190,7 +127,7 @@ class StatementRunner:
         hide, rows = self._hides_progress, self._row_statements(block) if atomic else []
         self._hidden(hide, lambda: context.store.begin_ddl(connection, self._pending(block, statements), context.epoch))
         try:
-            connection.query(self._prepare(block, statements[0], *begin))
+            self._execute(block, statements[0], *begin)
             if atomic:
                 for row in rows:
                     connection.query(row)
@@ -207,7 +144,7 @@ class StatementRunner:
             connection.query("COMMIT")
             rows = []
         for statement in statements[1:]:
-            connection.query(self._prepare(block, statement))
+            self._execute(block, statement)
         self._restore()
         if apart:
             # The table only exists from here on. Comparing it with the log also determines how its rows are written.
@@ -235,7 +172,7 @@ class StatementRunner:
 
     def _run_unrecorded(self, block: Block, statement: Statement) -> None:
         try:
-            self._connection.query(self._prepare(block, statement, *self._context.mode.begin(block.first_gtid)))
+            self._execute(block, statement, *self._context.mode.begin(block.first_gtid))
         finally:
             self._restore()
         self._hidden(self._hides_progress, lambda: self._write_progress(block))
@@ -250,19 +187,41 @@ class StatementRunner:
         context = self._context
         return list(row_statements(context, block)) if block.has_rows else []
 
+    def _execute(self, block: Block, statement: Statement, *begin: str) -> None:
+        """Run a statement under its variables; it must end as on the source.
+
+        Raises:
+            ServerError: The server refused the statement, which succeeded on the source.
+            ApplyFailed: The statement ended in an error on the source, and here in none or in another one.
+        """
+        text, expected = self._prepare(block, statement, *begin), expected_error(statement, block.format)
+        try:
+            self._connection.query(text)
+        except ServerError as error:
+            if not expected:
+                raise
+            if error.code == expected:
+                return
+            outcome = f"error {error.code} ({error.message})"
+        else:
+            if not expected:
+                return
+            outcome = "no error"
+        self._restore()
+        raise ApplyFailed(
+            f"the statement ended in error {expected} on the source, and in {outcome} on the target, so that it may have done another part"
+            " of its work there: compare what it names on both servers, and go on after it with --ddl-done",
+            position=statement.offset,
+        )
+
     def _prepare(self, block: Block, statement: Statement, *begin: str) -> bytes:
         """Set the statement's variables and default database, run the given statements, and return the text of the statement."""
         context, connection = self._context, self._connection
         collations = context.checker.collations(connection)
         read = read_statement(statement, block.format, context.server, collations, has_rows=block.has_rows)
-        text, kind = read.text, read.kind
-        check_names(context.checker.names, connection, text, statement, block.format)
-        self.words |= words_of(text)
-        invoker = statement.context.get("invoker")
-        if kind is not None and invoker is not None:
-            text = kind.with_invoker(*invoker, mariadb=context.server.mariadb)
-        if kind is not None and kind.verb == "DROP" and context.server.mariadb:
-            text = kind.with_absent_allowed()
+        kind = read.kind
+        check_names(context.checker.names, connection, read.text, statement, block.format)
+        self.words |= words_of(read.text)
         use = use_statement(statement)
         if use is not None:
             try:
@@ -271,13 +230,16 @@ class StatementRunner:
                 if error.code != _UNKNOWN_DATABASE or kind is None or not kind.is_about_database:
                     raise
         try:
-            query_all(connection, [*read.settings, *begin])
+            query_all(connection, read.settings)
+            data = read.prepare(connection, statement.offset)
+            if begin:
+                query_all(connection, begin)
         except ServerError as error:
             refused = refused_setting(error, statement.offset, block.file)
             if refused is not None:
                 raise refused from None
             raise
-        return text.encode()
+        return data
 
     def _restore(self) -> None:
         """Restore the session's own settings; ``gtid_next`` first, because no other statement may run under it."""

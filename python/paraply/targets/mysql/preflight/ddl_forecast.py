@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paraply._native import Statement
-    from paraply.targets.mysql.ddl.statement import ReadStatement
+    from paraply.targets.mysql.ddl.logged_statement import ReadStatement
     from paraply.targets.mysql.sql import Connection
     from paraply.targets.protocol import Forecast, RowForecast
 
@@ -103,7 +103,7 @@ class StatementForecast:
             facts.objects.follow(forecast.changes)
 
     def _check_statement(self, facts: ServerFacts, forecast: Forecast, statement: Statement) -> None:
-        from paraply.targets.mysql.ddl.statement import check_names, read_statement
+        from paraply.targets.mysql.ddl.logged_statement import check_names, read_statement
 
         transaction = forecast.transaction
         read = read_statement(statement, transaction.format, facts.kind, facts.collations, has_rows=transaction.rows > 0)
@@ -139,7 +139,9 @@ class StatementForecast:
             query_all(connection, [reset_statement(facts.kind)])
             raise refused_setting(error, statement.offset) or explain(error) from None
         try:
-            query_all(connection, [f"SET @paraply=CONVERT(x'{read.text.encode().hex()}' USING utf8mb4)", "PREPARE paraply FROM @paraply"])
+            if read.prepare(connection, statement.offset) == read.data:
+                text = read.data.hex()
+                query_all(connection, [f"SET @paraply=CONVERT(x'{text}' USING utf8mb4)", "PREPARE paraply FROM @paraply"])
             query_all(connection, ["DEALLOCATE PREPARE paraply"])
         except ServerError as error:
             if error.code in _OF_THE_TEXT:

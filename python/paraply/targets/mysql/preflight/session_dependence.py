@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from paraply._native import Block, TableMap
 
-__all__ = ["COLUMNS", "RESET", "SessionDependence", "refuse_session_dependent"]
+__all__ = ["COLUMNS", "RESET", "SessionDependence", "describe_columns", "refuse_session_dependent", "session_dependent_column"]
 
 RESET = "SET sql_mode=DEFAULT, time_zone=DEFAULT, lc_time_names=DEFAULT"
 """Statement that restores the session's own settings."""
@@ -67,7 +67,7 @@ class SessionDependence:
             SchemaMismatch: The target would compute other values than the source.
         """
         key = (table_map.database, table_map.table)
-        described = [_described(*map(to_text, (text or "" for text in column))) for column in columns]
+        described = describe_columns(columns)
         if self._mariadb:
             if self._computes_again:
                 refuse_session_dependent(".".join(key), described)
@@ -75,6 +75,30 @@ class SessionDependence:
             self._tables.add(key)
         else:
             self._tables.discard(key)
+
+
+def describe_columns(columns: Iterable[Sequence[Any]]) -> list[tuple[str, str, str, bool]]:
+    """Return name, type, expression, and True if it is stored or indexed, of each column.
+
+    Args:
+        columns: For each column its name, its type, and ``COLUMNS``.
+    """
+    return [_described(*map(to_text, (text or "" for text in column))) for column in columns]
+
+
+def session_dependent_column(columns: Iterable[tuple[str, str, str, bool]]) -> str | None:
+    """Return the first stored or indexed generated column that depends on the time zone or language of the session, or None.
+
+    >>> session_dependent_column([("ts", "timestamp", "", False), ("day", "date", "cast(`ts` as date)", True)])
+    'day'
+    """
+    columns = list(columns)
+    moments = [f"`{column}`".lower() for column, kind, _, _ in columns if kind == "timestamp"]
+    for column, _, expression, stored in columns:
+        text = expression.lower()
+        if stored and (_DEPENDENT.search(text) or any(moment in text for moment in moments)):
+            return column
+    return None
 
 
 def _described(name: str, kind: str, expression: str, extra: str, key: str) -> tuple[str, str, str, bool]:
@@ -102,14 +126,11 @@ def refuse_session_dependent(name: str, columns: Iterable[tuple[str, str, str, b
     ...
     paraply.errors.SchemaMismatch: the generated column day depends on the time zone ... (table d.t)
     """
-    columns = list(columns)
-    moments = [f"`{column}`".lower() for column, kind, _, _ in columns if kind == "timestamp"]
-    for column, _, expression, stored in columns:
-        text = expression.lower()
-        if stored and (_DEPENDENT.search(text) or any(moment in text for moment in moments)):
-            raise SchemaMismatch(
-                f"the generated column {column} depends on the time zone or language of the source's session, which MariaDB does not log,"
-                " and the target would compute it under its own: make it a VIRTUAL column without an index on the target, use a target"
-                " before MariaDB 11, or leave the table out with --exclude-table",
-                table=name,
-            )
+    column = session_dependent_column(columns)
+    if column is not None:
+        raise SchemaMismatch(
+            f"the generated column {column} depends on the time zone or language of the source's session, which MariaDB does not log,"
+            " and the target would compute it under its own: make it a VIRTUAL column without an index on the target, use a target"
+            " before MariaDB 11, or leave the table out with --exclude-table",
+            table=name,
+        )

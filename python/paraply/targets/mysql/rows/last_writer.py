@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paraply.errors import SchemaMismatch, ServerError, TemporaryFailure, TypeNotMapped
+from paraply.schema.ddl.rules import MODE_PAD_CHAR_TO_FULL_LENGTH
 from paraply.schema.readers.live import by_last_column
 from paraply.targets.last_writer import check_definition, rows_of_table, tables_of
+from paraply.targets.mysql.preflight.session_dependence import describe_columns, session_dependent_column
 from paraply.targets.mysql.rows.values import KeyColumn, condition, literal
 from paraply.targets.mysql.sql import Connection, identifier, name_literal, query_all, query_each, rows_of, to_text
 
@@ -38,12 +40,14 @@ class _Table:
         written: Columns that are not generated.
         key: The primary key.
         timestamp: Column with the time of the last write.
+        computes: Whether the target computes stored or indexed columns again.
     """
 
     name: str
     written: tuple[KeyColumn, ...]
     key: tuple[KeyColumn, ...]
     timestamp: KeyColumn
+    computes: bool
 
     def where_key(self, image: dict[int, Any]) -> str:
         """Return the condition that finds the row of an image."""
@@ -103,6 +107,12 @@ class MySqlLastWriter:
 
     def _of_table(self, connection: Connection, block: Block, database: str, name: str, columns: int) -> Iterator[str]:
         table = self._table(connection, database, name, columns)
+        if table.computes and any((one.row_settings or {}).get("sql_mode", 0) & MODE_PAD_CHAR_TO_FULL_LENGTH for one in block.transactions):
+            problem = (
+                "policy 'unordered' would compute generated columns without PAD_CHAR_TO_FULL_LENGTH, which the source's session had in its"
+                " sql_mode; use --policy dependency"
+            )
+            raise SchemaMismatch(problem, table=f"{database}.{name}")
         for row in rows_of_table(block, database, name, columns, [column.position for column in table.key]):
             if row.gone is not None:
                 newest = row.kept if row.kept is not None else row.gone
@@ -124,7 +134,7 @@ class MySqlLastWriter:
         statements = [
             (
                 "SELECT column_name, data_type, column_type, character_maximum_length, character_set_name, generation_expression,"
-                f" ordinal_position FROM information_schema.columns WHERE {where}"
+                f" extra, column_key, ordinal_position FROM information_schema.columns WHERE {where}"
             ),
             f"SELECT column_name, sub_part, seq_in_index FROM information_schema.statistics WHERE {where} AND index_name='PRIMARY'",
             (
@@ -147,6 +157,14 @@ class MySqlLastWriter:
         if any(to_text(row[5] or "").upper() in _VERSION_TIMES for row in found):
             problem = "policy 'unordered' cannot write the versions of a system-versioned table's rows; use --policy dependency"
             raise SchemaMismatch(problem, table=f"{database}.{name}")
+        described = describe_columns((row[0], row[1], *row[5:8]) for row in found)
+        dependent = session_dependent_column(described)
+        if dependent is not None:
+            problem = (
+                f"policy 'unordered' writes rows under another time zone and language than the source, on which the generated column"
+                f" {dependent} depends; use --policy dependency"
+            )
+            raise SchemaMismatch(problem, table=f"{database}.{name}")
         found_key = by_last_column(rows_of(results, 1))
         parts = [by_name[to_text(column).lower()] for column, prefix in found_key if prefix is None]
         key = tuple(parts) if len(parts) == len(found_key) else ()
@@ -156,7 +174,8 @@ class MySqlLastWriter:
             timestamp=None if timestamp is None else timestamp.position, column=self._column,
         )  # fmt: skip
         written = tuple(column for column, row in zip(columns, found, strict=True) if not row[5])
-        return _Table(f"{identifier(database)}.{identifier(name)}", written, key, columns[place])
+        computes = any(expression and stored for _, _, expression, stored in described)
+        return _Table(f"{identifier(database)}.{identifier(name)}", written, key, columns[place], computes)
 
 
 def _upsert(table: _Table, image: dict[int, Any]) -> Iterator[str]:

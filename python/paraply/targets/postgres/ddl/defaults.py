@@ -12,6 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from paraply._native import decode_text
+from paraply.logs.client_charset import CLIENT_CODECS
 from paraply.schema.ddl.literals import CODECS
 from paraply.targets.postgres.types import CHARSETS, ColumnMapping, quote_literal
 
@@ -32,6 +33,9 @@ _IMPLICIT = dict.fromkeys(("integer", "unsigned", "decimal", "real", "double", "
     "inet6": "::",
 }
 """Values of a NOT NULL column without a DEFAULT clause (reference manual, Data Type Default Values)."""
+
+#: Character sets of columns that no client may use.
+_WIDE_CODECS = {"ucs2": "utf-16-be", "utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be"}
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATETIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d*))?)?")
@@ -162,11 +166,26 @@ def _characters(default: Default, charset: str | None) -> str | None:
 
 
 def _fits(text: str, charset: str) -> bool:
+    """Return True if the server stores a text in a character set without a change, as far as both conversions are known."""
+    codec = CODECS.get(charset)
+    if codec is None:
+        return _survives(text, charset)
     try:
-        text.encode(CODECS[charset])
-    except (KeyError, UnicodeEncodeError):
+        text.encode(codec)
+    except UnicodeEncodeError:
         return False
     return charset != "utf8mb3" or all(ord(character) < 0x10000 for character in text)
+
+
+def _survives(text: str, charset: str) -> bool:
+    """Return True if the bytes of a text are read as the same text by the server's own table of the character set."""
+    codec = _WIDE_CODECS.get(charset) or CLIENT_CODECS.get(charset)
+    if codec is None or charset not in CHARSETS:
+        return False
+    try:
+        return decode_text(charset, text.encode(codec)) == text
+    except ValueError:
+        return False
 
 
 def _bytes(default: Default, column: Column, mapping: ColumnMapping) -> str | None:

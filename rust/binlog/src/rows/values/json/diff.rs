@@ -27,6 +27,13 @@ pub struct Difference<'a> {
     pub value: Json<'a>,
 }
 
+impl<'a> Difference<'a> {
+    /// Returns the steps of the path.
+    pub fn legs(&self) -> Decoded<Vec<Leg<'a>>> {
+        parse_path(self.path)
+    }
+}
+
 /// Reads the sequence of differences that replaces a column's value.
 pub fn differences(bytes: &[u8]) -> Decoded<Vec<Difference<'_>>> {
     let mut cursor = Cursor::new(bytes, 0);
@@ -52,7 +59,7 @@ pub fn differences(bytes: &[u8]) -> Decoded<Vec<Difference<'_>>> {
 /// A difference that does not fit the document is an error: it was made for a different one.
 pub fn apply_differences<'a>(document: &mut Json<'a>, bytes: &'a [u8]) -> Decoded<()> {
     for difference in differences(bytes)? {
-        let legs = parse_path(difference.path)?;
+        let legs = difference.legs()?;
         apply(document, &legs, difference)?;
     }
     Ok(())
@@ -60,8 +67,10 @@ pub fn apply_differences<'a>(document: &mut Json<'a>, bytes: &'a [u8]) -> Decode
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Leg<'a> {
+pub enum Leg<'a> {
+    /// A member of an object, by its name.
     Member(Cow<'a, str>),
+    /// An element of an array, by its index.
     Cell(usize),
     /// The number of elements after it: 0 for the last one.
     FromEnd(usize),

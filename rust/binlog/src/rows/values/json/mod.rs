@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use crate::rows::image_cursor::{Decoded, Malformed};
 
-pub use diff::{Difference, Operation, apply_differences, differences};
+pub use diff::{Difference, Leg, Operation, apply_differences, differences};
 
 /// The deepest nesting that the server itself takes.
 pub(crate) const MAX_DEPTH: usize = 100;

@@ -1,0 +1,114 @@
+"""The character sets of clients, as Python decodes them."""
+
+from __future__ import annotations
+
+__all__ = ["CLIENT_CODECS", "ClientCharset", "client_charset"]
+
+from dataclasses import dataclass
+
+#: Python's names for the character sets that a client may use.
+CLIENT_CODECS = {
+    "ascii": "ascii",
+    "big5": "big5",
+    "binary": "utf-8",
+    "cp1250": "cp1250",
+    "cp1251": "cp1251",
+    "cp1256": "cp1256",
+    "cp1257": "cp1257",
+    "cp850": "cp850",
+    "cp852": "cp852",
+    "cp866": "cp866",
+    "cp932": "cp932",
+    "eucjpms": "euc_jp",
+    "euckr": "euc_kr",
+    "gb18030": "gb18030",
+    "gb2312": "gb2312",
+    "gbk": "gbk",
+    "greek": "iso8859_7",
+    "hebrew": "iso8859_8",
+    "koi8r": "koi8_r",
+    "koi8u": "koi8_u",
+    "latin1": "cp1252",
+    "latin2": "iso8859_2",
+    "latin5": "iso8859_9",
+    "latin7": "iso8859_13",
+    "macroman": "mac_roman",
+    "sjis": "shift_jis",
+    "tis620": "tis_620",
+    "ujis": "euc_jp",
+    "utf8mb3": "utf-8",
+    "utf8mb4": "utf-8",
+}
+
+#: Character sets in which the second byte of a character may be a quote, a backslash or a parenthesis of ASCII.
+_WIDE = frozenset({"big5", "cp932", "gb18030", "gbk", "sjis"})
+#: Bytes of latin1 that Windows-1252 leaves free. The servers take them as control characters (seen on MySQL 9.7 and MariaDB 10.11).
+_LATIN1_CONTROLS = {byte: chr(byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCharset:
+    """A client's character set.
+
+    Attributes:
+        name: Its name.
+        codec: Python's name of it.
+    """
+
+    name: str
+    codec: str
+
+    @property
+    def is_utf8(self) -> bool:
+        """True if text of the client and of the server are the same bytes."""
+        return self.codec == "utf-8"
+
+    def decode(self, data: bytes) -> str:
+        """Return the text of bytes.
+
+        Raises:
+            UnicodeDecodeError: The bytes are no text in this character set.
+        """
+        if self.name == "latin1":
+            return "".join(_LATIN1_CONTROLS.get(byte) or bytes((byte,)).decode(self.codec) for byte in data)
+        return data.decode(self.codec)
+
+    def encode(self, text: str) -> bytes | None:
+        """Return the bytes of a text, or None if it has no bytes from which a server would read the same text."""
+        try:
+            data = b"".join(self._encoded(character) for character in text) if self.name == "latin1" else text.encode(self.codec)
+            return data if self.decode(data) == text else None
+        except UnicodeError:
+            return None
+
+    def masked(self, data: bytes) -> bytes:
+        """Return bytes of the same length without ASCII bytes that are part of another character."""
+        if self.name not in _WIDE:
+            return data
+        masked, place = bytearray(data), 0
+        while place < len(data):
+            if data[place] < 0x80:
+                place += 1
+                continue
+            long = self.name == "gb18030" and data[place + 1 : place + 2] in _DIGITS
+            end = min(place + (4 if long else 2), len(data))
+            masked[place:end] = b"\x80" * (end - place)
+            place = end
+        return bytes(masked)
+
+    def _encoded(self, character: str) -> bytes:
+        byte = ord(character)
+        return bytes((byte,)) if byte in _LATIN1_CONTROLS else character.encode(self.codec)
+
+
+_DIGITS = tuple(bytes((digit,)) for digit in range(0x30, 0x3A))
+
+
+def client_charset(name: str | None) -> ClientCharset | None:
+    r"""Return a character set by its name, or None if it cannot be decoded.
+
+    >>> client_charset("latin1").decode(b"\xe9\x81"), client_charset("sjis").masked("表`".encode("shift_jis"))
+    ('é\x81', b'\x80\x80`')
+    """
+    codec = CLIENT_CODECS.get(name or "")
+    return None if name is None or codec is None else ClientCharset(name, codec)
