@@ -1075,7 +1075,8 @@ class Unpacker:
         compression: ``zst`` or ``lz4``.
 
     Raises:
-        OSError: The file cannot be opened; when reading, it is damaged or cut off.
+        OSError: The file cannot be opened; when reading, it is damaged.
+        EOFError: When reading: the file is cut off.
     """
 
     def __new__(cls, path: str | PathLike[str], compression: str) -> Unpacker: ...

@@ -1,7 +1,7 @@
 //! Decompression of whole log files.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Result};
+use std::io::{BufReader, ErrorKind, Read, Result};
 use std::path::Path;
 
 /// A format of compressed files.
@@ -22,26 +22,64 @@ pub fn open(path: &Path, compression: Compression) -> Result<Box<dyn Read + Send
     let file = File::open(path)?;
     Ok(match compression {
         Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(file)?),
-        Compression::Lz4 => Box::new(Lz4Frames(lz4_flex::frame::FrameDecoder::new(BufReader::new(file)))),
+        Compression::Lz4 => Box::new(Lz4Frames::new(file)),
     })
 }
 
-/// Reader of LZ4 frames that goes on after the end of one.
-struct Lz4Frames(lz4_flex::frame::FrameDecoder<BufReader<File>>);
+/// Reader of LZ4 frames that goes on after the end of one, and refuses a file that ends inside of one.
+///
+/// The decoder takes a file that ends between two blocks of a frame for complete (seen with `lz4_flex` 0.11).
+struct Lz4Frames {
+    decoder: lz4_flex::frame::FrameDecoder<Counted<BufReader<File>>>,
+    /// Bytes of the file up to the end of the last whole frame.
+    boundary: u64,
+}
+
+impl Lz4Frames {
+    fn new(file: File) -> Self {
+        let counted = Counted { source: BufReader::new(file), count: 0, ended: false };
+        Self { decoder: lz4_flex::frame::FrameDecoder::new(counted), boundary: 0 }
+    }
+}
 
 impl Read for Lz4Frames {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        match self.0.read(buffer)? {
-            // The end of a frame or of the file: the next read begins the next frame, or finds nothing.
-            0 if !buffer.is_empty() => self.0.read(buffer),
-            length => Ok(length),
+        loop {
+            let length = self.decoder.read(buffer)?;
+            if length > 0 || buffer.is_empty() {
+                return Ok(length);
+            }
+            let source = self.decoder.get_ref();
+            if !source.ended {
+                self.boundary = source.count; // the end of a frame; another one may follow
+            } else if source.count == self.boundary {
+                return Ok(0);
+            } else {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
         }
+    }
+}
+
+/// Source that counts its bytes, and knows whether its end was met.
+struct Counted<R> {
+    source: R,
+    count: u64,
+    ended: bool,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let length = self.source.read(buffer)?;
+        self.count += length as u64;
+        self.ended |= length == 0 && !buffer.is_empty();
+        Ok(length)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{ErrorKind, Write};
+    use std::io::Write;
 
     use super::*;
 
@@ -74,15 +112,18 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_off_is_an_error() {
+    fn a_file_that_is_cut_off_anywhere_is_an_error() {
         let zstd = zstd::encode_all(vec![7; 100_000].as_slice(), 3).expect("memory");
         for (name, compression, bytes) in
             [("cut.zst", Compression::Zstd, zstd), ("cut.lz4", Compression::Lz4, lz4(&vec![7; 100_000]))]
         {
-            let path = written(name, &bytes[..bytes.len() - 2]);
-            let error = open(&path, compression).expect("a file").read_to_end(&mut Vec::new()).expect_err("cut off");
-            assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{name}");
-            std::fs::remove_file(path).expect("the file");
+            for length in 1..bytes.len() {
+                let path = written(name, &bytes[..length]);
+                let error =
+                    open(&path, compression).expect("a file").read_to_end(&mut Vec::new()).expect_err("cut off");
+                assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{name} {length}");
+                std::fs::remove_file(path).expect("the file");
+            }
         }
     }
 }

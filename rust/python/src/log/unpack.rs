@@ -1,11 +1,11 @@
 //! Decompression of whole log files.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use paraply_binlog::read::unpack::{Compression, open};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyEOFError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -31,6 +31,10 @@ impl PyUnpacker {
             let mut bytes = Vec::new();
             reader.by_ref().take(size as u64).read_to_end(&mut bytes)?;
             Ok::<_, std::io::Error>(bytes)
+        });
+        let read = read.map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => PyEOFError::new_err(error.to_string()),
+            _ => error.into(),
         })?;
         Ok(PyBytes::new(py, &read))
     }
