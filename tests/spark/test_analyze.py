@@ -38,9 +38,7 @@ def test_the_result_is_that_of_one_process(spark: SparkSession, truth: Log, tmp_
     files = write_trace([truth(name)], tmp_path / "trace.parquet", row_group_rows=1_000).files
     options = AnalyzeOptions(primaries=3)
     alone = analyze(files, options)
-    trace = spark.read.parquet(*map(str, files))
-    assert without_seconds(paraply_spark.analyze(trace, options)) == without_seconds(alone)
-    mixed = trace.repartition(7, "write_set")
+    mixed = spark.read.parquet(*map(str, files)).repartition(3, "write_set")  # rows in any order
     assert without_seconds(paraply_spark.analyze(mixed, options)) == without_seconds(alone)
 
 
