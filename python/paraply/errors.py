@@ -7,6 +7,7 @@ from typing import ClassVar
 __all__ = [
     "AlreadyRunning",
     "ApplyFailed",
+    "ChannelTrouble",
     "ConfigurationMismatch",
     "ConnectionFailed",
     "ConnectionLost",
@@ -117,6 +118,10 @@ class LogUnreadable(LogError):
 
 class LogNotUnderstood(LogError):
     """An event, a statement or a status variable that must not be guessed (R27, R33, R35)."""
+
+
+class ChannelTrouble(ParaplyError):
+    """Channel that has failed, lags too much or does not run; what ``paraply status`` tells monitoring."""
 
 
 class NumbersDiffer(ParaplyError):

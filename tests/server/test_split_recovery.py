@@ -22,13 +22,13 @@ ROWS = 4000
 KILLED = """
 import os, signal, sys
 from paraply.applier import Applier
-from paraply.applier.execute.split import SplitCrew
+from paraply.applier.execute.split import PartWorkers
 from paraply.targets import open_target
 
 def die(*_args, **_options):
     os.kill(os.getpid(), signal.SIGKILL)
 
-setattr(SplitCrew, sys.argv[3], die)
+setattr(PartWorkers, sys.argv[3], die)
 with open_target(sys.argv[2]) as target:
     Applier([sys.argv[1]], target, policy="row", consistency="eventual", workers=4).run()
 """

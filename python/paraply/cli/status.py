@@ -12,7 +12,7 @@ from rich.table import Table
 from paraply.cli.options import AsJson, Debug, DefaultsFile, TargetUrl
 from paraply.cli.terminal import output
 from paraply.cli.terminal.progress import time_left
-from paraply.errors import UsageError
+from paraply.errors import ChannelTrouble, UsageError
 
 if TYPE_CHECKING:
     from paraply.targets.channel_status import ChannelStatus, LastSign
@@ -48,6 +48,7 @@ def status(
 
     The exit code is 1 if a channel has failed, or its process is gone; with --max-lag also if it lags more or is not connected.
     """
+    report: dict[str, Any] = {}
 
     def body() -> tuple[int, Mapping[str, Any]]:
         from paraply.targets import open_target
@@ -58,14 +59,15 @@ def status(
             found = [one for one in found if one.name == channel]
             if not found:
                 raise UsageError(f"the target has no channel {channel!r}; without --channel all of them are shown")
-        troubles = {one.name: trouble for one in found if (trouble := trouble_of(one, max_lag)) is not None}
         if not as_json:
             show(found)
-            for name, trouble in troubles.items():
-                output.console.print(escape(f"channel {name}: {trouble}"), soft_wrap=True)
-        return int(bool(troubles)), {"channels": [channel_json(one) | {"trouble": troubles.get(one.name)} for one in found]}
+        troubles = {one.name: trouble for one in found if (trouble := trouble_of(one, max_lag)) is not None}
+        report["channels"] = [channel_json(one) | {"trouble": troubles.get(one.name)} for one in found]
+        if troubles:
+            raise ChannelTrouble("; ".join(f"channel {name}: {trouble}" for name, trouble in troubles.items()))
+        return 0, report
 
-    output.run("status", body, as_json=as_json, debug=debug)
+    output.run("status", body, as_json=as_json, debug=debug, so_far=lambda: report)
 
 
 def trouble_of(channel: ChannelStatus, max_lag: float | None) -> str | None:
