@@ -121,7 +121,7 @@ def test_r38_a_live_source_ends_as_a_replay_without_the_transactions(live: LiveS
         check_include(live, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(share=False)  # an hour for each kind of target
 def test_r38_a_live_source_ends_so_for_a_thousand_histories(live: LiveServer) -> None:
     for seed in range(1000, 1000 + int(os.environ.get("PARAPLY_SEEDS", "1000"))):
         check_include(live, seed)
@@ -167,7 +167,7 @@ def test_r38_postgres_ends_as_a_replay_without_the_transactions(source: LiveServ
         check_postgres(source, database, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(share=False)  # an hour for each kind of target
 def test_r38_postgres_ends_so_for_a_thousand_histories(source: LiveServer, database: Database) -> None:
     for seed in range(5000, 5000 + int(os.environ.get("PARAPLY_SEEDS", "1000"))):
         check_postgres(source, database, seed)
