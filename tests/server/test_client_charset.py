@@ -149,8 +149,9 @@ def test_r33_names_and_clients_are_the_sources_on_mariadb(
     target = mariadb_client(make_version_servers.target(new), charset)
     password = "SET PASSWORD FOR ué@'%'=PASSWORD('x')"
     found = replayed_differences(source, target, tmp_path, (*DDL, *(STORED if new != "10.5" else ()), *ACCOUNTS, password))
-    for client in (source, target):  # DROP DATABASE leaves the file of a trigger with some names (seen with 11.8), and then fails
-        client.place.sql(client.spelled("DROP TRIGGER IF EXISTS shop.gé"))
+    if new == "11.8":  # its DROP DATABASE leaves the file of a trigger with some names, and then fails
+        for client in (source, target):
+            client.place.sql(client.spelled("DROP TRIGGER IF EXISTS shop.gé"))
     if old == "10.5":  # its utf8 and its types of integers are shown otherwise by newer versions
         found = [line for line in found if "utf8" not in line]
     assert found == []
