@@ -33,7 +33,7 @@ _LONGEST_SIGN = max(map(len, SIGNS))
 
 
 class Readable(Protocol):
-    """What the decompressors have in common."""
+    """Source of unpacked bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes; none at the end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import http.client
 import urllib.error
 import urllib.request
@@ -42,14 +41,9 @@ def download(url: str, place: Path) -> None:
         LogTruncated: The connection ended too early.
         ParaplyError: There is no space left.
     """
-    parts = urlsplit(url)
-    bare = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query, ""))
-    request = urllib.request.Request(bare)  # noqa: S310 - the caller checks the scheme
-    if parts.username is not None:
-        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        request.add_unredirected_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+    bare, opener = opener_for(url)
     try:
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer, place.open("wb") as file:  # noqa: S310
+        with opener.open(bare, timeout=PATIENCE) as answer, place.open("wb") as file:
             while piece := answer.read(PIECE):
                 write(file.write, piece, shown(url), place)
             if answer.length:
@@ -62,3 +56,13 @@ def download(url: str, place: Path) -> None:
         raise LogTruncated(f"{shown(url)} ended {error.expected or 0:,} bytes too early; try again", file=shown(url)) from None
     except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
         raise ConnectionFailed(f"{shown(url)} cannot be read: {getattr(error, 'reason', error)}; check the address") from None
+
+
+def opener_for(url: str) -> tuple[str, urllib.request.OpenerDirector]:
+    """Return a URL without name and password, and an opener that sends them to this server only, also if it redirects."""
+    parts = urlsplit(url)
+    bare = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query, ""))
+    logins = urllib.request.HTTPPasswordMgrWithPriorAuth()
+    if parts.username is not None:
+        logins.add_password(None, bare, unquote(parts.username), unquote(parts.password or ""), is_authenticated=True)
+    return bare, urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(logins))
