@@ -70,9 +70,11 @@ impl LogFile {
     /// for a position inside of the first event of a transaction.
     pub(in crate::serve) fn original(&self, position: u64) -> io::Result<Option<(u64, i64)>> {
         let Some(numbers) = &self.numbers else { return Ok(Some((position, 0))) };
-        // The first event of a transaction has the shift of its record; events after it that of the next record.
+        // The first event of a transaction has the shift of its record; events after it that of the next record. The shift at
+        // the end is read first: where there is no next record afterwards, none has changed it since.
+        let at_end = numbers.end_shift();
         let next = numbers.first(|record| record.offset.saturating_add_signed(record.shift) >= position)?;
-        let shift = numbers.get(next)?.map_or_else(|| numbers.end_shift(), |record| record.shift);
+        let shift = numbers.get(next)?.map_or(at_end, |record| record.shift);
         let offset = position.saturating_add_signed(-shift);
         let before = next.checked_sub(1).map(|before| numbers.get(before)).transpose()?.flatten();
         Ok(before.is_none_or(|before| offset > before.offset).then_some((offset, shift)))
