@@ -88,37 +88,41 @@ def reconnected(replica: OwnMySql) -> None:
 @contextlib.contextmanager
 def writing(source: OwnMySql) -> Iterator[None]:
     """Write to the source, also while it is killed and started."""
-    ended = threading.Event()
 
     def write() -> None:
-        while not ended.is_set():
-            try:
-                load(source.url, 5, rotate_every=4)
-            except (pymysql.Error, OSError):
-                time.sleep(0.2)
+        try:
+            load(source.url, 5, rotate_every=4)
+        except (pymysql.Error, OSError):
+            time.sleep(0.2)
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
+    with repeated(write):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 @contextlib.contextmanager
 def slowed(replica: OwnMySql) -> Iterator[None]:
     """Let a replica run for a part of the time only: what is sent to it fills the buffers of its connection."""
-    ended = threading.Event()
 
     def slow() -> None:
-        while not ended.is_set():
-            replica.process.send_signal(signal.SIGSTOP)
-            time.sleep(0.8)
-            replica.process.send_signal(signal.SIGCONT)
-            time.sleep(0.2)
+        replica.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.8)
+        replica.process.send_signal(signal.SIGCONT)
+        time.sleep(0.2)
 
-    thread = threading.Thread(target=slow)
+    with repeated(slow):
+        yield
+
+
+@contextlib.contextmanager
+def repeated(action: Callable[[], None]) -> Iterator[None]:
+    """Do something again and again in a thread, until the block ends."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.is_set():
+            action()
+
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         yield
