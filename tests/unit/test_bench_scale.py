@@ -11,7 +11,7 @@ from paraply.bench import server
 from paraply.bench.cpu_ticks import CpuTicks
 from paraply.bench.delay import delayed
 from paraply.bench.scale import ScaleResult
-from paraply.cli.bench_scale import ScaleOptions, folders, scale_results
+from paraply.cli.bench.scale import ScaleOptions, folders, scale_results
 from paraply.errors import UsageError
 
 

@@ -1,4 +1,4 @@
-"""``paraply bench``."""
+"""Options and output of ``paraply bench``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import typer
 from rich.table import Table
 
 from paraply._extras import require_extra
-from paraply.cli.bench_loads import LoadOptions, load_results
-from paraply.cli.bench_scale import ScaleOptions, scale_results
+from paraply.cli.bench.loads import LoadOptions, load_results
+from paraply.cli.bench.scale import ScaleOptions, scale_results
 from paraply.cli.demo import demo_log
 from paraply.cli.options import AsJson, Debug
 from paraply.cli.terminal import output
