@@ -1080,7 +1080,7 @@ class Unpacker:
     """
 
     def __new__(cls, path: str | PathLike[str], compression: str) -> Unpacker: ...
-    def read(self, size: int, /) -> bytes:
+    def read(self, size: int) -> bytes:
         """Return up to ``size`` bytes; none at the end."""
 
     def close(self) -> None:
@@ -1567,6 +1567,7 @@ class LogNumberer:
     def parallel_after(self) -> int:
         """The same by the new numbers."""
 
+@final
 class LogStamper:
     """Writer of logs with new numbers (R37). A log is written again as it is, but for its numbers and what follows from them.
 
