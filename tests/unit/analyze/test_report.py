@@ -103,7 +103,7 @@ def test_shares_of_time_add_up_to_the_time_that_workers_are_busy(hot: list[str])
     from paraply.analysis.analyze.run import record
 
     options = AnalyzeOptions()
-    recording, costs = record(hot, options, KeyNames(), None).recording, options.costs.native()
+    recording, costs = record(hot, options, KeyNames(), None).recording, options.costs
     scheduler = Scheduler("mysql", "fine", 4)
     found = sweep(recording, costs, scheduler, bounds_of(len(recording)), 0)
     outcome = recording.simulate(scheduler.setup(costs))

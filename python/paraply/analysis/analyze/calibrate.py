@@ -8,6 +8,7 @@ import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Protocol
 
+from paraply.analysis.analyze.concurrency import measure_capacity
 from paraply.analysis.analyze.costs import CostModel
 from paraply.errors import ApplyFailed, ConnectionFailed, ParaplyError
 from paraply.targets.url import parse_url
@@ -100,7 +101,8 @@ def one_line(error: Exception) -> str:
 def calibrate(url: str, *, defaults_file: str | None = None) -> CostModel:
     """Measure the cost model on a server.
 
-    The load makes a database (a schema on PostgreSQL) with a random name, writes about ten thousand rows, and drops the database.
+    The load makes a database (a schema on PostgreSQL) with a random name, writes about ten thousand rows, changes some rows on up to
+    eight connections for a few seconds, and drops the database.
 
     Args:
         url: The server: ``mysql://``, ``mariadb://`` or ``postgresql://``.
@@ -113,19 +115,30 @@ def calibrate(url: str, *, defaults_file: str | None = None) -> CostModel:
         ConnectionFailed: The server cannot be reached.
         ParaplyError: A statement failed, such as for lack of privileges.
     """
-    postgres = url.startswith(("postgresql://", "postgres://"))
-    runner = PostgresRunner(url) if postgres else MySqlRunner(parse_url(url, defaults_file=defaults_file))
-    make, drop = ("SCHEMA", "CASCADE") if postgres else ("DATABASE", "")
+    runner = connected(url, defaults_file)
+    make, drop = ("SCHEMA", "CASCADE") if isinstance(runner, PostgresRunner) else ("DATABASE", "")
     database = f"paraply_calibrate_{secrets.token_hex(6)}"
     with closing(runner):
         runner.run(f"CREATE {make} {database}")
         try:
             runner.run(f"CREATE TABLE {database}.t (id BIGINT PRIMARY KEY, v TEXT)")
             model = measure(runner, f"{database}.t")
+            capacity = measure_capacity(lambda: connected(url, defaults_file), f"{database}.c")
         finally:
             with suppress(ParaplyError):
                 runner.run(f"DROP {make} {database} {drop}")
-        return CostModel(*model, measured_on=runner.place)
+        return CostModel(*model, measured_on=runner.place, capacity=capacity)
+
+
+def connected(url: str, defaults_file: str | None) -> MySqlRunner | PostgresRunner:
+    """Return a connection to a server.
+
+    Raises:
+        ConnectionFailed: The server cannot be reached.
+    """
+    if url.startswith(("postgresql://", "postgres://")):
+        return PostgresRunner(url)
+    return MySqlRunner(parse_url(url, defaults_file=defaults_file))
 
 
 def measure(runner: Runner, table: str) -> tuple[float, float, float, float]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paraply._native import Setup
+from paraply.analysis.analyze.capacity import settle
 from paraply.analysis.analyze.result import Explanation, HotKey, LostTime
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from paraply._native import Costs, Loss, Recording
+    from paraply._native import Costs, Loss, Outcome, Recording
+    from paraply.analysis.analyze.costs import CostModel
     from paraply.analysis.analyze.names import KeyNames
     from paraply.analysis.analyze.result import ApplierName
 
@@ -85,18 +87,23 @@ CAUSES = {
 }
 
 
-def explain(recording: Recording, costs: Costs, names: KeyNames, *, workers: int, most_workers: int, serial_ns: int) -> Explanation:
-    """Divide the lost time of the server's own applier: MySQL's with the log's numbers, else MariaDB's."""
+def explain(recording: Recording, model: CostModel, names: KeyNames, *, workers: int, most_workers: int) -> tuple[Explanation, Costs]:
+    """Divide the lost time of the server's own applier: MySQL's with the log's numbers, else MariaDB's.
+
+    Returns:
+        The division, and the times of the workers in the simulation that it divides.
+    """
     applier: ApplierName = "mysql" if recording.has_stamps else "mariadb"
     numbers = "stamped" if recording.has_stamps else "fine"
-    setup = Setup(applier, workers, costs, numbers=numbers)
-    outcome, losses = recording.explain(setup, most_workers, MOST_KEYS)
+    retry = Retry(recording, applier, model, numbers, workers, most_workers)
+    _, costs = retry.settled(lambda times: Setup(applier, workers, times, numbers=numbers))
+    outcome, losses = recording.explain(Setup(applier, workers, costs, numbers=numbers), most_workers, MOST_KEYS)
     seconds = outcome.total_ns / 1e9
-    ideal = serial_ns / most_workers / 1e9
+    ideal = recording.work(costs) / most_workers / 1e9
     lost = max(0.0, seconds - ideal)
-    retry = Retry(recording, applier, costs, numbers, workers, most_workers, seconds)
+    retry = replace(retry, seconds=seconds)
     causes = tuple(cause_of(loss, losses, lost, names, retry) for loss in losses if loss.key is None)
-    return Explanation(applier, numbers, workers, True, seconds, most_workers, ideal, lost, causes)
+    return Explanation(applier, numbers, workers, True, seconds, most_workers, ideal, lost, causes), costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,25 +112,29 @@ class Retry:
 
     recording: Recording
     applier: ApplierName
-    costs: Costs
+    model: CostModel
     numbers: str
     workers: int
     most_workers: int
-    seconds: float
+    seconds: float = 0.0
+
+    def settled(self, setup_of: Callable[[Costs], Setup]) -> tuple[Outcome, Costs]:
+        """Simulate with the server's capacity."""
+        return settle(self.recording, self.model.native(), self.model.capacity, setup_of)
 
     def gain(self, cause: str) -> float | None:
         """Return the seconds saved without a cause; None where that has no meaning."""
         if cause == "end_of_log" or (cause == "commit_order" and self.applier == "mariadb"):
             return None
-        workers = self.most_workers if cause == "too_few_workers" else self.workers
-        return self._gain(Setup(self.applier, workers, self.costs, numbers=self.numbers, ordered=cause != "commit_order", without=[cause]))
+        workers, ordered = self.most_workers if cause == "too_few_workers" else self.workers, cause != "commit_order"
+        return self._gain(lambda costs: Setup(self.applier, workers, costs, numbers=self.numbers, ordered=ordered, without=[cause]))
 
     def gain_of_key(self, key: int) -> float:
         """Return the seconds saved without conflicts over a key."""
-        return self._gain(Setup(self.applier, self.workers, self.costs, numbers=self.numbers, without_key=key))
+        return self._gain(lambda costs: Setup(self.applier, self.workers, costs, numbers=self.numbers, without_key=key))
 
-    def _gain(self, setup: Setup) -> float:
-        return max(0.0, self.seconds - self.recording.simulate(setup).total_ns / 1e9)
+    def _gain(self, setup_of: Callable[[Costs], Setup]) -> float:
+        return max(0.0, self.seconds - self.settled(setup_of)[0].total_ns / 1e9)
 
 
 def cause_of(loss: Loss, losses: Sequence[Loss], lost: float, names: KeyNames, retry: Retry) -> LostTime:

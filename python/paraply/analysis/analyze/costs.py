@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from paraply._native import Costs
+from paraply.analysis.analyze.capacity import Capacity
 
 __all__ = ["CostModel"]
 
@@ -21,6 +22,7 @@ class CostModel:
         byte_ns: Nanoseconds for each byte in the log.
         commit_us: Microseconds for each commit.
         measured_on: Server on which the times were measured; None for the defaults.
+        capacity: Slow-down of the server by the number of busy workers; by default none, as if it had a processor for each worker.
     """
 
     transaction_us: float = 60.0
@@ -28,6 +30,7 @@ class CostModel:
     byte_ns: float = 4.0
     commit_us: float = 400.0
     measured_on: str | None = None
+    capacity: Capacity = field(default_factory=Capacity)
 
     def native(self) -> Costs:
         """Return the model in the integers of the simulation.

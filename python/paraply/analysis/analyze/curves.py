@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paraply._native import Setup
+from paraply.analysis.analyze.capacity import settle
 from paraply.analysis.analyze.result import Curve, Point, Scheme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paraply._native import Costs, Outcome, Recording
+    from paraply.analysis.analyze.capacity import Capacity
     from paraply.analysis.analyze.result import ApplierName
 
 __all__ = ["curves", "curves_of", "schemes"]
@@ -56,12 +58,18 @@ def curves_of(recording: Recording) -> list[tuple[ApplierName, str, bool]]:
     return found
 
 
-def curves(recording: Recording, costs: Costs, workers: Sequence[int], serial_ns: int) -> tuple[Curve, ...]:
+def curves(recording: Recording, costs: Costs, capacity: Capacity, workers: Sequence[int], serial_ns: int) -> tuple[Curve, ...]:
     """Simulate every applier with every number of workers; native code runs on two threads."""
     wanted = curves_of(recording)
-    setups = [Setup(applier, number, costs, numbers=numbers, ordered=ordered) for applier, numbers, ordered in wanted for number in workers]
+
+    def simulated(applier: ApplierName, numbers: str, ordered: bool, number: int) -> Outcome:
+        def setup(times: Costs) -> Setup:
+            return Setup(applier, number, times, numbers=numbers, ordered=ordered)
+
+        return settle(recording, costs, capacity, setup)[0]
+
     with ThreadPoolExecutor(_THREADS) as pool:
-        outcomes = iter(list(pool.map(recording.simulate, setups)))
+        outcomes = iter(list(pool.map(lambda one: simulated(*one), [(*kind, number) for kind in wanted for number in workers])))
     found = [
         Curve(applier, numbers, ordered, applier != "change_stream", tuple(point(next(outcomes), number, serial_ns) for number in workers))
         for applier, numbers, ordered in wanted

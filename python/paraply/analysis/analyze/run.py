@@ -107,19 +107,19 @@ def analyze(
 
 def analysis_of(recorded: Recorded, options: AnalyzeOptions, names: KeyNames) -> Analysis:
     """Simulate the appliers over a recorded log, and explain the lost time; the time that it takes is not in the result."""
-    recording, costs = recorded.recording, options.costs.native()
+    recording, costs, capacity = recorded.recording, options.costs.native(), options.costs.capacity
     serial_ns = recording.work(costs)
     most = max(*options.workers, options.replica_workers)
-    explanation = explain(recording, costs, names, workers=options.replica_workers, most_workers=most, serial_ns=serial_ns)
+    explanation, times = explain(recording, options.costs, names, workers=options.replica_workers, most_workers=most)
     if options.timeline is not None:
-        write_timeline(recording, costs, explanation, options.timeline)
+        write_timeline(recording, times, explanation, options.timeline)
     reasons = tuple({"reason": reason, "table": table, "count": count} for reason, table, count in recorded.fallbacks)
     return Analysis(
         totals=totals_of(recorded),
         costs=options.costs,
         serial_seconds=serial_ns / 1e9,
         schemes=schemes(recording, costs, serial_ns),
-        curves=curves(recording, costs, sorted(set(options.workers)), serial_ns),
+        curves=curves(recording, costs, capacity, sorted(set(options.workers)), serial_ns),
         explanation=explanation,
         critical_path=critical_path(recording, costs, names, serial_ns),
         group=forecast(recorded, names, options.primaries, options.latency_ms) if options.primaries else None,

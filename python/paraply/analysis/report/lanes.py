@@ -7,12 +7,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from paraply._native import Setup
+from paraply.analysis.analyze.capacity import settle
 from paraply.analysis.analyze.words import scheduler_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from paraply._native import Costs, Recording, ScheduleSlot
+    from paraply.analysis.analyze.costs import CostModel
 
 __all__ = ["STATES", "Scheduler", "Sweep", "slots_of", "sweep", "transactions_of"]
 
@@ -122,18 +124,18 @@ def between(until: Sequence[float], place: float) -> float:
     return until[whole] + (until[whole + 1] - until[whole]) * min(1.0, place - whole)
 
 
-def sweep(recording: Recording, costs: Costs, scheduler: Scheduler, bounds: Sequence[int], most: int) -> Sweep:
+def sweep(recording: Recording, model: CostModel, scheduler: Scheduler, bounds: Sequence[int], most: int) -> Sweep:
     """Run through a schedule once.
 
     Args:
         recording: The recorded log.
-        costs: The cost model.
+        model: The cost model.
         scheduler: The applier.
         bounds: Numbers of transactions, increasing, whose end is wanted.
         most: Number of transactions or blocks that are kept.
     """
-    setup = scheduler.setup(costs)
-    total = recording.simulate(setup).total_ns
+    outcome, costs = settle(recording, model.native(), model.capacity, scheduler.setup)
+    setup, total = scheduler.setup(costs), outcome.total_ns
     bins = max(16, min(MOST_BINS, MOST_CELLS // scheduler.workers))
     cells = [[[0.0] * bins for _ in STATES] for _ in range(scheduler.workers)]
     width = max(1, total) / bins

@@ -24,7 +24,8 @@ from paraply.logs import log_paths
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paraply._native import Costs, Recording
+    from paraply._native import Recording
+    from paraply.analysis.analyze.costs import CostModel
     from paraply.analysis.analyze.result import Analysis
     from paraply.analysis.report.lanes import Sweep
 
@@ -61,7 +62,7 @@ def analyze_with_report(
     check_report(path)
 
     def write(result: Analysis, recording: Recording) -> None:
-        write_report(path, log_paths(logs), result, recording, chosen.costs.native())
+        write_report(path, log_paths(logs), result, recording, chosen.costs)
 
     return analyze(logs, chosen, on_progress=on_progress, on_result=write)
 
@@ -86,7 +87,7 @@ def check_report(path: Path) -> None:
         raise UsageError(f"--html {path}: this file exists and is no report of paraply; give another name, or remove it")
 
 
-def write_report(path: Path, logs: Sequence[str], result: Analysis, recording: Recording, costs: Costs) -> None:
+def write_report(path: Path, logs: Sequence[str], result: Analysis, recording: Recording, model: CostModel) -> None:
     """Write the report of an analysis.
 
     Args:
@@ -94,12 +95,12 @@ def write_report(path: Path, logs: Sequence[str], result: Analysis, recording: R
         logs: Files that were analyzed.
         result: The result.
         recording: The recorded log.
-        costs: The cost model.
+        model: The cost model.
 
     Raises:
         UsageError: The file cannot be written.
     """
-    text = report(logs, result, recording, costs)
+    text = report(logs, result, recording, model)
     unfinished = path.with_name(f"{path.name}.new")
     try:
         unfinished.write_text(text, encoding="utf-8", errors="xmlcharrefreplace")
@@ -108,14 +109,14 @@ def write_report(path: Path, logs: Sequence[str], result: Analysis, recording: R
         raise UsageError(f"--html {path} cannot be written: {error.strerror}") from None
 
 
-def report(logs: Sequence[str], result: Analysis, recording: Recording, costs: Costs) -> str:
+def report(logs: Sequence[str], result: Analysis, recording: Recording, model: CostModel) -> str:
     """Return the page of a report."""
     import jinja2
 
     bounds = bounds_of(len(recording))
     shown, most = schedulers_of(result)
-    sweeps = [sweep(recording, costs, scheduler, bounds, _MOST_EXACT) for scheduler in shown]
-    beside = [sweep(recording, costs, scheduler, bounds, 0) for scheduler in most]
+    sweeps = [sweep(recording, model, scheduler, bounds, _MOST_EXACT) for scheduler in shown]
+    beside = [sweep(recording, model, scheduler, bounds, 0) for scheduler in most]
     panels = panels_of(result, along([sweeps[0], *beside], bounds, result.totals), sweeps)
     data = {
         "charts": {figure.id: figure.chart for panel in panels for figure in panel.figures},

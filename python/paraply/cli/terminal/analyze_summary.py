@@ -51,7 +51,7 @@ def show(result: Analysis, console: Console) -> None:
         more = f", and {len(result.fallback_reasons) - 1} more" if len(result.fallback_reasons) > 1 else ""
         line(console, f"fallbacks: {largest['reason']}, table {largest['table']}, {largest['count']:,} times{more}")
     costs = result.costs
-    origin = f"measured on {costs.measured_on}" if costs.measured_on else "assumed"
+    origin = f"measured on {costs.measured_on}" if costs.measured_on else "assumed, a CPU for each worker"
     line(
         console,
         f"[dim]* not validated; transaction {costs.transaction_us:.0f} us, row {costs.row_us:.0f} us, byte {costs.byte_ns:.0f} ns,"
