@@ -50,9 +50,8 @@ def simulated(log: Path, model: CostModel, mariadb: bool) -> dict[str, list[floa
     """Return the simulated seconds of both appliers by number of workers."""
     result = analyze(log, AnalyzeOptions(workers=WORKERS, costs=model))
     own = ("mariadb", "fine") if mariadb else ("mysql", "stamped")
-    curves = {(curve.applier, curve.numbers): curve for curve in result.curves if curve.ordered}
-    of = {"own": own, "paraply": ("paraply", "fine")}
-    return {name: [point.seconds for point in curves[key].points] for name, key in of.items()}
+    curves = {(str(curve.applier), curve.numbers): curve for curve in result.curves if curve.ordered}
+    return {name: [point.seconds for point in curves[key].points] for name, key in (("own", own), ("paraply", ("paraply", "fine")))}
 
 
 def speed_ups(seconds: Sequence[float]) -> list[float]:
@@ -70,9 +69,8 @@ def compare(server: BenchServer, own: OwnApplier, load: Load, model: CostModel, 
     for name, seconds in real.items():
         ours, theirs = speed_ups(model_times[name]), speed_ups(seconds)
         worst = max(max(a / b, b / a) for a, b in zip(ours, theirs, strict=True))
-        found.append(
-            {"load": load.name, "applier": name, "seconds": seconds, "measured": theirs, "simulated": ours, "worst": round(worst, 2)}
-        )
+        row: dict[str, object] = {"load": load.name, "applier": name, "seconds": seconds}
+        found.append(row | {"measured": theirs, "simulated": ours, "worst": round(worst, 2)})
         print(ROW.format(load.name, name, str(theirs), str(ours), f"{worst:.2f}"), flush=True)
     return found
 

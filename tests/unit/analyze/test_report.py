@@ -106,7 +106,7 @@ def test_shares_of_time_add_up_to_the_time_that_workers_are_busy(hot: list[str])
     recording, costs = record(hot, options, KeyNames(), None).recording, options.costs
     scheduler = Scheduler("mysql", "fine", 4)
     found = sweep(recording, costs, scheduler, bounds_of(len(recording)), 0)
-    outcome = recording.simulate(scheduler.setup(costs))
+    outcome = recording.simulate(scheduler.setup(costs.native()))
     busy = sum(sum(lane[0]) + sum(lane[2]) for lane in found.cells)
     assert busy == pytest.approx(outcome.busy_ns)
     assert found.ends[-1] == outcome.total_ns
