@@ -145,7 +145,7 @@ def serve(
 def write_line(log_format: str, at: int, kind: str, fields: Mapping[str, Any]) -> None:
     """Write one line about an event or a replica to stderr."""
     if log_format == "json":
-        line = json.dumps({"at": at, "event": kind, **fields})
+        line = json.dumps({"at": at, "level": level_of(kind), "event": kind, **fields})
         output.stderr.print(escape(output.one_line(line)), soft_wrap=True)
         return
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / 1e6))
@@ -153,7 +153,16 @@ def write_line(log_format: str, at: int, kind: str, fields: Mapping[str, Any]) -
     if kind == "status":
         state = "has everything" if fields["waiting"] else "is being sent"
         rest = f"{fields['address']} {state} up to {fields['file']}:{fields['position']}, {fields['transactions']:,} transactions"
-    output.stderr.print(escape(output.one_line(f"{moment} {kind}: {rest}")), soft_wrap=True)
+    output.stderr.print(escape(output.one_line(f"{moment} {level_of(kind)} {kind}: {rest}")), soft_wrap=True)
+
+
+def level_of(kind: str) -> str:
+    """Return the level of an event.
+
+    >>> level_of("refused"), level_of("replica")
+    ('warning', 'info')
+    """
+    return "warning" if kind in ("failed", "refused") else "info"
 
 
 def named_logs(logs: list[Path], relay_log: Path | None) -> tuple[Path | None, list[Path]]:

@@ -39,10 +39,9 @@ def check_mysql_target(server: CheckedServer, gtid: GtidName = "auto") -> list[F
     if triggers:
         text = f"{len(triggers)} triggers do not run for rows of a log, whose changes by triggers are in the log already: {few(triggers)}"
         found.append(good("triggers", text))
-    runs, notes = scheduled_events(server.connection)
-    if runs:
-        text = f"scheduled events of the target may change rows that the log changes too{': ' + notes[0] if notes else ''}"
-        found.append(warning("event_scheduler", text, server.set_statement("event_scheduler", "OFF")))
+    _, notes = scheduled_events(server.connection)
+    if notes:
+        found.append(warning("event_scheduler", notes[0].partition(": run ")[0], "SET GLOBAL event_scheduler=OFF"))
     return found
 
 
@@ -69,8 +68,8 @@ def _mode(server: CheckedServer, gtid: GtidName) -> list[Finding]:
         return [_of_refusal("privileges", refusal)]
     found = [good("privileges", f"sufficient for --gtid {mode.name}, apart from those on the log's own tables")]
     if not server.kind.mariadb and server.variables.get("gtid_mode", "OFF").upper() != "ON":
-        text = "is not ON; only --gtid none is possible, in which the target logs the replay under its own names"
-        found.append(warning("gtid_mode", text, server.set_statement("gtid_mode", "ON")))
+        text = "is not ON; only --gtid none is possible, in which the target logs the replay under GTIDs of its own or none"
+        found.append(warning("gtid_mode", text, server.gtid_statements()))
     return found
 
 

@@ -60,6 +60,13 @@ class CheckedServer:
             return f"SET PERSIST {name}={value}"
         return f"SET GLOBAL {name}={value} -- and {name}={value} in the option file, for the next start"
 
+    def gtid_statements(self) -> str:
+        """Return the statements that switch GTIDs of a MySQL on, one step after the other as the server wants it."""
+        steps = ("enforce_gtid_consistency=ON", "gtid_mode=OFF_PERMISSIVE", "gtid_mode=ON_PERMISSIVE", "gtid_mode=ON")
+        done = {"OFF_PERMISSIVE": 2, "ON_PERMISSIVE": 3}.get(self.variables.get("gtid_mode", "OFF").upper(), 0)
+        word = "PERSIST" if self.kind.version >= (8, 0, 0) else "GLOBAL"
+        return "; ".join(f"SET {word} {step}" for step in steps[done:])
+
     def version_finding(self) -> Finding:
         """Check the version."""
         name = "MariaDB" if self.kind.mariadb else "MySQL"

@@ -60,11 +60,8 @@ def _gtids(server: CheckedServer) -> list[Finding]:
     mode = server.variables.get("gtid_mode", "OFF").upper()
     if mode == "ON":
         return [*found, good("gtid_mode", "ON")]
-    steps = ("enforce_gtid_consistency=ON", "gtid_mode=OFF_PERMISSIVE", "gtid_mode=ON_PERMISSIVE", "gtid_mode=ON")
-    done = {"OFF": 0, "OFF_PERMISSIVE": 2, "ON_PERMISSIVE": 3}.get(mode, 0)
-    word = "PERSIST" if server.kind.version >= (8, 0, 0) else "GLOBAL"
     text = f"is {mode}; the log is followed by file and position, and a lost relay log cannot be received again"
-    return [*found, warning("gtid_mode", text, "; ".join(f"SET {word} {step}" for step in steps[done:]))]
+    return [*found, warning("gtid_mode", text, server.gtid_statements())]
 
 
 def _log(server: CheckedServer) -> list[Finding]:

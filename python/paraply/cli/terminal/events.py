@@ -128,10 +128,11 @@ def progress_text(counters: Counters) -> str:
     """Return the progress in words.
 
     >>> from paraply.observe.counters import Counters
-    >>> progress_text(Counters(transactions=1200, rate=600.0, bytes_done=5, bytes_total=10, lag=3.0))
+    >>> progress_text(Counters(transactions=1200, rate=600.0, bytes_done=5, bytes_total=10, lag=3.0, queue=2))
     '1,200 transactions, 600/s, 50 % of the logs, lag 3 s'
     """
     share = f", {100 * counters.bytes_done / counters.bytes_total:.0f} % of the logs" if counters.bytes_total else ""
-    lag = f", lag {counters.lag:,.0f} s" if counters.lag is not None else ""
+    waits = counters.backlog or counters.queue or counters.running or counters.waiting_turn
+    lag = f", lag {counters.lag:,.0f} s" if counters.lag is not None and waits else ""
     retries = f", {counters.retries:,} retries" if counters.retries else ""
     return f"{counters.transactions:,} transactions, {counters.rate:,.0f}/s{share}{lag}{retries}"
