@@ -29,7 +29,7 @@ COMMANDS = (
 MODULES = {"pause": "service.channels", "resume": "service.channels", "forget": "service.channels", "database": "service.database"}
 """Modules of commands that are not in the module of their own name."""
 
-WITH_EVENTS = ("apply", "replicate")
+WITH_EVENTS = ("apply", "replicate", "serve")
 """Commands that get ``--log-format``."""
 
 

@@ -89,4 +89,6 @@ def test_the_command_writes_objects_only(tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert (done.returncode, json.loads(line)["level"]) == (2, "error")
     assert "\x1b" not in done.stderr
+    done = paraply("apply", "/no/such/log", "--log-format", "text")
+    assert done.stderr.split(" ", 2)[1:] == ["error", "there is no log file /no/such/log\n"]
     assert "give one of text, json" in paraply("apply", "/no/such/log", "--log-format", "xml").stderr

@@ -15,7 +15,7 @@ from paraply.cli.terminal import output
 if TYPE_CHECKING:
     from paraply.observe.counters import Counters
 
-__all__ = ["FORMATS", "PROGRESS_SECONDS", "EventHandler", "ProgressEvents", "begin_events", "event_line", "warn"]
+__all__ = ["FORMATS", "PROGRESS_SECONDS", "EventHandler", "ProgressEvents", "begin_events", "event_line", "warn", "write_event"]
 
 FORMATS = ("text", "json")
 
@@ -69,7 +69,7 @@ def begin_events(form: str | None, *, quiet: bool) -> None:
     """Write events of paraply's loggers from now on; the whole process has one form.
 
     Args:
-        form: ``text`` or ``json``; None for text, in which the command's own end is as without events.
+        form: ``text`` or ``json``; None for text, without time and level in the command's last line.
         quiet: Write warnings only, if no form was asked for.
     """
     global _handler
@@ -80,13 +80,23 @@ def begin_events(form: str | None, *, quiet: bool) -> None:
     _handler = EventHandler(form or "text", level)
     logger.addHandler(_handler)
     logger.setLevel(level)
-    output.write_event = _write if form == "json" else None
+    output.write_event = write_event if form is not None else None
     output.as_lines = form is not None
 
 
-def _write(level: str, event: str, text: str) -> None:
-    if _handler is not None:
-        _handler.write(time.time(), level, event, text)
+def write_event(level: str, event: str, text: str, fields: Mapping[str, Any] | None = None) -> None:
+    """Write an event, whatever its level is. In the form ``text``, one with fields begins with its name.
+
+    Args:
+        level: Its level.
+        event: Its name.
+        text: What happened.
+        fields: Further fields for JSON.
+    """
+    if _handler is None:
+        return
+    named = text if _handler.form == "json" or fields is None else f"{event}: {text}"
+    _handler.write(time.time(), level, event, named, fields)
 
 
 def warn(text: str) -> None:

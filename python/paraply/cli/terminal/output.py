@@ -78,7 +78,7 @@ stderr = PatientConsole(stderr=True, highlight=False, emoji=False)
 INTERNAL_ERROR = 1
 
 write_event: Callable[[str, str, str], None] | None = None
-"""Writer of level, event and text as JSON; None if events are text."""
+"""Writer of level, event and text as an event; None if no form of events was asked for."""
 
 as_lines: bool = False
 """True if progress is asked for as lines, on a terminal too."""
@@ -215,7 +215,7 @@ def one_line(text: str) -> str:
 
 
 def notice(event: str, text: str, level: str = "info") -> None:
-    """Print a remark on standard error: as an event if events are written as JSON.
+    """Print a remark on standard error: as an event if a form of events was asked for.
 
     Args:
         event: Name of the event.
