@@ -61,7 +61,7 @@ def open_transactions(place: Place) -> int:
     return int(place.sql("SELECT COUNT(*) FROM information_schema.innodb_trx")[0][0])
 
 
-@pytest.mark.parametrize("place", ["postgres", SLOW_MARIADB, "mysql"], indirect=True)
+@pytest.mark.parametrize("place", ["postgres", SLOW_MARIADB, SLOW_MYSQL], indirect=True)
 def test_a_pause_holds_a_run_and_its_next_start_until_it_is_resumed(place: Place, log: Path) -> None:
     expected = sum(1 for _ in open_log(log))
     process = start(log, place.url, *SLOWLY)

@@ -69,12 +69,13 @@ def _log(server: CheckedServer) -> list[Finding]:
     found = []
     days = float(server.variables.get("expire_logs_days", "0") or 0)
     seconds = float(server.variables.get("binlog_expire_logs_seconds", "0") or 0) or days * _DAY
+    in_seconds = "binlog_expire_logs_seconds" in server.variables
+    name, week = ("binlog_expire_logs_seconds", str(7 * _DAY)) if in_seconds else ("expire_logs_days", "7")
     if 0 < seconds < _DAY:
         text = f"logs are removed after {seconds / 3600:.1f} hours; a replica that is down for longer must begin anew"
-        name = "binlog_expire_logs_seconds" if "binlog_expire_logs_seconds" in server.variables else "expire_logs_days"
-        found.append(warning(name, text, server.set_statement(name, str(7 * _DAY) if name.endswith("seconds") else "7")))
+        found.append(warning(name, text, server.set_statement(name, week)))
     elif not seconds:
-        found.append(warning("expiry", "logs are never removed; they fill the disk in the end"))
+        found.append(warning(name, "logs are never removed; they fill the disk in the end", server.set_statement(name, week)))
     else:
         found.append(good("expiry", f"logs are kept for {seconds / _DAY:.0f} days"))
     try:

@@ -73,7 +73,7 @@ def pause(
             if found.state != "running":
                 raise ChannelTrouble(f"no apply or replicate of channel {channel} runs on this target ({found.state}); nothing is paused")
             control.pause(channel, f"{getpass.getuser()}@{socket.gethostname()}")
-            found = await_pause(target, channel, timeout)
+            found = await_pause(target, control, channel, timeout)
         if not as_json:
             say(f"channel {channel} is paused{after(found)}; paraply resume ends the pause")
         return 0, fields_of(found)
@@ -156,8 +156,10 @@ def channel_of(target: Target, name: str) -> ChannelStatus:
     return channels[name]
 
 
-def await_pause(target: Target, name: str, seconds: float) -> ChannelStatus:
+def await_pause(target: Target, control: ChannelControl, name: str, seconds: float) -> ChannelStatus:
     """Return the state of the channel once its run reports that everything it has begun is committed.
+
+    The pause is taken back if the run came to its end meanwhile. It stays if the run was killed, because a service starts again.
 
     Raises:
         ChannelTrouble: The run has ended, cannot be paused, or has not come that far in time.
@@ -166,6 +168,9 @@ def await_pause(target: Target, name: str, seconds: float) -> ChannelStatus:
     while True:
         found = channel_of(target, name)
         run = found.sign.status if found.sign is not None and found.state == "running" else None
+        if found.state == "complete":
+            control.resume(name)
+            raise ChannelTrouble(f"the run of channel {name} has come to its end; nothing is paused")
         if run is None:
             raise ChannelTrouble(f"the run of channel {name} has ended ({found.state}); the pause is noted and holds its next start")
         if run.get("paused") == "paused":

@@ -30,7 +30,7 @@ _METAVARS = {"int": "N", "float": "NUMBER", "bool": " ", "Path": "FILE", "str": 
 """Short names of values by the type, where the option names none: a column of 80 has no room for ranges."""
 
 _COMMANDS = {
-    "Replay and replicate": ("apply", "replicate", "serve"),
+    "Replay and replicate": ("apply", "replicate", "serve", "archive"),
     "Watch and steer": ("status", "pause", "resume", "forget", "doctor", "database"),
     "Look into logs": ("rows", "analyze", "trace", "verify", "stamp"),
     "Mend": ("undo",),
