@@ -69,7 +69,18 @@ def test_without_rate_and_pause_everything_passes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("options", [{"workers": 0}, {"merge": "off"}, {"merge": "auto"}, {"consistency": "eventual", "merge": "off"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"workers": 0},
+        {"merge": "off"},
+        {"merge": "auto"},
+        {"consistency": "eventual", "merge": "off"},
+        {"policy": "table", "consistency": "eventual", "merge": "off"},
+        {"policy": "barrier"},
+        {"policy": "optimistic"},
+    ],
+)
 def test_a_run_with_a_rate_is_serial_apply_and_takes_its_time(seed: int, options: dict[str, Any]) -> None:
     log = [make(number, "ab"[number % 2], f"k{number}") for number in range(1, 61)]
 

@@ -202,8 +202,12 @@ def ask(channel: ChannelStatus, *, as_json: bool) -> None:
     if as_json or not sys.stdin.isatty() or not output.stderr.is_terminal:
         raise UsageError(f"forgetting channel {channel.name} cannot be undone; add --yes")
     output.stderr.print(escape(f"channel {channel.name}: {channel.state}{after(channel)}"), soft_wrap=True)
-    output.stderr.print("Its progress is lost: an apply of the same logs would apply them again.")
-    if not typer.confirm("Forget it?", err=True):
+    output.stderr.print("Its progress is lost: an apply of the same logs applies again what the target's own GTIDs do not hold.")
+    try:
+        agreed = typer.confirm("Forget it?", err=True)
+    except typer.Abort:
+        agreed = False
+    if not agreed:
         raise Stopped("nothing was changed")
 
 
